@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Lists the OpenCL devices that are FPGA boards, a line each; fails where there is none. To ask a board for its name
- * opens it, and so resets its kernels.
+ * Lists the OpenCL devices that are FPGA boards, a line each; fails if there are no such devices. To ask a board for
+ * its name opens it, and so resets its kernels.
  *
  *     cc -o devices devices.c -lOpenCL
  *     cc -o devices devices.c $(aocl compile-config) $(aocl link-config)     (closed runtimes to 17.0)

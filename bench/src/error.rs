@@ -1,9 +1,9 @@
-//! What can go wrong, as one sentence and a remedy.
+//! Errors, each as one sentence and a hint.
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no measurement.
+/// Reasons why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     Board {
         /// The row that was being measured.
         row: &'static str,
-        /// What the board said.
+        /// The board's error.
         source: peerlane_sim::Error,
     },
     /// A descriptor ended with a status other than OK.
@@ -25,7 +25,7 @@ pub enum Error {
         row: &'static str,
         /// The descriptor's cookie.
         cookie: u32,
-        /// Why.
+        /// The reason.
         fault: peerlane_core::fault::Fault,
         /// Bytes that it moved.
         bytes: u32,
@@ -35,15 +35,15 @@ pub enum Error {
     Record {
         /// The row that was being measured.
         row: &'static str,
-        /// What is wrong with it.
+        /// The error in it.
         source: peerlane_core::record::RecordError,
     },
-    /// The board library, or the driver in the process below it, refused what it is to do.
+    /// The board library, or the driver in the process below it, refused a call.
     #[error("{row}: {reason}")]
     Library {
         /// The row that was being measured.
         row: &'static str,
-        /// What was said.
+        /// The library's or driver's message.
         reason: String,
     },
     /// Bytes arrived wrong.
@@ -51,7 +51,7 @@ pub enum Error {
     Data {
         /// The row that was being measured.
         row: &'static str,
-        /// Offset in what was moved.
+        /// Offset in the moved bytes.
         offset: u64,
     },
     /// The board, or the host library.
@@ -63,9 +63,9 @@ pub enum Error {
     /// A copy did not end.
     #[error("a copy of {bytes} bytes has not ended in {limit:?}")]
     Late {
-        /// Bytes of it.
+        /// Bytes of the copy.
         bytes: u64,
-        /// How long it was waited for.
+        /// How long the copy was waited for.
         limit: std::time::Duration,
     },
     /// A copy between a board and a GPU succeeded, and the bytes are wrong.
@@ -73,13 +73,13 @@ pub enum Error {
         "{method}, {direction}, {bytes} bytes: the byte at {offset:#x} arrived wrong, and no error was told"
     )]
     Transfer {
-        /// How they went.
+        /// The way of the copy.
         method: &'static str,
-        /// Which way.
+        /// The direction.
         direction: &'static str,
         /// Bytes of the copy.
         bytes: u64,
-        /// The first wrong one.
+        /// Offset of the first wrong byte.
         offset: u64,
     },
     /// The page could not be drawn.
@@ -88,7 +88,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it: whole sentences.
+    /// Returns the hint, in whole sentences.
     pub fn remedy(&self) -> String {
         let text = match self {
             Self::Host(error) => error.remedy(),

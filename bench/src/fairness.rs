@@ -10,15 +10,15 @@ use crate::{Bar, Error, Result, Scenario};
 
 /// Bytes that each streaming channel moves over and over.
 const STREAMED: u64 = 4 << 20;
-/// Where the 64 bytes lie, behind what is streamed.
+/// Place of the 64 bytes, after the streamed bytes.
 const VICTIM: u64 = 16 << 20;
 /// Doorbells, at moments that drift against the requests of the others.
 const TRIALS: u64 = 24;
 /// Cycles between them, more than a round of requests.
 const APART: u64 = 1231;
 
-/// The delay in requests: cycles from the doorbell to the request on the port, less the same on an
-/// idle board, in units of the time that one request of the streams takes.
+/// Measures the delay in requests: cycles from the doorbell to the request on the port, less those on an idle board, in
+/// units of the time that one request of the streams takes.
 pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
     let mut worst = (0.0, Way::Write, 0u64, 0.0);
     for way in [Way::Write, Way::Read] {
@@ -93,7 +93,7 @@ fn descriptor(at: u64, length: u64, control: Control) -> Descriptor {
     }
 }
 
-/// Cycles from a doorbell on the last channel to its request on the port.
+/// Returns the cycles from a doorbell on the last channel to its request on the port.
 fn delay(rig: &mut Rig, scenario: &Scenario, way: Way) -> Result<u64> {
     let bus = rig.bus_address(VICTIM);
     rig.board.mark_range(bus..bus + 64);

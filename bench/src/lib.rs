@@ -1,10 +1,9 @@
 //! Rates and latencies of the DMA block: its Verilog on the simulated board, next to the limits of the link and of the
 //! hard IP's port, and next to the thesis's designs.
 //!
-//! [`run`] measures the rows of [`SCENARIOS`]; a [`Report`] is what is written as JSON, and [`html`] shows it. All times
-//! are simulated, so two runs of the same block give the same numbers; only `sim.rate` is the speed of
-//! the simulator itself. The block is driven register by register, and every byte that a row moves is
-//! compared.
+//! [`run`] measures the rows of [`SCENARIOS`]; a [`Report`] is written as JSON, and [`html`] shows it. All times are
+//! simulated, so two runs of the same block give the same numbers; only `sim.rate` is the speed of the simulator
+//! itself. The block is driven register by register, and every byte that a row moves is compared.
 //!
 //! ```
 //! use peerlane_bench::thesis::{Design, Direction, Parameters};

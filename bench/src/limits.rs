@@ -27,7 +27,7 @@ pub(crate) use bridge::BRIDGE;
 /// The two limits of a row, in the row's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limit {
-    /// What the link carries.
+    /// The limit of the link.
     pub link: f64,
     /// The limit of the port in front of the link: the cycles of the hard IP's bridge (`Txs`), or beats, tags and room
     /// for completions.
@@ -38,12 +38,12 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The smaller one.
+    /// Returns the smaller limit.
     pub fn smaller(&self) -> f64 {
         self.link.min(self.contract)
     }
 
-    /// What sets it.
+    /// Returns the name of the smaller limit.
     pub fn set_by(&self) -> &'static str {
         if self.contract <= self.link {
             self.by
@@ -53,7 +53,7 @@ impl Limit {
     }
 }
 
-/// What the port is.
+/// Properties of the port.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Port {
     /// Width.
@@ -113,7 +113,7 @@ fn completion_bytes(payload: u32) -> u32 {
 /// Name of the limit of the tagged streams.
 const STREAMS: &str = "the streams";
 
-/// Bulk in one direction, bytes a second.
+/// Returns the limit of bulk transfers in one direction, in bytes a second.
 pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     if port.packets {
         return packets::bulk(config, port, way);
@@ -132,8 +132,8 @@ pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     }
 }
 
-/// Bulk in both directions at once: writes share the link with the requests of the reads, and the
-/// port with their commands, reads being at their own limit.
+/// Returns the limit of bulk transfers in both directions at once: writes share the link with the requests of the
+/// reads, and the port with their commands, while reads are at their own limit.
 pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
     if port.packets {
         return packets::duplex(config, port, way);
@@ -158,7 +158,8 @@ pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
     }
 }
 
-/// Descriptors of `bytes` (one packet each), a record for every `every`th: descriptors a cycle.
+/// Returns the limit of descriptors of `bytes` (one packet each) with a record for every `every`th, in descriptors a
+/// cycle.
 pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, every: u32) -> Limit {
     if port.packets {
         return packets::small(config, port, way, bytes, every);
@@ -171,7 +172,7 @@ pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, ever
     let record = f64::from(write_bytes(RECORD_BYTES)) * share;
     let beats = f64::from(bytes.div_ceil(port.bytes));
     let record_beats = f64::from(RECORD_BYTES.div_ceil(port.bytes)) * share;
-    // Descriptors a second that so many link bytes each leave room for.
+    // Descriptors a second that the link has room for, if each takes so many bytes of it.
     let fit = |bytes: f64| link.raw_rate() / bytes;
     let (per_second, per_cycle) = match way {
         // A record waits for a read that follows the data (one request, one port cycle).
@@ -193,8 +194,8 @@ pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, ever
     }
 }
 
-/// Round trip of a read of `bytes` in cycles: the configured one is that of 512 bytes, and the time
-/// that those take on the link and out of the port does not pass for fewer.
+/// Returns the round trip of a read of `bytes` in cycles. The configured round trip is that of 512 bytes; for fewer
+/// bytes, the time that the missing ones would take on the link and out of the port is subtracted.
 fn round_trip_cycles(link: &LinkConfig, port: Port, bytes: u32) -> f64 {
     let drained = |bytes: u32| {
         let packets = bytes.div_ceil(link.completion_bytes);

@@ -1,10 +1,9 @@
 //! How each row is measured.
 //!
-//! A queue of descriptors is measured in its steady state: a descriptor before them keeps the engine
-//! busy while the host queues the rest, and the clock runs from its record in host memory to the last
-//! record of the queue. So no doorbell is written inside the measured time. Another descriptor behind
-//! them keeps the link as full at the end as at the start, so that the latency of the first record and
-//! that of the last cancel.
+//! A queue of descriptors is measured in its steady state: a descriptor before them keeps the engine busy while the
+//! host queues the rest, and the clock runs from its record in host memory to the last record of the queue. So no
+//! doorbell is written inside the measured time. Another descriptor after them keeps the link as full at the end as at
+//! the start, so that the latency of the first record and that of the last cancel.
 
 use std::time::Instant;
 
@@ -21,19 +20,19 @@ use crate::rig::{Counters, Descriptor, Rig, TOLD, TOLD_AT_ONCE, Way};
 use crate::scenario::{Kind, Scenario, Stream};
 use crate::{Error, Result, opencl};
 
-/// Where what a direction moves lies in GPU memory and in FPGA memory: the reads behind the writes.
+/// Offset of the bytes of the read direction in GPU memory and in FPGA memory, after those of the write direction.
 const READS: u64 = 96 << 20;
 
 /// Bytes of the descriptor before the queue: 1023 doorbells take about 10,000 cycles.
 const AHEAD: u64 = 512 << 10;
 
-/// Bytes of the descriptor behind the queue: more than any buffer holds.
+/// Bytes of the descriptor after the queue: more than any buffer holds.
 const BEHIND: u64 = 32 << 10;
 
-/// Bytes of memory that a row may use in each direction, with the one ahead.
+/// Bytes of memory that a row may use in each direction, with the descriptor before the queue.
 pub(crate) const SPACE: u64 = (64 << 20) + AHEAD + GPU_PAGE;
 
-/// What all rows share.
+/// Values that all rows share.
 pub(crate) struct Bench<'a> {
     pub library: &'a Library,
     pub params: Params,
@@ -41,7 +40,7 @@ pub(crate) struct Bench<'a> {
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
-/// What was moved between two moments.
+/// Work between two moments.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     ns: f64,
@@ -59,7 +58,7 @@ impl Span {
         let cycles = after.pcie_cycles - before.pcie_cycles;
         let part = |n: u64| n as f64 / cycles.max(1) as f64;
         let grown = |to: u32, from: u32| part(u64::from(to.wrapping_sub(from)));
-        // Both count since the board was made.
+        // Both values count since the board was made.
         let busy = |to: f64, from: f64| {
             (to * after.ns - from * before.ns) / (after.ns - before.ns).max(1.0)
         };
@@ -94,7 +93,7 @@ impl Span {
     }
 }
 
-/// Where a direction's memory begins.
+/// Returns the offset at which a direction's memory begins.
 fn base(way: Way) -> u64 {
     match way {
         Way::Write => 0,
@@ -102,7 +101,7 @@ fn base(way: Way) -> u64 {
     }
 }
 
-/// A board for a row that moves data in these directions.
+/// Makes a board for a row that moves data in these directions.
 pub(crate) fn rig(
     bench: &Bench<'_>,
     row: &'static str,
@@ -117,7 +116,7 @@ pub(crate) fn rig(
     Rig::new(row, bench.library, &bench.params, config.clone(), bytes)
 }
 
-/// Descriptor `n` of a stream. Its cookie is `n + 1`.
+/// Makes descriptor `n` of a stream. Its cookie is `n + 1`.
 fn nth(way: Way, stream: &Stream, n: u64) -> Descriptor {
     let at = base(way) + AHEAD + n * stream.length;
     let reports = (n + 1).is_multiple_of(stream.every) || n + 1 == stream.count;
@@ -130,7 +129,7 @@ fn nth(way: Way, stream: &Stream, n: u64) -> Descriptor {
     }
 }
 
-/// Queues the one ahead, the stream and the one behind on channel 0. Their cookies count from 0.
+/// Queues the first descriptor, the stream and the last descriptor on channel 0. Their cookies count from 0.
 fn submit(rig: &mut Rig, way: Way, stream: &Stream) -> Result<()> {
     let base = base(way);
     rig.fill(way, base, base, AHEAD + stream.bytes() + GPU_PAGE)?;
@@ -148,8 +147,8 @@ fn submit(rig: &mut Rig, way: Way, stream: &Stream) -> Result<()> {
     rig.queue(0, way, &other(BEHIND, stream.count as u32 + 1))
 }
 
-/// Many small ones: spread over all channels, queued while none runs, then let go. The clock runs
-/// between two records, with as many descriptors before and behind as the buffers on the way hold.
+/// Measures many small descriptors: spread over all channels, queued while none runs, then started. The clock runs
+/// between two records, with as many descriptors before and after as the buffers on the way hold.
 fn spread(bench: &Bench<'_>, rig: &mut Rig, way: Way, stream: &Stream) -> Result<(u64, Span)> {
     let at = base(way) + AHEAD;
     rig.fill(way, at, at, stream.bytes() + GPU_PAGE)?;
@@ -158,7 +157,7 @@ fn spread(bench: &Bench<'_>, rig: &mut Rig, way: Way, stream: &Stream) -> Result
     for n in 0..stream.count {
         rig.queue((n % channels) as u32, way, &nth(way, stream, n))?;
     }
-    // Every 16th of 8 channels: all records come to one ring, in order.
+    // Every 16th with 8 channels: all records come to one ring, in order.
     let reporter = ((stream.every - 1) % channels) as u32;
     rig.run(true)?;
     let tick = |_: &Stats| (bench.progress)(0.5);
@@ -188,7 +187,7 @@ fn check(rig: &Rig, way: Way, stream: &Stream) -> Result<()> {
     rig.check(at + stream.peer, at + stream.local, stream.bytes())
 }
 
-/// A stream in one direction; the clock runs between the records of these cookies.
+/// Measures a stream in one direction; the clock runs between the records of these cookies.
 fn span(
     bench: &Bench<'_>,
     rig: &mut Rig,
@@ -215,7 +214,7 @@ fn span(
     Ok(span)
 }
 
-/// Payload a second of a stream after its first record.
+/// Returns the payload a second of a stream after its first record.
 pub(crate) fn stream_rate(
     bench: &Bench<'_>,
     rig: &mut Rig,
@@ -231,7 +230,7 @@ pub(crate) fn stream_rate(
     Ok((stream.bytes() as f64 * 1e9 / span.ns, span.stalls))
 }
 
-/// A row of the thesis's designs, which are a calculation.
+/// Makes a row of the thesis's designs, which are a calculation.
 pub(crate) fn calculated(scenario: &Scenario, design: thesis::Design) -> Row {
     let way = thesis::Direction::FpgaToGpu;
     let link = scenario.variant.config().link;
@@ -305,7 +304,7 @@ fn set_by(limit: &limits::Limit) -> String {
     format!("the limit is set by {}", limit.set_by())
 }
 
-/// Both directions from the moment both run until the first has done.
+/// Measures both directions from the moment both run until the first has done.
 fn duplex(
     bench: &Bench<'_>,
     scenario: &Scenario,
@@ -360,7 +359,7 @@ fn duplex(
     Ok(row)
 }
 
-/// Cycles from the slave taking the doorbell to the first request on the port.
+/// Measures the cycles from the slave taking the doorbell to the first request on the port.
 fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
     let cycles = |way: Way| -> Result<u64> {
         let mut rig = rig(bench, scenario.name, config, &[way])?;
@@ -403,8 +402,8 @@ fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Res
     Ok(row)
 }
 
-/// Cycles from the slave taking the doorbell of 64 bytes to their packet, without those that FPGA memory takes; and
-/// the whole way of the bytes, in parts.
+/// Measures the cycles from the slave taking the doorbell of 64 bytes to their packet, without those that FPGA memory
+/// takes; and the whole way of the bytes, in parts.
 fn arrival(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
     const BYTES: u32 = 64;
     let mut rig = rig(bench, scenario.name, config, &[Way::Write])?;
@@ -460,7 +459,7 @@ fn arrival(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Resu
     Ok(row)
 }
 
-/// Time from the host's first register write to the record in host memory, of one descriptor.
+/// Measures the time from the host's first register write to the record in host memory, of one descriptor.
 pub(crate) fn single(rig: &mut Rig, way: Way, bytes: u64) -> Result<f64> {
     let at = base(way);
     rig.board

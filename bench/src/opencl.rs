@@ -1,5 +1,5 @@
-//! What an OpenCL program reaches and costs: the board library over the simulated board, called as the FPGA runtime
-//! calls it (`peerlane_contract`).
+//! Rates and costs of an OpenCL program: the board library on the simulated board, called in the way of the FPGA
+//! runtime (`peerlane_contract`).
 
 use peerlane_contract::{ARGUMENTS, InProcess, Runtime, START, Version, WORK};
 use peerlane_host::driver::{Driver, Options};
@@ -17,13 +17,13 @@ use crate::{Error, Result, Scenario};
 /// The board's one name.
 const BOARD: &str = "bench0";
 
-/// Where the data are in FPGA memory: the first place that the runtime gives to a buffer.
+/// Place of the data in FPGA memory: the first that the runtime gives to a buffer.
 const PLACE: u64 = 0x400;
 
 /// Elements of the kernel's arrays.
 const COUNT: u32 = 1000;
 
-/// Launches of which the cheapest counts: the library also looks at the kernels by the clock on the wall.
+/// Number of launches of which the cheapest counts: the library also looks at the kernels by wall-clock time.
 const LAUNCHES: u32 = 5;
 
 /// A board for OpenCL, and the library that has it open.
@@ -92,12 +92,12 @@ impl Rig {
         Ok(Self { board, runtime })
     }
 
-    /// Nanoseconds of the board's time.
+    /// Returns the nanoseconds of the board's time.
     fn ns(&self) -> f64 {
         self.board.with(|board| board.ns())
     }
 
-    /// Dwords of the BAR that were read and written at the kernels' interface.
+    /// Returns the dwords of the BAR that were read and written at the kernels' interface.
     fn accesses(&self) -> u64 {
         let side = |board: &mut peerlane_sim::Board| {
             let counts = board.opencl().map(|side| side.accesses(Part::Kernels));
@@ -107,7 +107,7 @@ impl Rig {
     }
 }
 
-/// A buffer of so many bytes is written or read, as a blocking call of the runtime's.
+/// Writes or reads a buffer of so many bytes, like a blocking call of the runtime.
 pub(crate) fn transfer(
     bench: &Bench<'_>,
     scenario: &Scenario,
@@ -122,7 +122,7 @@ pub(crate) fn transfer(
     };
     let told = |error: peerlane_host::Error| failed(error.to_string());
     let memory = rig.runtime.interfaces[2];
-    // No period that a piece, a page or a burst has.
+    // The data have a period that no piece, page or burst has.
     let data: Vec<u8> = (0..bytes)
         .map(|at| (at % 251) as u8 ^ (at >> 20) as u8)
         .collect();
@@ -154,7 +154,7 @@ pub(crate) fn transfer(
     Ok(row)
 }
 
-/// What a launch costs, from the runtime's first write to its having heard of the end.
+/// Measures the cost of a launch, from the runtime's first write until it has been notified of the end.
 pub(crate) fn launch(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
     let rig = Rig::new(bench, scenario.name, config)?;
     let shared = &rig.runtime.shared;
@@ -179,7 +179,7 @@ pub(crate) fn launch(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfi
                 shared.set_csr(WORK, &work);
                 shared.set_csr(ARGUMENTS, &arguments);
             }
-            // One pointer is another one.
+            // One pointer changes.
             false => shared.set_csr(ARGUMENTS + 16, &arguments[16..]),
         }
         shared.set_csr(START, &start);

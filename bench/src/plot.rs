@@ -1,7 +1,7 @@
 //! Rate against size as an SVG drawing.
 //!
-//! The drawing's colours are names only: the page's style sheet gives them their real ones, so that one
-//! drawing does in light and in dark.
+//! The drawing's colours are names only: the page's style sheet gives them their real ones, so that one drawing works
+//! in light and in dark.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -9,7 +9,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::sweep::Curve;
 use crate::{Error, Result};
 
-/// Stand-ins for the page's colours.
+/// Placeholders for the page's colours.
 pub(crate) const INK: RGBColor = RGBColor(1, 1, 1);
 const GRID: RGBColor = RGBColor(2, 2, 2);
 const LIMIT: RGBColor = RGBColor(3, 3, 3);
@@ -18,7 +18,7 @@ const CARD: RGBColor = RGBColor(4, 4, 4);
 const WIDTH: u32 = 640;
 const HEIGHT: u32 = 400;
 
-/// What a drawing's axes show.
+/// Ranges and limits of a drawing's axes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
     /// log2 of the sizes at both ends.
@@ -30,7 +30,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// As large as these curves need.
+    /// Makes a frame as large as these curves need.
     pub(crate) fn around<'a>(curves: impl Iterator<Item = &'a Curve>) -> Self {
         let points = curves.flat_map(|curve| curve.points.iter());
         let (mut first, mut last, mut top) = (u64::MAX, 1, 0.0_f64);
@@ -48,7 +48,7 @@ impl Frame {
         }
     }
 
-    /// Labels for the sizes: a power of two each, or every second one.
+    /// Counts labels for the sizes: a power of two each, or every second one.
     fn labels(&self) -> usize {
         let octaves = (self.sizes.1 - self.sizes.0) as usize;
         match octaves {
@@ -58,7 +58,7 @@ impl Frame {
     }
 }
 
-/// Stand-in for the colour of this number.
+/// Returns the placeholder for the colour of this number.
 fn curve_colour(n: usize) -> RGBColor {
     RGBColor(16 + n as u8, 16, 16)
 }
@@ -83,7 +83,7 @@ pub(crate) fn draw<'a>(
     Ok(headed(label, &svg))
 }
 
-/// With a name for those who do not see it.
+/// Adds a name to the drawing for readers who do not see it.
 fn headed(label: &str, svg: &str) -> String {
     let head = format!("<svg role=\"img\" aria-label=\"{label}\" ");
     svg.replacen("<svg ", &head, 1)
@@ -145,8 +145,8 @@ fn paint<'a>(
     Ok(())
 }
 
-/// A rate for each pair of sizes: the darker, the higher, with a dot at the best block of each transfer (as the thesis's
-/// figure 7.2).
+/// A rate for each pair of sizes: the darker, the higher, with a dot at the best block of each transfer (as the
+/// thesis's figure 7.2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shade {
     /// Bytes of the transfer.
@@ -164,7 +164,7 @@ pub(crate) fn shades(label: &str, cells: &[Shade]) -> Result<String> {
     Ok(headed(label, &svg))
 }
 
-/// Ascending, each once.
+/// Returns the sizes in ascending order, each once.
 fn distinct(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut sizes: Vec<u64> = sizes.collect();
     sizes.sort_unstable();
@@ -267,7 +267,7 @@ mod tests {
         assert!((3600.0..4200.0).contains(&frame.top), "{frame:?}");
         let svg = draw("rates", &frame, [(2, &curve)].into_iter()).unwrap();
         assert!(svg.starts_with("<svg role=\"img\" aria-label=\"rates\""));
-        // The third curve's stand-in: line and two points.
+        // The placeholder of the third curve: line and two points.
         assert_eq!(svg.matches("#121010").count(), 3, "{svg}");
         assert!(svg.contains("1 MiB") && svg.contains("64 B"));
         assert!(!svg.contains("href"));

@@ -1,4 +1,4 @@
-//! Rows with their numbers, and what is said about those below their bar.
+//! Rows with their numbers, and explanations of the rows below their bar.
 
 use serde::{Serialize, Serializer};
 
@@ -6,7 +6,7 @@ use crate::limits::{BRIDGE, Limit};
 use crate::scenario::Variant;
 use crate::sweep::Sweep;
 
-/// What a row is to reach.
+/// The bar that a row is to reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bar {
     /// So much of the limit.
@@ -36,21 +36,21 @@ impl Serialize for Bar {
     }
 }
 
-/// How a row stands to its bar.
+/// A row's result against its bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is reached.
+    /// The bar is reached.
     Pass,
-    /// It is not reached.
+    /// The bar is not reached.
     Below,
-    /// It is not reached, and the limit is below the bar.
+    /// The bar is not reached, and the limit is below the bar.
     LimitBelow,
-    /// There is none.
+    /// There is no bar.
     Reported,
 }
 
-/// Where the cycles of a row went, as parts of all of them.
+/// The cycles of a row by their use, as parts of all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stalls {
     /// Cycles of `pcie_clk`.
@@ -80,7 +80,7 @@ pub struct Stalls {
 pub struct Row {
     /// Its name.
     pub name: &'static str,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
     /// Of the value and the limits.
     pub unit: &'static str,
@@ -89,26 +89,26 @@ pub struct Row {
     pub limit: Option<f64>,
     /// Value ÷ limit.
     pub ratio: Option<f64>,
-    /// What is measured, in words.
+    /// The measured quantity, in words.
     pub what: &'static str,
     /// The build of the block, by its [`Block::name`]; none of a modelled design.
     pub block: Option<&'static str>,
-    /// What it is to reach.
+    /// The bar that it is to reach.
     pub bar: Option<Bar>,
-    /// Whether it does.
+    /// Whether the bar is reached.
     pub verdict: Verdict,
     /// Both limits, where there are two.
     #[serde(flatten)]
     pub limits: Option<Limit>,
     /// Where the cycles went, where the block moved data.
     pub stalls: Option<Stalls>,
-    /// What must be said beside it.
+    /// Remarks about the row.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl Row {
-    /// A row; what it is to reach is compared here.
+    /// Makes a row, and compares it with its bar.
     pub(crate) fn new(
         scenario: &crate::Scenario,
         value: f64,
@@ -164,7 +164,7 @@ impl Row {
     }
 }
 
-/// The line for a row below its bar: what the counters say, the largest first.
+/// Returns the line for a row below its bar: the causes from the counters, the largest first.
 fn explain(stalls: &Stalls, txs: bool) -> String {
     // Below this a stall explains nothing.
     const SEEN: f64 = 0.01;
@@ -229,7 +229,7 @@ pub(crate) fn hexadecimal<S: Serializer>(id: &u32, serializer: S) -> Result<S::O
 /// A build of the block that rows were measured with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Block {
-    /// What rows call it, [`Row::block`].
+    /// Its name in rows, [`Row::block`].
     pub name: &'static str,
     /// Its parameters, in words.
     pub build: String,
@@ -254,7 +254,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many rows stand so.
+    /// Counts the rows with this result.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|r| r.verdict == verdict).count()
     }

@@ -27,7 +27,7 @@ const RECORD_BYTES: u64 = 4 * record::DWORDS as u64;
 /// Cycles between two records after which a row is given up: 100 ms.
 const PATIENCE: u64 = 25_000_000;
 
-/// Its end is told by a record.
+/// A record reports the descriptor's end.
 pub(crate) const TOLD: Control = Control {
     record: true,
     interrupt: false,
@@ -36,7 +36,7 @@ pub(crate) const TOLD: Control = Control {
     after_write: false,
     after_read: false,
 };
-/// The same, as soon as the port has taken all of it.
+/// A record reports the end as soon as the port has taken all of it.
 pub(crate) const TOLD_AT_ONCE: Control = Control {
     no_flush: true,
     ..TOLD
@@ -54,7 +54,7 @@ pub(crate) struct Descriptor {
     pub local: u64,
     /// Bytes.
     pub length: u32,
-    /// How its end is told.
+    /// How its end is reported.
     pub control: Control,
     /// Returned in the record.
     pub cookie: u32,
@@ -70,18 +70,18 @@ pub(crate) struct Counters {
     pub stall_mem_write: u32,
 }
 
-/// Where a channel's ring is.
+/// Returns the address of a channel's ring.
 fn ring(channel: u32) -> u64 {
     RING + u64::from(channel) * (RECORD_BYTES << RING_LOG2)
 }
 
-/// Where a channel's page is.
+/// Returns the address of a channel's page.
 fn page(channel: u32) -> u64 {
     u64::from(channel) * chan::SIZE as u64
 }
 
-/// What a driver tells the block of the link (PORT_PACE): its bytes in a cycle of the port, less one
-/// part in 64 for what the block does not see.
+/// Returns the driver's setting for the link (PORT_PACE): its bytes in a cycle of the port, less one part in 64 for
+/// traffic that the block does not see.
 fn pace(config: &BoardConfig) -> u32 {
     let per_cycle = config.link.raw_rate() * config.pcie_clk_ps as f64 / 1e12;
     (per_cycle * 256.0 * 63.0 / 64.0) as u32
@@ -173,7 +173,7 @@ impl Rig {
         board.drain_host()
     }
 
-    /// Errors of the board, with the row's name.
+    /// Makes an error of the board, with the row's name.
     pub fn failed(&self, source: peerlane_sim::Error) -> Error {
         Error::Board {
             row: self.row,
@@ -181,12 +181,12 @@ impl Rig {
         }
     }
 
-    /// Bus address of an offset in the mapped GPU memory.
+    /// Returns the bus address of an offset in the mapped GPU memory.
     pub fn bus_address(&self, offset: u64) -> u64 {
         self.pages[(offset / GPU_PAGE) as usize] + offset % GPU_PAGE
     }
 
-    /// Channels of the build.
+    /// Returns the number of channels of the build.
     pub fn channels(&self) -> u32 {
         self.channels.len() as u32
     }
@@ -258,16 +258,16 @@ impl Rig {
             return Err(self.outside(d.peer.max(d.local), d.length.into()));
         };
         let board = &mut self.board;
-        // Each doorbell gives back as many slots of the ring as it takes: few of the descriptors want a
-        // record, and each record is read long before its slot comes again.
+        // Each doorbell frees as many slots of the ring as it takes: few of the descriptors want a record, and each
+        // record is read long before its slot comes again.
         board
             .bar_write(Space::Chan, page + desc as u64, &dwords)
             .and_then(|()| board.bar_write32(Space::Chan, page + doorbell as u64, 1))
             .map_err(|source| self.failed(source))
     }
 
-    /// Runs until the next record of a channel is in host memory; gives its cookie and direction.
-    /// `tick` is called now and then.
+    /// Runs until the next record of a channel is in host memory; returns its cookie and direction. `tick` is called
+    /// now and then.
     pub fn record(&mut self, channel: u32, mut tick: impl FnMut(&Stats)) -> Result<(u32, Way)> {
         const SLICE: u64 = 20_000;
         let next = self.channels[channel as usize].next_record;
@@ -309,8 +309,7 @@ impl Rig {
         Ok((record.cookie, way))
     }
 
-    /// The block's own stall counters of this moment. Takes a few µs of simulated time: a register
-    /// read for each.
+    /// Reads the block's own stall counters. That takes a few µs of simulated time: a register read for each.
     pub fn counters(&mut self) -> Result<Counters> {
         let mut read = || -> peerlane_sim::Result<Counters> {
             let board = &mut self.board;
@@ -331,7 +330,7 @@ impl Rig {
         read().map_err(|source| self.failed(source))
     }
 
-    /// Puts noise where a transfer takes its data from.
+    /// Puts noise into the memory from which a transfer takes its data.
     pub fn fill(&mut self, way: Way, peer: u64, local: u64, bytes: u64) -> Result<()> {
         let missing = self.outside(peer.max(local), bytes);
         let place = match way {

@@ -15,7 +15,7 @@ use crate::scenario::{Kind, Scenario, Variant};
 use crate::sweep::{self, Curve, Drawing, Sweep};
 use crate::{Error, Result};
 
-/// What to do.
+/// The work to do.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The build of the block.
@@ -26,9 +26,10 @@ pub struct Options {
     pub sweep: Option<u64>,
 }
 
-/// Who wants to know how far it is. Called from several threads.
+/// A receiver of progress reports. It is called from several threads.
 pub trait Progress: Sync {
-    /// A model of the block is being compiled, or found in the cache: what it is, its number from 1, and of how many.
+    /// A model of the block is being compiled, or found in the cache: its name, its number from 1, and the number of
+    /// models.
     fn building(&self, model: &'static str, number: usize, models: usize);
     /// All are compiled; so many jobs follow.
     fn built(&self, jobs: usize);
@@ -50,7 +51,7 @@ enum Job {
 struct Builds(Vec<(Variant, Params, Library)>);
 
 impl Builds {
-    /// Compiles what the jobs need.
+    /// Compiles the builds that the jobs need.
     fn make(asked: Params, jobs: &[Job], progress: &dyn Progress) -> Result<Self> {
         let is_needed = |variant: &Variant| jobs.iter().any(|job| job.variant() == Some(*variant));
         let needed: Vec<Variant> = Variant::ALL.into_iter().filter(is_needed).collect();
@@ -81,10 +82,10 @@ enum Done {
     Sweep(Way, Variant, Vec<Curve>),
 }
 
-/// The builds whose rates are drawn: by link, one beside the other.
+/// The builds whose rates are drawn: by link, next to each other.
 const DRAWN: [Variant; 3] = [Variant::Asked, Variant::Gen2, Variant::Gen3];
 
-/// What is drawn in one picture.
+/// Contents of one picture.
 struct Picture {
     title: &'static str,
     way: Way,
@@ -133,12 +134,12 @@ impl Job {
         }
     }
 
-    /// A wall-clock measure has the machine for itself, as far as this program goes.
+    /// Reports whether the job needs the machine for itself: it measures wall-clock time.
     fn alone(&self) -> bool {
         matches!(self, Self::Row(scenario) if matches!(scenario.kind, Kind::Simulator(_)))
     }
 
-    /// The build that it needs; a row that is calculated needs none.
+    /// Returns the build that it needs; a row that is calculated needs none.
     fn variant(&self) -> Option<Variant> {
         match self {
             Self::Row(scenario) => scenario.block(),

@@ -1,4 +1,4 @@
-//! The rows: what each does, and what it is to reach.
+//! The rows: the work of each, and the bar that it is to reach.
 
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{BoardConfig, Generation};
@@ -15,17 +15,17 @@ const KIB: u64 = 1 << 10;
 pub struct Scenario {
     /// Its name.
     pub name: &'static str,
-    /// What is measured.
+    /// The measured quantity.
     pub what: &'static str,
-    /// What it is to reach; `None` is reported only.
+    /// The bar that it is to reach; without one the row is reported only.
     pub bar: Option<Bar>,
-    /// What stands behind the engine.
+    /// The build that it measures, and its surroundings.
     pub(crate) variant: Variant,
     pub(crate) kind: Kind,
 }
 
 impl Scenario {
-    /// The thesis's design, of a row that is calculated and needs no model of the block.
+    /// Returns the thesis's design, of a row that is calculated and needs no model of the block.
     pub(crate) fn design(&self) -> Option<Design> {
         match self.kind {
             Kind::Thesis(design) => Some(design),
@@ -33,7 +33,7 @@ impl Scenario {
         }
     }
 
-    /// The build of the block that it needs.
+    /// Returns the build of the block that it needs.
     pub(crate) fn block(&self) -> Option<Variant> {
         self.design().is_none().then_some(self.variant)
     }
@@ -42,7 +42,7 @@ impl Scenario {
 /// The build that a row measures, and its surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
-    /// The build that was asked for, by default behind `Txs`.
+    /// The build that was asked for, by default with the `Txs` port.
     Asked,
     /// Tagged streams on the same link: 64 tags, 512-byte requests.
     Tagged,
@@ -63,7 +63,7 @@ impl Variant {
         Self::Gen3,
     ];
 
-    /// For a person.
+    /// Returns the name for a person.
     pub fn words(self) -> &'static str {
         match self {
             Self::Asked => "the block behind the hard IP's Txs",
@@ -74,7 +74,7 @@ impl Variant {
         }
     }
 
-    /// The build's parameters.
+    /// Returns the build's parameters.
     pub fn params(self, asked: Params) -> Params {
         let stream = Params {
             port: Port::Stream,
@@ -82,7 +82,7 @@ impl Variant {
             receive_log2: 11,
             ..asked
         };
-        // As much as the hard IP's buffer for completions may bring, and more.
+        // As much as the hard IP's buffer for completions may hold, and more.
         let packets = Params {
             port: Port::Tlp,
             receive_log2: 10,
@@ -106,7 +106,7 @@ impl Variant {
         }
     }
 
-    /// The board around it.
+    /// Returns the board around it.
     pub fn config(self) -> BoardConfig {
         let mut config = BoardConfig::default();
         config.link.max_read_request = match self {
@@ -162,7 +162,7 @@ pub(crate) enum Link {
     RoundTrip(u32),
     /// Bytes of a completion. Many root complexes send 64.
     Completions(u32),
-    /// Max Payload Size in bytes; completions are no longer either.
+    /// Max Payload Size in bytes; completions are not longer either.
     Payload(u32),
     /// Max Read Request Size in bytes; a completion is not longer than its request.
     Requests(u32),
@@ -561,16 +561,16 @@ pub static SCENARIOS: &[Scenario] = &{
     ]
 };
 
-/// A name that is no row's.
+/// A name that does not belong to a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no row `{0}`")]
 pub struct UnknownName(pub String);
 
-/// The rows that are called so, in their order; all without names. A name stands for the rows that
-/// begin with it at a dot too: `read.bulk` for `read.bulk.2us`, and `thesis.*` is `thesis`.
+/// Returns the rows of these names, in their order; all rows without names. A name also stands for the rows that begin
+/// with it at a dot: `read.bulk` for `read.bulk.2us`, and `thesis.*` is `thesis`.
 ///
 /// # Errors
-/// When a name stands for no row.
+/// When a name belongs to no row.
 pub fn select(names: &[String]) -> Result<Vec<&'static Scenario>, UnknownName> {
     let stands_for = |name: &str, row: &str| {
         let name = name.strip_suffix(".*").unwrap_or(name);

@@ -22,7 +22,7 @@ pub struct Point {
 /// A curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Its name.
     pub name: &'static str,
     /// Its points, the smallest size first.
     pub points: Vec<Point>,
@@ -46,21 +46,21 @@ pub struct Sweep {
     pub drawings: Vec<Drawing>,
 }
 
-/// Sizes of the block's curves: from 64 B on, to 64 MiB in a report.
+/// Returns sizes of the block's curves: from 64 B on, to 64 MiB in a report.
 fn sizes(most: u64) -> impl Iterator<Item = u64> {
     let all = (6..=26).step_by(2).map(|log2| 1 << log2);
     all.take_while(move |bytes| *bytes <= most)
 }
 
-/// Descriptors of a queued point: 1 MiB of them, at least 8, at most what waits behind one; of large ones as many as
-/// there is memory for.
+/// Returns the descriptors of a queued point: 1 MiB of them, at least 8, at most as many as can wait after one; of
+/// large ones as many as there is memory for.
 fn count(bytes: u64) -> u64 {
     ((1 << 20) / bytes)
         .clamp(8, 1000)
         .min(((64 << 20) / bytes).max(1))
 }
 
-/// The block's two curves of a direction.
+/// Measures the block's two curves of a direction.
 pub(crate) fn block(
     (library, params): (&Library, peerlane_hdl::Params),
     variant: Variant,
@@ -111,7 +111,7 @@ pub(crate) fn block(
         .collect())
 }
 
-/// The thesis's designs, modelled, from FPGA to GPU.
+/// Returns the thesis's designs, modelled, from FPGA to GPU.
 pub(crate) fn thesis(link: &LinkConfig) -> Vec<Curve> {
     let parameters = thesis::Parameters::default();
     let name = |design| match design {

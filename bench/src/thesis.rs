@@ -1,10 +1,9 @@
 //! The design of A. Gillert, *Direct GPU-FPGA Communication* (master's thesis, TU München, 2015),
 //! as a timed model: the baseline that Peerlane is compared with.
 //!
-//! It is a model of the driver's loop, not of hardware: pin, write the bridge's translation table
-//! and a descriptor over MMIO, wait for the DMA engine, take the interrupt, wake the process, go
-//! on. What limits it is counted, not assumed: 256 table entries of 4 KiB, so two descriptors of
-//! 512 KiB at a time, and nothing issued before both are done (5.3.2).
+//! It is a model of the driver's loop, not of hardware: pin, write the bridge's translation table and a descriptor over
+//! MMIO, wait for the DMA engine, take the interrupt, wake the process, go on. Its limits are counted, not assumed: 256
+//! table entries of 4 KiB, so two descriptors of 512 KiB at a time, and nothing issued before both are done (5.3.2).
 //!
 //! # Parameters
 //! One set serves all four designs ([`Parameters::default`]). The thesis measured few latencies;
@@ -12,17 +11,21 @@
 //!
 //! | parameter | value | source |
 //! | --- | --- | --- |
-//! | engine rate | 750 MB/s | 7.1, table: measured FPGA to host through the same engine; an effective rate, so a lower bound of the engine's own |
+//! | engine rate | 750 MB/s | 7.1, table: measured FPGA to host through the same engine (1) |
 //! | table write | 2 MMIO writes an entry, 256 entries of 4 KiB | 5.1, 5.3.2 |
 //! | descriptor write | 8 MMIO writes | 5.1: 32 bytes |
 //! | MMIO write | 0.25 µs | assumption; 0.1 µs more or less moves the 512 KiB design by 3 % |
-//! | response, interrupt to next descriptor | 15 µs | inferred from the 170 MB/s of the basic design (7.2 names this its main bottleneck) and the rows above and below |
-//! | pinning, a page of 64 KiB | 18.9 µs | inferred from 610 against 740 MB/s (7.2); 9.7 ms for 32 MiB, where 5.3.2 says "several milliseconds" |
+//! | response, interrupt to next descriptor | 15 µs | inferred from the 170 MB/s of the basic design (2) |
+//! | pinning, a page of 64 KiB | 18.9 µs | inferred from 610 against 740 MB/s, 7.2 (3) |
 //! | block, pinned blocks kept | 32 MiB, 6 | 5.5, 5.3.2 |
 //!
-//! Two of the four published rates have gone into the parameters, so agreement with the basic
-//! design, and with the *difference* that lazy unpinning makes, is no evidence. The 512 KiB row,
-//! the gain of two descriptors and the level of the lazy row follow.
+//! 1. An effective rate, so a lower bound of the engine's own.
+//! 2. And from the rows above and below; 7.2 names this time the main bottleneck of the design.
+//! 3. 9.7 ms for 32 MiB, where 5.3.2 says "several milliseconds".
+//!
+//! Two of the four published rates have gone into the parameters. So agreement with the basic design, and with the
+//! *difference* that lazy unpinning makes, is not evidence. The 512 KiB row, the gain of two descriptors and the level
+//! of the lazy row follow.
 //!
 //! From the GPU to the FPGA the thesis has no figure: the attempt froze the board, at times the
 //! host (chapter 7). [`Parameters::run`] says so for that direction. Copies through the host's memory are
@@ -36,7 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use peerlane_sim::LinkConfig;
 
-/// The designs of the thesis, each with what the ones before it have (figure 7.1).
+/// The designs of the thesis, each with the features of the ones before it (figure 7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
@@ -149,7 +152,7 @@ impl Default for Parameters {
     }
 }
 
-/// What a modelled transfer did.
+/// Result of a modelled transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Run {
     /// Bytes moved.
@@ -196,7 +199,7 @@ impl Outcome {
 }
 
 impl Parameters {
-    /// A transfer of `bytes`, the second or a later one to its buffer.
+    /// Runs a transfer of `bytes`, the second or a later one to its buffer.
     pub fn run(
         &self,
         design: Design,
@@ -233,20 +236,20 @@ impl Parameters {
         run
     }
 
-    /// Whether a block has to be pinned. When there are more blocks than are kept, all but one
-    /// of the kept stay and the others share the last place in turn (5.3.2).
+    /// Reports whether a block has to be pinned. If there are more blocks than can stay pinned, all but one of those
+    /// stay and the other blocks share the last place in turn (5.3.2).
     fn pins(&self, design: Design, block: u64, blocks: u64) -> bool {
         design != Design::LazyUnpinning
             || (blocks > self.kept_blocks && block + 1 >= self.kept_blocks)
     }
 
-    /// The loop of `rdma_update` over one pinned block.
+    /// Models the loop of `rdma_update` over one pinned block.
     fn block(&self, design: Design, rate: f64, len: u64, run: &mut Run) {
         let size = design.descriptor_bytes(self).max(1);
         let mut left = len;
         let mut now = run.ns;
         while left > 0 {
-            // When the engine has done all descriptors written so far.
+            // The time at which the engine has done all descriptors written so far.
             let mut engine = now;
             for _ in 0..design.at_once(self).max(1) {
                 let bytes = left.min(size);

@@ -1,10 +1,10 @@
-//! Transfers between a board and a GPU, by every route of `peerlane_routes`, over their size: what the thesis shows in
-//! its figures 7.1 to 7.3, on whatever board there is.
+//! Transfers between a board and a GPU, by every route of `peerlane_routes`, over their size: the measurements of the
+//! thesis's figures 7.1 to 7.3, on any board.
 //!
 //! A copy is timed from the call to its return, in the board's time: on the simulated board that is simulated time, so
-//! its numbers are the same on every machine. What is registered for a copy is let go before a *first use*, so that it
-//! pays for the registration again; *cached* copies follow it, and find all ready. The data are random, others each
-//! time, and compared after the first use and after the last cached copy.
+//! its numbers are the same on every machine. Memory that is registered for a copy is unregistered before a *first
+//! use*, so that the copy pays for the registration again; *cached* copies follow it, and find all ready. The data are
+//! random, new each time, and compared after the first use and after the last cached copy.
 //!
 //! On the simulated board a registration costs the writes of the address translation table alone: pinning takes none of
 //! its time.
@@ -44,7 +44,7 @@ impl Method {
         Self::Host,
     ];
 
-    /// Its name on a command line and in files.
+    /// Returns its name on a command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Route(route) => route.name(),
@@ -52,7 +52,7 @@ impl Method {
         }
     }
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Self::Route(Route::DirectWrite) => "direct write",
@@ -65,7 +65,7 @@ impl Method {
         }
     }
 
-    /// Whether it goes this way.
+    /// Reports whether it works in this direction.
     pub fn goes(self, direction: Direction) -> bool {
         match self {
             Self::Route(route) => route.goes(direction),
@@ -86,7 +86,7 @@ impl FromStr for Method {
     }
 }
 
-/// A direction's name in files.
+/// Returns a direction's name in files.
 pub fn direction_name(direction: Direction) -> &'static str {
     match direction {
         Direction::FromFpga => "fpga-to-gpu",
@@ -94,7 +94,7 @@ pub fn direction_name(direction: Direction) -> &'static str {
     }
 }
 
-/// What to measure.
+/// The measurements to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Bytes of the copies, ascending.
@@ -107,22 +107,23 @@ pub struct Options {
     pub repeat: u32,
     /// Bytes that all cached copies of a kind move at most.
     pub budget: u64,
-    /// What the figures need besides: the steps of figure 7.1 and the blocks of figure 7.2.
+    /// Whether to make the measurements for the figures as well: the steps of figure 7.1 and the blocks of figure 7.2.
     pub figures: bool,
     /// Whether the board may try to read the GPU's memory: see [`peerlane_routes::Options::probe_reads`].
     pub probe_reads: bool,
-    /// Whether it may also where the board was not seen to read it before: see [`peerlane_routes::Options::prove_reads`].
+    /// Whether it may also try where it has not yet been seen to read it: see
+    /// [`peerlane_routes::Options::prove_reads`].
     pub prove_reads: bool,
 }
 
 impl Options {
-    /// Cached copies of so many bytes.
+    /// Returns the number of cached copies of so many bytes.
     pub fn copies(&self, bytes: u64) -> u32 {
         let affordable = u32::try_from(self.budget / bytes.max(1)).unwrap_or(u32::MAX);
         self.repeat.min(affordable.max(3)).max(1)
     }
 
-    /// The longest copy.
+    /// Returns the bytes of the longest copy.
     pub fn longest(&self) -> u64 {
         self.sizes.iter().copied().max().unwrap_or(0)
     }

@@ -42,8 +42,8 @@ fn rows_are_the_same_each_time_and_below_their_limits() {
     }
 }
 
-/// What may be on its way already when a stream's first record comes, in parts of the shortest stream: the hard IP's room
-/// for completions, in 1 MiB.
+/// Bytes that may be on their way already when a stream's first record comes, in parts of the shortest stream: the hard
+/// IP's room for completions, in 1 MiB.
 const AHEAD: f64 = 195.0 * 64.0 / (1 << 20) as f64;
 
 /// Bytes of the longest descriptor of a curve here; a report has longer ones.
@@ -56,7 +56,7 @@ fn the_page_has_a_drawing_for_each_direction() {
     let sweep = report.sweep.as_ref().unwrap();
     for drawing in &sweep.drawings {
         for curve in &drawing.curves {
-            // Of the block that has packets of its own, if there are two.
+            // The limits of the block that has packets of its own, if there are two.
             let own = usize::from(curve.name.contains("own packets"));
             let at = own.min(drawing.limits.len() - 1);
             let limit = drawing.limits[at].1.smaller();
@@ -80,8 +80,8 @@ fn the_page_has_a_drawing_for_each_direction() {
     assert_eq!(html(&report).unwrap().matches("<svg role=").count(), 4);
 }
 
-/// The runtime writes 72 bytes of work, 24 of arguments and 4 that start the kernel; at the interrupt it reads status and
-/// counter (`acl_kernel_if.cpp` of intel/fpga-runtime-for-opencl v2025.0). Then one pointer changes.
+/// The runtime writes 72 bytes of work, 24 of arguments and 4 that start the kernel; at the interrupt it reads status
+/// and counter (`acl_kernel_if.cpp` of intel/fpga-runtime-for-opencl v2025.0). Then one pointer changes.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_launch_costs_what_the_runtime_writes_and_reads() {

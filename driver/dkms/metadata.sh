@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # Makes a directory that modules in Rust are built against.
 #
-# Distributions' header packages come without the compiled crates (`rust/*.rmeta`) that a module in
-# Rust needs. They come out the same from the kernel's own source, with its configuration and its
-# compilers. This is checked: Rust's symbol names contain a hash of what they were compiled from,
-# so the symbols that are exported must be those of the kernel.
+# The header packages of distributions do not have the compiled crates (`rust/*.rmeta`) that a
+# module in Rust needs. This script compiles them from the kernel's own source, with the kernel's
+# configuration and compilers; the result is the same. This is checked: Rust's symbol names contain
+# a hash of the crate's source, so the exported symbols must be those of the kernel.
 #
 # Usage: metadata.sh HEADERS OUT [WORK]
 #   HEADERS  the kernel's build directory: /lib/modules/RELEASE/build
-#   OUT      what is made: links to all that HEADERS has, and the metadata. When it is there
-#            already and of the same kernel and compilers, nothing is done.
-#   WORK     where the source and its build go, and stay. Without it they go beside OUT (600 MB)
-#            and are removed.
-# PEERLANE_LINUX_SOURCE names the archive of the kernel's source. Default: that of Debian's package
-# linux-source-SERIES.
+#   OUT      the directory that is made: links to all entries of HEADERS, and the metadata. If it
+#            exists and is of the same kernel and compilers, nothing is done.
+#   WORK     a directory for the source and its build, which stay there. Without it they are next
+#            to OUT (600 MB), and are removed.
+# PEERLANE_LINUX_SOURCE names the archive of the kernel's source. The default is the archive of
+# Debian's package linux-source-SERIES.
 set -eu
 export LC_ALL=C
 say() { echo "peerlane: $*"; }
@@ -28,7 +28,7 @@ headers=$(readlink -f "$1") && [ -d "$headers" ] ||
 out=$2
 mkdir -p "$(dirname "$out")"
 
-# What made the kernel. The names are the kernel's own (init/Kconfig).
+# Compilers that built the kernel. The names are the kernel's own (init/Kconfig).
 configured() { sed -n "s/^CONFIG_$1=\"\(.*\)\"\$/\1/p" "$headers/.config"; }
 same() {
 	[ "$2" = "$3" ] || die "this kernel's $1 is '$2', but PATH has '$3'" \
@@ -40,7 +40,7 @@ for option in RUST PCI_P2PDMA; do
 done
 
 if [ -e "$headers/rust/libkernel.rmeta" ]; then
-	# Another compiler cannot read these crates, and its errors (E0514) do not say what to do.
+	# Another compiler cannot read these crates, and its errors (E0514) have no hint.
 	command -v rustc >/dev/null || die "these are missing: rustc" "On Debian: apt install rustc"
 	same rustc "$(configured RUSTC_VERSION_TEXT)" "$(rustc --version)"
 	say "$headers has the Rust metadata"
@@ -53,7 +53,7 @@ release=$(cat "$headers/include/config/kernel.release")
 compiler=$(configured CC_VERSION_TEXT)
 compiler=${compiler%% *}
 
-# Programs of these packages, by the name of the program; and two files.
+# Programs and files that the build needs, each with the package that has it.
 missing=
 need() { eval "$1" >/dev/null 2>&1 || missing="$missing $2"; }
 for program in bc bindgen bison flex make openssl pahole python3 rustc; do
@@ -70,7 +70,7 @@ need "echo '#include <openssl/ssl.h>' | $compiler -E -" libssl-dev
 same rustc "$(configured RUSTC_VERSION_TEXT)" "$(rustc --version)"
 same bindgen "$(configured BINDGEN_VERSION_TEXT)" "$(bindgen --version)"
 
-# All that the result depends on.
+# Everything that the result depends on.
 origin=$({
 	cat "$0" "$headers/.config" "$headers/Module.symvers"
 	echo "$headers" "$out"
@@ -88,7 +88,7 @@ source=${PEERLANE_LINUX_SOURCE:-/usr/src/linux-source-$series.tar.xz}
 	"Install the kernel's source (Debian: apt install linux-source-$series)," \
 	"or name its archive in PEERLANE_LINUX_SOURCE."
 
-# What an interrupted run left is in the way of nobody.
+# Files of an interrupted run are removed.
 new=$out.new
 work=${3:-}
 rm -rf "$new"
@@ -104,7 +104,7 @@ trap 'exit 1' HUP INT TERM
 say "unpacking $source"
 mkdir -p "$work/source" "$work/build"
 top=$(tar -tf "$source" 2>/dev/null | head -n 1 | cut -d / -f 1)
-# Without what the metadata is not made of, which is most of it.
+# Most of the source is left out, because the metadata does not depend on it.
 XZ_DEFAULTS=-T0 tar -xf "$source" -C "$work/source" --strip-components=1 --anchored --wildcards \
 	--exclude="$top/Documentation/*/*" \
 	--exclude="$top/arch/*/boot/dts" \
@@ -126,7 +126,7 @@ case $release in
 esac
 
 build() {
-	# Names of the machine and the user would be asked for otherwise.
+	# Without KBUILD_BUILD_USER and KBUILD_BUILD_HOST the build would ask the system for both names.
 	env -u MAKEFLAGS -u MFLAGS make -s -C "$work/source" O="$work/build" \
 		ARCH=x86 KERNELRELEASE="$release" CROSS_COMPILE="${compiler%gcc*}" \
 		CC="$compiler" HOSTCC="$compiler" \
@@ -143,13 +143,13 @@ build -j"$(nproc)" prepare
 
 sed -n 's/^EXPORT_SYMBOL_RUST_GPL(\(.*\));$/\1/p' "$work"/build/rust/exports_*_generated.h |
 	sort -u >"$work/ours"
-# Mangled names, and helpers in C that the crate `kernel` calls.
+# Mangled names of Rust, and the helpers in C that the crate `kernel` calls.
 awk '$2 ~ /^(_R|rust_)/ { print $2 }' "$headers/Module.symvers" | sort -u >"$work/theirs"
 [ -s "$work/ours" ] && cmp -s "$work/ours" "$work/theirs" ||
 	die "of the kernel's $(wc -l <"$work/theirs") Rust symbols $(comm -3 "$work/ours" "$work/theirs" | wc -l) come out differently" \
 		"$source is not the source of $release as it is in $headers."
 
-# HEADERS belongs to a package and stays as it is.
+# HEADERS belongs to a package and is not changed.
 mkdir -p "$new/scripts" "$new/rust"
 for entry in "$headers"/* "$headers"/.[!.]*; do
 	case ${entry##*/} in

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Removes what metadata.sh made for a kernel.
+# Removes the directory that metadata.sh made for a kernel.
 # Usage: remove.sh RELEASE
 set -eu
 rm -rf "/var/lib/peerlane/${1:?}"

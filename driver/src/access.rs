@@ -16,10 +16,10 @@ use kernel::{
     uaccess::{UserPtr, UserSlice},
 };
 
-/// Bytes that are accessed at once: as long, others wait for the registers.
+/// Bytes that are accessed at once: during that, other threads wait for the registers.
 const PIECE: u64 = 64;
 
-/// Writes bytes of the BAR that are one access.
+/// Writes bytes of the BAR by one access.
 fn store(bar: &pci::Bar<'_>, offset: usize, bytes: &[u8]) -> Option<()> {
     match *bytes {
         [a] => bar.try_write8(a, offset),
@@ -30,7 +30,7 @@ fn store(bar: &pci::Bar<'_>, offset: usize, bytes: &[u8]) -> Option<()> {
     .ok()
 }
 
-/// Reads bytes of the BAR that are one access.
+/// Reads bytes of the BAR by one access.
 fn load(bar: &pci::Bar<'_>, offset: usize, bytes: &mut [u8]) -> Option<()> {
     match bytes.len() {
         1 => bytes.copy_from_slice(&[bar.try_read8(offset).ok()?]),
@@ -70,9 +70,9 @@ impl Context {
         }
         let (mut start, mut rest) = (place.start, &mut data[..]);
         while !rest.is_empty() {
-            // Without the gate there is no board any more.
+            // When the gate is closed, there is no board any more.
             let _inside = self.board.gate.enter()?;
-            // No dword is torn.
+            // Each dword is one access.
             let bytes = rest.len().min((PIECE - start % PIECE) as usize);
             let (piece, behind) = rest.split_at_mut(bytes);
             self.access_piece(area, start, piece, write)?;

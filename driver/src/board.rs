@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One board: what its contexts share.
+//! One board: the state that its contexts share.
 //!
 //! # Locks, in the order in which they are taken
 //! 0. the device's own lock, which the PCI core or [`crate::reprogram`] holds, outside of the gate;
-//! 1. [`Context::submission`], held while a descriptor is handed over, or a channel stopped;
-//! 2. the gate ([`crate::gate`]), which is no lock but is waited for by unbind: who waits for 1
-//!    inside waits for one stop at most, for the next ones are not let in;
-//! 3. [`Board::recovery`], held while the board is brought to rest or started, or
-//!    [`Board::leaving`], held while what a context keeps is let go: never both;
+//! 1. [`Context::submission`], held while a descriptor is submitted, or a channel stopped;
+//! 2. the gate ([`crate::gate`]), which is not a lock but unbind waits for it: a thread that waits for lock 1 inside
+//!    waits for one stop at most, for the next ones are not let in;
+//! 3. [`Board::recovery`], held while the board is stopped or started, or [`Board::leaving`], held while cached
+//!    regions of a context are released: never both;
 //! 4. [`Board::users`];
 //! 5. a context's own state;
 //! 6. [`Board::views`], then [`Board::lending`] or [`Board::holding`], never both, all of which a page fault
 //!    takes; under them where a context's file is mapped, and tables of pages;
-//! 7. what is known of peers ([`crate::peers`]), or the reservation of a dma-buf, which its owner may hold when it calls us;
+//! 7. the state of peers ([`crate::peers`]), or the reservation of a dma-buf, which its owner may hold when it calls
+//!    us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
 //! 9. [`Board::lingering`], then [`Board::entries`], then [`Board::memory`];
 //! 10. the board's state and its registers ([`crate::hw`]);
@@ -77,8 +78,8 @@ use kernel::{
     workqueue::{DelayedWork, Work},
 };
 
-/// Says something in the log that is of interest to who looks for it only. (The kernel crate's
-/// `dev_dbg` is compiled out, and cannot be switched on.)
+/// Writes a message to the log that interests only users who look for it. (The kernel crate's `dev_dbg` is compiled
+/// out, and cannot be switched on.)
 macro_rules! explain {
     ($board:expr, $($text:tt)*) => {
         if $board.settings.verbose {
@@ -98,17 +99,17 @@ pub(crate) struct Board {
     pub(crate) identity: Identity,
     pub(crate) capabilities: Capabilities,
     pub(crate) settings: Settings,
-    /// Held while the board is brought to rest or started, from beginning to end. How it stands
-    /// is known by the registers' lock alone.
+    /// Held while the board is stopped or started, from beginning to end. Its state is protected by the registers'
+    /// lock alone.
     #[pin]
     recovery: Mutex<()>,
-    /// Held by who lets go what a context keeps, its own or another's, from when it is taken from there
-    /// until the board has forgotten it. Its entries are the channel's until then: who closes a context
-    /// waits. So does who has found too little: it has gone then.
+    /// Held by a thread that releases cached regions of a context, its own or another's, from the removal from the
+    /// cache until the board has invalidated them. The ATT entries are the channel's until then, so a thread that
+    /// closes a context waits. A thread that has found too few regions also waits: the regions are released then.
     #[pin]
     leaving: Mutex<()>,
     needs: need::Needs,
-    /// What processes see of the BAR.
+    /// Processes' mappings of the BAR.
     #[pin]
     pub(crate) views: Views,
     /// The window into FPGA memory.
@@ -124,7 +125,7 @@ pub(crate) struct Board {
     pub(crate) memory: BoardMemory,
     /// Times that more than the block was reset.
     resets: Atomic<u64>,
-    /// Reads that the transaction layer has given up, as they were told of last.
+    /// Reads that the transaction layer has given up, as reported last.
     given_up_reads: Atomic<u32>,
     /// The link is being reset because reads are down. A start fails if they are still down.
     reset_for_reads: Atomic<bool>,
@@ -135,7 +136,7 @@ pub(crate) struct Board {
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
-    /// Those of them that are nobody's yet.
+    /// The entries that are not free yet and belong to no channel.
     #[pin]
     lingering: lingering::Lingering,
     #[pin]
@@ -157,22 +158,21 @@ impl_has_work! {
     impl HasWork<Self, { relief::WORK }> for Board { self.relief }
 }
 
-/// The ATT's entries: which are taken, and by whom.
+/// The ATT's entries: which are taken, and by which channel.
 struct Entries {
     allocator: AttAllocator<KVVec<u64>>,
     quota: Quota,
 }
 
-/// Who uses the channels.
+/// Assignment of the channels.
 struct Users {
-    /// Channels that are somebody's, one bit each.
+    /// Channels that are taken, one bit each.
     taken: u64,
-    /// By their channels; one that is taken may have no context yet.
+    /// Contexts by their channels; a channel that is taken may have no context yet.
     contexts: KVec<Option<Arc<Context>>>,
 }
 
-/// The FPGA memory of a board that was found. What it takes of the stack is given back before more
-/// is put there.
+/// Makes the FPGA memory of a board that was found. Its stack space is released before more stack is used.
 #[inline(never)]
 pub(crate) fn fpga_memory(
     device: &pci::Device<Bound>,
@@ -193,7 +193,7 @@ pub(crate) fn fpga_memory(
     Ok(KBox::new(FpgaMemory::new(bytes, pool), GFP_KERNEL)?)
 }
 
-/// What is known of a board before it is started.
+/// Data of a board that is not started yet.
 pub(crate) struct Found {
     pub(crate) bar: pci::DevresBar,
     pub(crate) place: Place,
@@ -203,12 +203,11 @@ pub(crate) struct Found {
     pub(crate) memory: KBox<FpgaMemory>,
 }
 
-/// The longest wait for a read's answer that is left as it was set.
+/// The longest completion timeout that the driver leaves unchanged.
 const LONGEST_COMPLETION: Delta = Delta::from_millis(1000);
 
 impl Board {
-    /// A board that was found, whatever is in it. It is at work after its first
-    /// [`start`](Self::start).
+    /// Makes a board that was found, with any content of its block. It works after its first [`start`](Self::start).
     pub(crate) fn new(device: &pci::Device<Bound>, found: Found) -> Result<Arc<Self>> {
         let Found {
             bar,
@@ -221,7 +220,7 @@ impl Board {
         let patience = Delta::from_millis(i64::from(settings.patience_ms));
         let pool = memory.pool();
         let memory = BoardMemory::new(device.as_ref(), &capabilities, memory)?;
-        // The last are the zeros'.
+        // The last entries are for the zeros.
         let count = capabilities.att_entries() - fpga_memory::ENTRIES;
         let limits = Limits::new(
             capabilities.channels,
@@ -272,28 +271,29 @@ impl Board {
         )
     }
 
-    /// The device, for messages.
+    /// Returns the device, for messages.
     pub(crate) fn device(&self) -> &Device {
         self.gate.device().as_ref()
     }
 
-    /// Times that more than the block was reset, or may have been: FPGA memory, the OpenCL side.
+    /// Returns the number of times that more than the block was reset, or may have been: FPGA memory, the OpenCL
+    /// side.
     pub(crate) fn resets(&self) -> u64 {
         self.resets.load(ordering::Acquire)
     }
 
-    /// Times that reads were lost.
+    /// Returns the number of times that reads were lost.
     pub(crate) fn doubts(&self) -> u64 {
         self.doubts.load(ordering::Acquire)
     }
 
-    /// Takes note of one, before the board is started: before anybody is told of the new generation.
+    /// Counts such a reset, before the board is started: before any process is notified of the new generation.
     pub(crate) fn note_reset(&self) {
         self.resets.fetch_add(1, ordering::Release);
         self.given_up_reads.store(0, ordering::Relaxed);
     }
 
-    /// Whether the function answers that the driver was bound to, as far as its configuration says.
+    /// Whether the function that the driver was bound to answers, according to its configuration space.
     pub(crate) fn is_there(&self) -> bool {
         let device = pci_dev(self.gate.device());
         // SAFETY: a valid device; its IDs do not change.
@@ -306,13 +306,13 @@ impl Board {
         failed == 0 && found == expected
     }
 
-    /// Tells the block what it must know, and what may be another driver's setting.
+    /// Writes the block's settings, and registers that may have another driver's setting.
     fn configure(&self, epoch: Epoch) -> Result<(), Failure> {
         let settings = [self.port_timeout(), link::set_pace(self.link())];
         self.hw.upkeep(epoch, settings)
     }
 
-    /// `PORT_TIMEOUT` as it is set, but for moments.
+    /// Returns the cycles to which `PORT_TIMEOUT` is set, except for moments.
     pub(crate) fn port_timeout_cycles(&self) -> u32 {
         let cycles = self.settings.port_timeout;
         cycles.unwrap_or(csr::PORT_TIMEOUT_RESET)
@@ -322,7 +322,7 @@ impl Board {
         hw::write(PORT_TIMEOUT::from_raw(self.port_timeout_cycles()))
     }
 
-    /// A register of the function's PCI Express capability, if the board says what is in it.
+    /// Reads a register of the function's PCI Express capability, if the board answers.
     fn pcie_capability(&self, register: u32) -> Option<u16> {
         let mut word = 0;
         // SAFETY: a valid device, and a place for the answer.
@@ -336,15 +336,15 @@ impl Board {
         (failed == 0).then_some(word)
     }
 
-    /// The longest that the hard IP waits for the answer to a read; `None`: for ever.
+    /// Returns the longest time that the hard IP waits for the answer to a read; `None`: for ever.
     fn completion_timeout(&self) -> Option<Delta> {
         let control = self.pcie_capability(bindings::PCI_EXP_DEVCTL2)?;
         let longest = link::completion_timeout(control)?;
         Some(Delta::from_millis(longest.into()))
     }
 
-    /// Sees that a read ends that is never answered: not to wait for it is for those who look for
-    /// errors, and no function has to wait longer than that.
+    /// Makes sure that a read ends that is never answered: an unlimited wait is for people who look for errors, and
+    /// no function has to wait longer than that.
     pub(crate) fn bound_completions(&self) {
         let longest = self.completion_timeout();
         if longest.is_some_and(|longest| longest <= LONGEST_COMPLETION) {
@@ -366,14 +366,15 @@ impl Board {
         );
     }
 
-    /// Sees that the function may read as much at once as a port without tags needs ([`link::LEAST_READ_REQUEST`]).
-    /// Whatever has set it up before may have another opinion, and a reset may have brought another value back.
+    /// Makes sure that the function may read as much at once as a port without tags needs
+    /// ([`link::LEAST_READ_REQUEST`]). An earlier driver or the firmware may have set another value, and a reset may
+    /// have restored one.
     fn ask_for_enough(&self) -> Result<(), Failure> {
         if self.capabilities.tagged {
             return Ok(());
         }
         let device = pci_dev(self.gate.device());
-        // SAFETY: a valid device. That the call fails is seen by the look after it.
+        // SAFETY: a valid device. A failure of the call is seen by the check after it.
         let bytes = unsafe {
             if bindings::pcie_get_readrq(device) < link::LEAST_READ_REQUEST {
                 bindings::pcie_set_readrq(device, link::LEAST_READ_REQUEST);
@@ -391,8 +392,8 @@ impl Board {
         Err(Failure::ReadRequest)
     }
 
-    /// The link as it was trained: the code of its speed, and its lanes (PCI Express Base
-    /// Specification, 7.5.3.8, Link Status). Zeros if the board does not say.
+    /// Returns the link as it was trained: the code of its speed, and its lanes (PCI Express Base Specification,
+    /// 7.5.3.8, Link Status). Zeros if the board does not answer.
     pub(crate) fn link_status(&self) -> (u32, u32) {
         let status = self.pcie_capability(bindings::PCI_EXP_LNKSTA);
         let status = status.map_or(0, u32::from);
@@ -414,20 +415,20 @@ impl Board {
         })
     }
 
-    /// The frame at an offset of the block's BAR.
+    /// Returns the frame at an offset of the block's BAR.
     pub(crate) fn bar_pfn(&self, offset: usize) -> Option<usize> {
         let bar = self.hw.place().bar;
         let start = self.gate.device().resource_start(bar).ok()?;
         Some((start as usize + offset) >> PAGE_SHIFT)
     }
 
-    /// The frame of a channel's page.
+    /// Returns the frame of a channel's page.
     pub(crate) fn page_pfn(&self, number: u32) -> Option<usize> {
         self.bar_pfn(self.hw.place().chan + channel::page(number, 0).offset())
     }
 
-    /// Reserves ATT entries for a channel, one after the other. `EDQUOT`: it may not have so many;
-    /// `ENOSPC`: there are not so many.
+    /// Reserves ATT entries for a channel, one after the other. `EDQUOT`: it may not have so many; `ENOSPC`: so many
+    /// are not free.
     pub(crate) fn take_entries(&self, channel: u32, count: u32) -> Result<Run> {
         self.collect_entries(None);
         let mut entries = self.entries.lock();
@@ -442,7 +443,7 @@ impl Board {
         })
     }
 
-    /// Gives a channel's ATT entries back, which the board must not have any more, and no descriptor name.
+    /// Frees a channel's ATT entries, which the board must not have any more, and no descriptor name.
     pub(crate) fn give_entries(&self, channel: u32, run: Run) {
         let mut entries = self.entries.lock();
         entries.quota.give(channel, run.count());
@@ -462,39 +463,39 @@ impl Board {
         self.entries.lock().allocator.taken(storage)
     }
 
-    /// Looks at what users may have, which nobody changes meanwhile.
+    /// Calls `f` with the users' quota, which no thread changes during this.
     pub(crate) fn with_quota<R>(&self, f: impl FnOnce(&Quota) -> R) -> R {
         f(&self.entries.lock().quota)
     }
 
-    /// Lets go what contexts keep, as `let_go` does it: nobody else does meanwhile.
+    /// Releases cached regions of contexts by `let_go`, while no other thread does so.
     pub(crate) fn let_go<R>(&self, let_go: impl FnOnce() -> R) -> R {
         let _leaving = self.leaving.lock();
         let_go()
     }
 
-    /// Channels that nobody has.
+    /// Returns the number of channels that no context has.
     pub(crate) fn free_channels(&self) -> u32 {
         self.capabilities.channels - self.users.lock().taken.count_ones()
     }
 
-    /// ATT entries that a channel holds.
+    /// Returns the number of ATT entries that a channel holds.
     pub(crate) fn entries_of(&self, channel: u32) -> u32 {
         self.entries.lock().quota.held(channel)
     }
 
-    /// ATT entries in all, and those that are free.
+    /// Returns the number of ATT entries in all, and of those that are free.
     pub(crate) fn entries(&self) -> (u32, u32) {
         let entries = self.entries.lock();
         let allocator = &entries.allocator;
         (allocator.entries(), allocator.free_entries())
     }
 
-    /// Takes a channel for a user's context that `make` makes of its number, and opens it. `EBUSY`:
-    /// there is none; `EDQUOT`: the user has as many as one may.
+    /// Takes a channel for a user's context, which `make` makes for its number, and opens it. `EBUSY`: no channel is
+    /// free; `EDQUOT`: the user has as many as one may.
     ///
-    /// The kernel lets one process at a time open any device of its kind. So nobody waits here for a block that is slow: a
-    /// context whose channel does not open is left to the watchdog.
+    /// The kernel lets one process at a time open any device of its kind. So no process waits here for a block that
+    /// is slow: a context whose channel does not open is left to the watchdog.
     pub(crate) fn admit(
         self: &Arc<Self>,
         user: User,
@@ -508,7 +509,7 @@ impl Board {
             drop(users);
             let opened = context.open_channel();
             if opened.is_err() {
-                // The kernel tells nobody that a file is closed which was not opened.
+                // The kernel does not call `release` for a file that was not opened.
                 context.forget_file();
                 context.abandon();
                 self.watch_now();
@@ -524,7 +525,7 @@ impl Board {
         }
     }
 
-    /// Closes contexts that were abandoned. The watchdog's.
+    /// Closes contexts that were abandoned. Called by the watchdog.
     fn close_abandoned(&self) {
         self.for_each_user(|user| {
             if user.is_abandoned() {
@@ -549,7 +550,7 @@ impl Board {
         Ok(number)
     }
 
-    /// Gives a channel back.
+    /// Frees a channel.
     pub(crate) fn dismiss(&self, channel: u32) {
         let mut users = self.users.lock();
         let user = users
@@ -562,7 +563,7 @@ impl Board {
         drop(user);
     }
 
-    /// Does something to the context of a channel, if it has one.
+    /// Calls `f` with the context of a channel, if it has one.
     pub(crate) fn with_user(&self, channel: u32, f: impl FnOnce(&Arc<Context>)) {
         let users = self.users.lock();
         let user = users.contexts.get(channel as usize).cloned().flatten();
@@ -572,14 +573,15 @@ impl Board {
         }
     }
 
-    /// Does something to each context, in the order of their channels.
+    /// Calls `f` with each context, in the order of their channels.
     pub(crate) fn for_each_user(&self, mut f: impl FnMut(&Arc<Context>)) {
         for channel in 0..self.capabilities.channels {
             self.with_user(channel, &mut f);
         }
     }
 
-    /// The same for what may fail. It is done to all; the first failure is told.
+    /// Calls a function that may fail with each context, in the order of their channels. All are called; the first
+    /// failure is returned.
     fn try_for_each_user(
         &self,
         mut f: impl FnMut(&Arc<Context>) -> Result<(), Failure>,

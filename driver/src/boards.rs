@@ -6,12 +6,12 @@ use crate::logic::places::Places;
 pub(crate) use crate::logic::shell::{Line, OpenCl, Range};
 use kernel::{bindings, pci, prelude::*};
 
-/// What the driver was built to find.
+/// A board that the driver was built for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// Name of the board.
     pub(crate) name: &'static CStr,
-    /// `BUILD_ID` of its block, which stands for the places below, too.
+    /// `BUILD_ID` of its block, which also stands for the offsets below.
     pub(crate) build_id: u32,
     /// The BAR.
     pub(crate) bar: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Where the slaves lie.
+    /// Returns the places of the slaves.
     pub(crate) fn slaves(&self) -> Places {
         let offset = |at: usize| at as u64;
         Places {
@@ -49,8 +49,9 @@ impl Place {
     }
 }
 
-/// The IDs of a board, with those of its subsystem: by them alone it differs from the vendor's board, which is
-/// another driver's. `u32::MAX` (`PCI_ANY_ID`) is any; [`pci::DeviceId`] itself makes none with a subsystem.
+/// Makes the IDs of a board, with those of its subsystem: only these differ from the IDs of the vendor's board, which
+/// belongs to another driver. `u32::MAX` (`PCI_ANY_ID`) is any; [`pci::DeviceId`] itself makes no ID with a
+/// subsystem.
 pub(crate) const fn id(vendor: u32, device: u32, subvendor: u32, subdevice: u32) -> pci::DeviceId {
     let raw = bindings::pci_device_id {
         vendor,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the PCI core tells a driver besides probe and unbind: errors on the link
-//! (Documentation/PCI/pci-error-recovery.rst), resets of the function, suspend and resume. The
-//! kernel crate has no abstraction for them yet.
+//! Callbacks of the PCI core in addition to probe and unbind: errors on the link
+//! (Documentation/PCI/pci-error-recovery.rst), resets of the function, suspend and resume. The kernel crate has no
+//! abstraction for them yet.
 
 use crate::{
     board::Board,
@@ -80,7 +80,7 @@ static HANDLERS: bindings::pci_error_handlers = {
 };
 
 struct Power(bindings::dev_pm_ops);
-// SAFETY: nobody writes it.
+// SAFETY: it is never written.
 unsafe impl Sync for Power {}
 
 static POWER: Power = Power({
@@ -94,12 +94,12 @@ static POWER: Power = Power({
     power
 });
 
-/// The board of a device.
+/// Returns the board of a device.
 ///
 /// # Safety
 /// The device is bound to this driver, and stays so during the call.
 pub(crate) unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> {
-    // SAFETY: a bound device's data is what `probe` returned, as the kernel crate stores it.
+    // SAFETY: a bound device's data is the result of `probe`, as the kernel crate stores it.
     unsafe {
         let data = bindings::dev_get_drvdata(device);
         if data.is_null() {
@@ -110,8 +110,8 @@ pub(crate) unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> 
     }
 }
 
-/// Remembers the configuration of a board's function that is no bus master yet, for the next time that it is restored.
-/// `ENODEV`: it has lost that, or is not there; what was remembered before is kept.
+/// Saves the configuration of a board's function that is not bus master yet, for the next time that it is restored.
+/// `ENODEV`: the function has lost it, or is not there; the configuration that was saved before is kept.
 pub(crate) fn save(board: &Board) -> Result {
     let device = pci_dev(board.gate.device());
     // SAFETY: a valid device.
@@ -126,7 +126,7 @@ pub(crate) fn save(board: &Board) -> Result {
 /// Resets the function of a board that is being probed: the device's lock is held, and the callbacks find no board.
 pub(crate) fn reset_at_probe(board: &Board) -> Result {
     let device = pci_dev(board.gate.device());
-    // SAFETY: a valid device, whose lock is held. Programs do not access its configuration meanwhile.
+    // SAFETY: a valid device, whose lock is held. Programs do not access its configuration during the reset.
     let reset = unsafe {
         bindings::pci_cfg_access_lock(device);
         let reset = bindings::pci_reset_function_locked(device);
@@ -137,13 +137,13 @@ pub(crate) fn reset_at_probe(board: &Board) -> Result {
     save(board)
 }
 
-/// The same for a board whose function was reset, or has slept: its FPGA may not hold what it held.
+/// Starts a board whose function was reset, or has slept: its FPGA may have lost its state.
 fn start_after_reset(board: &Arc<Board>) -> Result {
     board.note_reset();
     start(board)
 }
 
-/// Starts a board that was put to rest; its configuration is as before. The device's lock is held.
+/// Starts a board that was stopped; its configuration is as before. The device's lock is held.
 pub(crate) fn start(board: &Arc<Board>) -> Result {
     board.core_rests(false);
     if board.is_reprogrammed() {
@@ -186,12 +186,12 @@ unsafe extern "C" fn error_detected(
         return bindings::pci_ers_result_PCI_ERS_RESULT_NONE;
     };
     match state {
-        // The link goes on; what went wrong has an end of its own in the block.
+        // The link goes on; the failed transfer is ended by the block itself.
         NORMAL => bindings::pci_ers_result_PCI_ERS_RESULT_CAN_RECOVER,
         FROZEN => {
             board.core_mends();
             board.rest();
-            // It looks whether a reset comes.
+            // The watchdog checks whether a reset comes.
             board.watch();
             bindings::pci_ers_result_PCI_ERS_RESULT_NEED_RESET
         }
@@ -212,8 +212,7 @@ unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci
     if let Some(board) = &board {
         // From here on it is not late.
         board.core_rests(true);
-        // Another device behind the port may have wanted the reset, for an error that was none to
-        // us.
+        // Another device below the port may have needed the reset, for an error that did not concern this one.
         board.rest_after_loss();
     }
     // SAFETY: by contract.
@@ -224,7 +223,8 @@ unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci
     }
 }
 
-/// The machine goes down, or another kernel takes over (kexec): nothing may be under way then.
+/// Stops the board because the machine goes down, or another kernel takes over (kexec): nothing may be in progress
+/// then.
 ///
 /// # Safety
 /// As above.
@@ -251,7 +251,7 @@ unsafe extern "C" fn reset_prepare(device: *mut bindings::pci_dev) {
 unsafe extern "C" fn reset_done(device: *mut bindings::pci_dev) {
     // SAFETY: by contract.
     if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
-        // It has said why not.
+        // The failure was already logged.
         let _ = start_after_reset(&board);
     }
 }

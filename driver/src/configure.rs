@@ -3,8 +3,8 @@
 //! A configuration of the FPGA's core over PCIe, by the hard IP ([`crate::logic::cvp`]), inside of the bracket of
 //! [`crate::reprogram`].
 //!
-//! It goes on to its end whoever asked for it, so it waits for no user: the image is copied before. Unbind, resets
-//! and sleep wait meanwhile.
+//! It goes on to its end even if the caller ends, so it waits for no user: the image is copied before. Unbind, resets
+//! and sleep wait for it.
 
 use crate::{
     board::Board,
@@ -23,7 +23,7 @@ use kernel::{
     uaccess::{UserPtr, UserSlice},
 };
 
-/// The function, whose registers a configuration goes by.
+/// The function, by whose registers a configuration is done.
 struct Function<'a>(&'a Board);
 
 impl HardIp for Function<'_> {
@@ -35,7 +35,7 @@ impl HardIp for Function<'_> {
         // SAFETY: a valid device, and a place for the answer.
         let read =
             unsafe { bindings::pci_read_config_dword(device, i32::from(offset), &mut value) };
-        // A function that is not there reads as ones, also where the core knows that it has gone.
+        // A function that is not there reads as ones, also where the core knows that it is gone.
         Ok(if read == 0 { value } else { u32::MAX })
     }
 
@@ -57,8 +57,8 @@ impl HardIp for Function<'_> {
     }
 }
 
-/// All processors stay on line: one that goes has its interrupts sent elsewhere, and the message of a vector is written
-/// into a table in the BAR. That would be a dword of the image.
+/// A lock that keeps all processors on line. The interrupts of a processor that goes off line are sent elsewhere, and
+/// the message of a vector is written into a table in the BAR. That would be a dword of the image.
 struct Processors;
 
 impl Processors {
@@ -76,7 +76,7 @@ impl Drop for Processors {
     }
 }
 
-/// How an image is packed.
+/// Decodes the packing of an image.
 fn packing_of(value: u32) -> Result<Packing> {
     match value {
         packing::AS_TOLD => Ok(Packing::AsTold),
@@ -88,7 +88,7 @@ fn packing_of(value: u32) -> Result<Packing> {
 }
 
 impl Board {
-    /// Looks at the registers for it, where the function has them.
+    /// Calls `look` with the registers for it, where the function has them.
     fn with_cvp<R>(
         &self,
         look: impl FnOnce(&mut Cvp<'_, Function<'_>>) -> Result<R, Failure<Error>>,
@@ -98,12 +98,12 @@ impl Board {
         look(&mut cvp).ok()
     }
 
-    /// Whether what the FPGA is configured with lets it be configured over PCIe.
+    /// Whether the FPGA's present configuration lets it be configured over PCIe.
     pub(crate) fn has_cvp(&self) -> bool {
         self.with_cvp(|cvp| cvp.is_enabled()).unwrap_or(false)
     }
 
-    /// Whether the FPGA's core has no configuration, where that is known. Nothing answers in the BAR then.
+    /// Whether the FPGA's core has no configuration, where that is known. The BAR does not answer then.
     pub(crate) fn has_empty_core(&self) -> bool {
         self.with_cvp(|cvp| cvp.is_empty()).unwrap_or(false)
     }
@@ -111,7 +111,7 @@ impl Board {
     fn configure_core(&self, channel: u32, image: &[u8], packing: Packing) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
-        // One whose time is over ends at the watchdog's next look.
+        // A bracket whose time is over ends at the watchdog's next look.
         if !self.is_reprogrammed_by(channel) || self.reprogrammed_too_long().is_some() {
             return Err(ENOENT);
         }

@@ -53,13 +53,13 @@ pub(crate) enum Opening {
     Again(Epoch),
 }
 
-/// How long a new context waits for its channel: whoever opens a device holds up all who do. The
-/// context before it has left the channel at rest, or the board cut off.
+/// Longest wait of a new context for its channel: opening a device blocks all other callers of `open`. The context
+/// before it has left the channel idle, or the board cut off.
 const FIRST_PATIENCE: Delta = Delta::from_millis(1);
 
-/// Who writes the channel's descriptors.
+/// Writer of the channel's descriptors.
 pub(crate) enum Writer {
-    /// Nobody yet.
+    /// None yet.
     Nobody,
     /// The driver, for [`SUBMIT`](crate::logic::uapi::SUBMIT).
     Driver(Queue),
@@ -67,14 +67,14 @@ pub(crate) enum Writer {
     Process(Admission),
 }
 
-/// What belongs to an open file.
+/// State of an open file.
 #[pin_data]
 pub(crate) struct Context {
     pub(crate) board: Arc<Board>,
     pub(crate) channel: u32,
-    /// Who has opened it, and whose quota it uses up.
+    /// The user who has opened it, and whose quota it uses.
     pub(crate) user: User,
-    /// The process that has.
+    /// The process that has opened it.
     pub(crate) opener: Pid,
     pub(crate) events: Arc<Events>,
     /// Its FPGA memory.
@@ -89,19 +89,19 @@ pub(crate) struct Context {
     moderation: Mutex<Moderation>,
     #[pin]
     pub(crate) writer: Mutex<Writer>,
-    /// Held while the driver hands a descriptor over, and while the channel is stopped: a doorbell
-    /// that is rung meanwhile is refused, and leaves no record. It may be held as long as a stop
-    /// takes, a second and the board's patience, so what must not wait so long goes without it.
+    /// Held while the driver submits a descriptor, and while the channel is stopped: a doorbell that is rung during a
+    /// stop is refused, and leaves no record. It may be held as long as a stop takes, a second and the board's time
+    /// limit, so code that must not wait so long does not take it.
     #[pin]
     pub(crate) submission: Mutex<()>,
     #[pin]
     pub(crate) regions: Mutex<Regions>,
-    /// What processes have mapped of its file, as long as that is open: the inode may go with it.
+    /// The mappings of its file in processes, as long as the file is open: the inode may be freed with it.
     #[pin]
     mapped: Mutex<Option<Pages>>,
-    /// Given to a process, by area of its file, instead of what it had mapped when that is gone.
+    /// Pages that a process gets, by area of its file, when the page that it had mapped is gone.
     empty: [kernel::page::Page; Area::COUNT],
-    /// Its file was not opened, and nobody will close it.
+    /// Its file was not opened, so no call will close it.
     abandoned: Atomic<bool>,
 }
 
@@ -111,11 +111,11 @@ struct Pages(NonNull<bindings::address_space>);
 // SAFETY: they belong to no thread.
 unsafe impl Send for Pages {}
 
-/// A page for each area, of zeros, or of the slots of an emptied ring.
+/// Allocates a page for each area: of zeros, or of the slots of an emptied ring.
 fn empty_pages() -> Result<[kernel::page::Page; Area::COUNT]> {
     let page = || kernel::page::Page::alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
     let pages = [page()?, page()?, page()?, page()?];
-    // SAFETY: a valid page that is always mapped, and nobody else's yet.
+    // SAFETY: a valid page that is always mapped, and not used by others yet.
     let ring = unsafe { peerlane_page_address(pages[Area::Ring as usize].as_ptr()) };
     // SAFETY: as above.
     unsafe { dma::empty_ring(ring.cast(), PAGE_SIZE) };
@@ -123,7 +123,7 @@ fn empty_pages() -> Result<[kernel::page::Page; Area::COUNT]> {
 }
 
 impl Context {
-    /// A context with a channel of its own.
+    /// Makes a context with a channel of its own.
     pub(crate) fn open(
         board: &Arc<Board>,
         inside: &Inside<'_>,
@@ -170,7 +170,7 @@ impl Context {
         self.user.id == other.user.id
     }
 
-    /// Nobody has its file. The watchdog closes it.
+    /// Marks it as a context without a file. The watchdog closes it.
     pub(crate) fn abandon(&self) {
         self.abandoned.store(true, ordering::Release);
     }
@@ -186,8 +186,8 @@ impl Context {
         self.start_channel(&writer, Opening::First)
     }
 
-    /// Starts the channel as the board is started. Whatever comes of that: what was under way is
-    /// lost, and whoever waits for it is told.
+    /// Starts the channel as the board is started. Even if this fails, transfers that were in progress are lost, and
+    /// the threads that wait for them are notified.
     pub(crate) fn restart_channel(&self, epoch: Epoch) -> Result<(), Failure> {
         let mut writer = self.writer.lock();
         let generation = self.events.restarted();
@@ -204,11 +204,11 @@ impl Context {
         let hw = &self.board.hw;
         let ring = self.ring.lock();
         let Some(ring) = &*ring else { return Ok(()) };
-        // First of all: the generation is raised already, and whatever fails now, what the ring held
-        // is of before. A new context's board does not know the ring yet; a board that is started
-        // has been fenced, and is not bus master.
+        // First of all: the generation is raised already, and even if a later step fails, the contents of the ring
+        // are stale. A new context's board does not know the ring yet; a board that is started has been fenced, and
+        // is not bus master.
         ring.empty_ring();
-        // Neither changes until the board knows it.
+        // Neither changes until the board has it.
         let (moderation, share) = (self.moderation.lock(), self.share.lock());
         match opening {
             Opening::First => hw.run(channel::close(self.channel))?,
@@ -228,8 +228,8 @@ impl Context {
         }
     }
 
-    /// Has the channel accept doorbells, but not those of a process that does not know yet that it
-    /// was started anew.
+    /// Returns the step that has the channel accept doorbells. A process that does not know yet about a restart gets
+    /// none.
     pub(crate) fn acceptance(&self, writer: &Writer) -> Option<Step> {
         match writer {
             Writer::Process(admission) if admission.is_halted() => None,
@@ -237,16 +237,16 @@ impl Context {
         }
     }
 
-    /// Writes the entries of all regions once more.
+    /// Writes the entries of all regions again.
     pub(crate) fn restore_regions(&self, epoch: Epoch) -> Result<(), Failure> {
         self.regions.lock().restore(epoch)
     }
 
-    /// Has the channel end what it has accepted, and aborts what has not ended by then, or a second
-    /// after the call. Says whether something was aborted.
+    /// Stops the channel: lets accepted descriptors end until the deadline, at most a second after the call, and
+    /// aborts those that have not ended by then. Returns whether a descriptor was aborted.
     pub(crate) fn stop(&self, deadline: Deadline) -> Result<bool> {
-        // Those who wait for each other here, as many as a process likes, all wait at once: none
-        // has its second when the one before it has had his. And none waits inside the gate.
+        // Threads that wait for each other here, as many as a process likes, all wait at the same time: no thread has
+        // its second only after the second of the thread before it. And none waits inside the gate.
         let latest = Deadline::after(Delta::from_secs(1));
         let _held = self.submission.lock();
         let _inside = self.board.gate.enter()?;
@@ -256,37 +256,37 @@ impl Context {
         let late = match hw.run_within(drain, channel::drain(self.channel)) {
             Ok(()) => false,
             Err(Failure::Away) => return Err(EAGAIN),
-            // A board that does not answer may have been looked at in a bad moment: it is asked
-            // again, or found gone, below.
+            // A board that does not answer may have been read at a bad moment: it is read again, or found gone,
+            // below.
             Err(_) => true,
         };
         let abort = late.then(|| channel::abort(self.channel));
-        // With the fence the records of what has ended are in the ring.
+        // With the fence the records of descriptors that have ended are in the ring.
         let steps = || Iterator::chain(abort.into_iter().flatten(), table::fence(Reach::Host));
         let epoch = hw.usable()?;
         let ended = hw.run(steps());
-        // One that was reset behind the driver's back has nothing to end, and no record of what it had. Nor has one whose
-        // port was dead.
+        // A board that was reset without the driver's knowledge has nothing to end, and no record of its earlier
+        // descriptors. The same holds for one whose port was dead.
         let ended = ended.and_then(|()| self.board.port_is_alive(epoch));
         let ended = ended.and_then(|()| self.board.remembers_all());
         if !matches!(ended, Ok(()) | Err(Failure::Away)) {
-            // What an abort does not end never ends, and what was forgotten has ended without a word: the board is
-            // started anew, with the channel.
+            // A descriptor that an abort does not end never ends, and descriptors that the block has dropped end
+            // without a record. So the board is started again, with the channel.
             self.board.settle(steps);
         }
-        // The channel may have been started anew meanwhile, and its process not know it.
+        // The channel may have been started again in the meantime, and its process not know it.
         let accepting = {
             let writer = self.writer.lock();
             hw.run(self.acceptance(&writer))
         };
-        // Interrupts may be held back, and this was not asked for by one who waits.
+        // Interrupts may be moderated, and a thread that waits for one has not asked for this stop.
         self.events.interrupt();
         ended?;
         accepting?;
         Ok(late)
     }
 
-    /// Changes how interrupts are held back.
+    /// Changes how interrupts are moderated.
     pub(crate) fn moderate(&self, moderation: Moderation) -> Result {
         let mut current = self.moderation.lock();
         *current = moderation;
@@ -307,8 +307,8 @@ impl Context {
         self.board.lend_window(self, window)
     }
 
-    /// The user has been told this much; and of the generation, if the answer was long enough. A
-    /// process whose channel was started anew may go on when it knows that, and not before.
+    /// Records the events that the user has seen; the generation only if the answer was long enough. A process whose
+    /// channel was started again may go on when it knows the new generation, and not before.
     pub(crate) fn told(&self, seen: &Seen, of_generation: bool) {
         self.events.told(seen);
         let waits = |writer: &Writer| match writer {
@@ -318,14 +318,14 @@ impl Context {
         if !of_generation || !waits(&self.writer.lock()) {
             return;
         }
-        // A stop that is under way ends first.
+        // A stop that is in progress ends first.
         let _held = self.submission.lock();
         let mut writer = self.writer.lock();
         if !waits(&writer) {
             return;
         }
-        // The channel was started, though the board may still be on its way. One that does not
-        // answer is started once more, and that is told then.
+        // The channel was started, though the start of the board may not be complete. A board that does not answer is
+        // started once more, and the process is notified of that start.
         let hw = &self.board.hw;
         let resume = |epoch| hw.upkeep(epoch, [channel::resume(self.channel)]).is_ok();
         if hw.live().is_some_and(resume) {
@@ -335,29 +335,29 @@ impl Context {
         }
     }
 
-    /// The frame behind a page of the ring.
+    /// Returns the frame of a page of the ring.
     pub(crate) fn ring_pfn(&self, index: usize) -> Option<usize> {
         self.ring.lock().as_ref()?.pfn(index)
     }
 
-    /// Looks at the ring, as long as there is one.
+    /// Calls `f` with the ring, as long as it exists.
     pub(crate) fn with_ring<R>(&self, f: impl FnOnce(&DmaPages) -> R) -> Result<R> {
         self.ring.lock().as_ref().map(f).ok_or(ENODEV)
     }
 
-    /// The frame of a page with nothing in it, one for each area: what a process stores into one
-    /// does not turn up in another.
+    /// Returns the frame of an empty page, one for each area: bytes that a process stores into one area do not appear
+    /// in another.
     pub(crate) fn empty_pfn(&self, area: Area) -> usize {
         // SAFETY: a valid page.
         unsafe { peerlane_page_to_pfn(self.empty[area as usize].as_ptr()) as usize }
     }
 
-    /// Its file is being closed.
+    /// Removes the reference to its file, which is being closed.
     pub(crate) fn forget_file(&self) {
         *self.mapped.lock() = None;
     }
 
-    /// Takes away what processes have mapped in these ranges of the file; no bytes: to its end.
+    /// Removes processes' mappings of these ranges of the file; a length of 0: to its end.
     fn unmap_ranges(&self, ranges: &[(u64, u64)]) {
         let mapped = self.mapped.lock();
         let Some(mapped) = &*mapped else { return };
@@ -374,42 +374,41 @@ impl Context {
         }
     }
 
-    /// Takes away what processes have mapped. The gate must be closed, so that nothing real is
-    /// mapped again.
+    /// Removes all mappings of processes. The gate must be closed, so that nothing real is mapped again.
     pub(crate) fn unmap(&self) {
         self.unmap_ranges(&[(0, 0)]);
     }
 
-    /// The same for what they have mapped of the board's window, however much that is.
+    /// Removes processes' mappings of the board's window.
     pub(crate) fn unmap_window(&self) {
         self.unmap_ranges(&[(map::WINDOW, window::BYTES)]);
     }
 
-    /// The same for the interface to the OpenCL kernels.
+    /// Removes processes' mappings of the interface to the OpenCL kernels.
     pub(crate) fn unmap_kernels(&self) {
         self.unmap_ranges(&[(map::KERNELS, shell::KERNELS_BYTES)]);
     }
 
-    /// The same for all that they have mapped of the BAR.
+    /// Removes processes' mappings of the BAR.
     pub(crate) fn unmap_views(&self) {
         let page = (map::PAGE, chan::SIZE as u64);
         let kernels = (map::KERNELS, shell::KERNELS_BYTES);
         self.unmap_ranges(&[page, (map::WINDOW, window::BYTES), kernels]);
     }
 
-    /// Takes everything from the board, then gives everything back. The device must be bound.
+    /// Takes everything from the board, then releases all resources. The device must be bound.
     pub(crate) fn close(&self) {
-        // It may have neither.
+        // It may hold neither.
         let _ = self.board.return_opencl(self);
         let _ = self.board.return_window(self);
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));
         self.board.settle(|| channel::close(self.channel));
-        // What others let go of ours has gone then, too.
+        // Regions of this context that other contexts are evicting are then gone, too.
         self.board.let_go(|| {
             let regions = self.take_regions();
-            // What the channel had under way must end, whether there is a region or not.
+            // Transfers of the channel in progress must end, even if it has no region.
             if regions.is_empty() {
                 self.board.settle(|| table::fence(Reach::Host));
             }
@@ -419,7 +418,7 @@ impl Context {
         *self.share.lock() = Share::NONE;
         self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();
-        // After that fence no record is under way either.
+        // After that fence no record is in progress either.
         drop(ring);
         trace::closed(&self.board, self.channel);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `/sys/kernel/debug/peerlane<number>/`: what the board is and does, to read.
+//! `/sys/kernel/debug/peerlane<number>/`: files that show the state of the board.
 
 use crate::{
     board::Board,
@@ -28,7 +28,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes them. Debugging aids do not fail: without debugfs there are none.
+    /// Makes the files. Debugging aids do not fail: without debugfs the files do not exist.
     pub(crate) fn new(
         board: &Arc<Board>,
         number: u32,
@@ -80,7 +80,7 @@ fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     result
 }
 
-/// Who has opened a channel, and what it uses up of its user's part.
+/// Writes which process has opened a channel, and how much of its user's quota it uses.
 fn owner(board: &Board, user: &Context, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     let channel = user.channel;
     let held = board.memory.look(|memory| memory.held(channel));
@@ -135,7 +135,7 @@ fn counters(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     Ok(())
 }
 
-/// What has failed on the link. It is no part of the counters' snapshot, and another reset clears it.
+/// Writes the errors of the link. They are not part of the counters' snapshot, and another reset clears them.
 fn link(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     if !board.capabilities.tlp {
         return writeln!(f, "the block has no transaction layer of its own");

@@ -20,10 +20,10 @@ use kernel::{
     sync::aref::ARef,
 };
 
-/// Pages that the board writes and the driver reads, and that can also be mapped into a process:
-/// a completion ring, for one. (`dma_alloc_pages`: they need no synchronisation where devices are
-/// coherent, as on x86.) The caller's control group is charged for them. Not so where the DMA API takes
-/// them from a pool of its own (CMA, restricted DMA), or for an IOMMU's tables of pages.
+/// Pages that the board writes and the driver reads, and that can also be mapped into a process, for example a
+/// completion ring. (`dma_alloc_pages`: they need no synchronisation where devices are coherent, as on x86.) The
+/// caller's control group is charged for them, except where the DMA API takes them from a pool of its own (CMA,
+/// restricted DMA), and for an IOMMU's tables of pages.
 pub(crate) struct DmaPages {
     device: ARef<Device>,
     pages: NonNull<bindings::page>,
@@ -38,8 +38,8 @@ unsafe impl Send for DmaPages {}
 unsafe impl Sync for DmaPages {}
 
 impl DmaPages {
-    /// So many bytes, whole pages, all zero, which the board may access as `permissions` say: an IOMMU that can holds it to
-    /// that.
+    /// Allocates so many bytes, whole pages, all zero, which the board may access as `permissions` say: an IOMMU
+    /// enforces that if it can.
     pub(crate) fn new(
         device: &Device<Bound>,
         bytes: usize,
@@ -63,35 +63,35 @@ impl DmaPages {
             bytes,
             permissions,
         };
-        // Nothing promises it.
-        // SAFETY: so many bytes are ours, and nobody else knows them.
+        // The allocation does not promise zeros.
+        // SAFETY: so many bytes are ours, and nothing else uses them.
         unsafe { pages.start().cast::<u8>().write_bytes(0, bytes) };
         Ok(pages)
     }
 
-    /// Where the kernel sees them.
+    /// Returns the kernel's address of the pages.
     pub(crate) fn start(&self) -> *mut u32 {
         // SAFETY: `dma_alloc_pages` without `__GFP_HIGHMEM` gives pages that are always mapped.
         unsafe { peerlane_page_address(self.pages.as_ptr()).cast() }
     }
 
-    /// Empties the completion ring that they are. The board must not write it meanwhile.
+    /// Empties the completion ring in these pages. The board must not write to it during this.
     pub(crate) fn empty_ring(&self) {
         // SAFETY: so many bytes are ours.
         unsafe { empty_ring(self.start(), self.bytes) };
     }
 
-    /// Where it lies on the bus.
+    /// Returns the bus address.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its length.
+    /// Returns the length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The frame of a page.
+    /// Returns the frame of a page.
     pub(crate) fn pfn(&self, index: usize) -> Option<usize> {
         let inside = index << PAGE_SHIFT < self.bytes;
         // SAFETY: a valid page, the first of neighbours.
@@ -114,7 +114,7 @@ pub(crate) unsafe fn empty_ring(start: *mut u32, bytes: usize) {
 
 impl Drop for DmaPages {
     fn drop(&mut self) {
-        // SAFETY: the device is bound until all rings are gone; the board has forgotten this one.
+        // SAFETY: the device is bound until all rings are gone; the board does not know this one any more.
         unsafe {
             bindings::dma_free_pages(
                 raw_device(self.device.as_bound()),

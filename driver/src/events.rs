@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a context's waiters are told: interrupts, restarts, the board's end.
+//! Events that a context's waiters are notified of: interrupts, restarts, the board's end.
 
 use crate::{
     ffi::peerlane_monotonic_to_host,
@@ -30,7 +30,7 @@ pub(crate) struct EventFd(NonNull<bindings::eventfd_ctx>);
 unsafe impl Send for EventFd {}
 
 impl EventFd {
-    /// The eventfd behind a file descriptor of the calling process.
+    /// Returns the eventfd of a file descriptor of the calling process.
     pub(crate) fn from_fd(fd: i32) -> Result<Self> {
         // SAFETY: any number may be asked for.
         let raw = from_err_ptr(unsafe { bindings::eventfd_ctx_fdget(fd) })?;
@@ -46,7 +46,7 @@ impl EventFd {
 
 impl Drop for EventFd {
     fn drop(&mut self) {
-        // SAFETY: the reference is ours, and nobody uses it after us.
+        // SAFETY: the reference is ours, and is not used any more.
         unsafe { bindings::eventfd_ctx_put(self.0.as_ptr()) }
     }
 }
@@ -66,47 +66,47 @@ impl Deadline {
     /// No end.
     pub(crate) const NEVER: Self = Self(NEVER);
 
-    /// As the calling process names it: by the clock of its time namespace. `EINVAL`: the clock shows
-    /// no such time, ever.
+    /// Converts a time that the calling process names by the clock of its time namespace. `EINVAL`: the clock never
+    /// shows such a time.
     pub(crate) fn from_user(ns: i64) -> Result<Self> {
         if ns < 0 {
             return Err(EINVAL);
         }
         // SAFETY: it reads the caller's time namespace, which a process has as long as it runs.
         let host = unsafe { peerlane_monotonic_to_host(ns) };
-        // The clock of a time namespace can be behind the host's. Then the sum overflows for a late time.
+        // The clock of a time namespace can be later than the host's. Then the sum overflows for a late time.
         match ns == NEVER || host < 0 {
             true => Ok(Self::NEVER),
             false => Ok(Self(host)),
         }
     }
 
-    /// So much later than now.
+    /// Returns the moment so much later than now.
     pub(crate) fn after(delta: Delta) -> Self {
         Self(now().saturating_add(delta.as_nanos()))
     }
 
-    /// The time until then; none if it is over.
+    /// Returns the time until then; `None` if it is over.
     pub(crate) fn left(&self) -> Option<Delta> {
         let left = self.0.saturating_sub(now());
         (left > 0).then(|| Delta::from_nanos(left))
     }
 }
 
-/// `CLOCK_MONOTONIC`, in nanoseconds.
+/// Returns `CLOCK_MONOTONIC`, in nanoseconds.
 pub(crate) fn now() -> i64 {
     // SAFETY: it may be called everywhere.
     unsafe { bindings::ktime_get() }
 }
 
-/// As many jiffies, or a few weeks if it is longer.
+/// Converts a time to jiffies, or to a few weeks if it is longer.
 fn jiffies(delta: Delta) -> Jiffies {
     let ms = delta.as_nanos().unsigned_abs().div_ceil(1_000_000);
-    // `msecs_to_jiffies` takes what does not fit for ever.
+    // `msecs_to_jiffies` takes a time that is too long for ever.
     kernel::time::msecs_to_jiffies(ms.min(i32::MAX as u64) as u32)
 }
 
-/// How a wait ended.
+/// Results of a wait.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Woken {
     /// Something has happened.
@@ -127,7 +127,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Nothing has happened.
+    /// Makes the events of a new context: none has happened.
     pub(crate) fn new() -> impl PinInit<Self> {
         let account = Account::new();
         pin_init!(Self {
@@ -136,12 +136,12 @@ impl Events {
         })
     }
 
-    /// What has happened so far.
+    /// Returns the events so far.
     pub(crate) fn seen(&self) -> Seen {
         self.state.lock().account.seen()
     }
 
-    /// The user has been told this much.
+    /// Records the events that the user has seen.
     pub(crate) fn told(&self, seen: &Seen) {
         self.state.lock().account.told(seen);
     }
@@ -157,34 +157,33 @@ impl Events {
         result
     }
 
-    /// There may be new records in the ring.
+    /// Notifies of possible new records in the ring.
     pub(crate) fn interrupt(&self) {
         self.tell(Account::event);
     }
 
-    /// The channel starts again at the first slot of its ring. Returns the new generation.
+    /// Notifies that the channel starts again at the first slot of its ring. Returns the new generation.
     pub(crate) fn restarted(&self) -> u32 {
         self.tell(Account::restarted)
     }
 
-    /// A region's memory was taken back.
+    /// Notifies that a region's memory was invalidated by its owner.
     pub(crate) fn revoked(&self) {
         self.tell(Account::revoked);
     }
 
-    /// The board is gone for good.
+    /// Notifies that the board is gone permanently.
     pub(crate) fn gone(&self) {
         self.tell(Account::gone);
     }
 
-    /// Adds to this eventfd from now on, or to none. The old one is handed back, to be let go
+    /// Sets the eventfd to which events are added from now on, or none. The old one is returned, to be released
     /// without our lock.
     pub(crate) fn set_eventfd(&self, eventfd: Option<EventFd>) -> Option<EventFd> {
         core::mem::replace(&mut self.state.lock().eventfd, eventfd)
     }
 
-    /// Waits until more has happened than was seen, or the time is over: not before, and up to a
-    /// jiffy later.
+    /// Waits until more has happened than was seen, or the time is over: not before, and up to a jiffy later.
     pub(crate) fn wait(&self, seen: u64, deadline: Deadline) -> Woken {
         let mut state = self.state.lock();
         loop {
@@ -204,8 +203,7 @@ impl Events {
         }
     }
 
-    /// What `poll` has to say: readable while there is something that
-    /// the user has not been told.
+    /// Returns the result of `poll`: readable while there are events that the user has not seen.
     pub(crate) fn poll(&self, file: &File, table: PollTable<'_>) -> bindings::__poll_t {
         table.register_wait(file, &self.changed);
         let state = self.state.lock();

@@ -7,7 +7,7 @@ use crate::context::Context;
 use kernel::{seq_file::SeqFile, seq_print};
 
 impl Context {
-    /// Says what the context has.
+    /// Writes the resources of the context.
     pub(crate) fn show_fdinfo(&self, file: &SeqFile) {
         let board = &self.board;
         let seen = self.events.seen();

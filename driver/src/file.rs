@@ -45,20 +45,20 @@ impl MiscDevice for Operations {
         // SAFETY: a file's mapping does not change.
         let mapping = unsafe { (*file.as_ptr()).f_mapping };
         let opened = Context::open(&node.board, &inside, mapping, opener(file));
-        // Whatever came of it: the board may have been cut off by it, or before it, when the watchdog
-        // had looked for the last time.
+        // In any case: this call may have cut the board off, or something before it, after the watchdog had looked
+        // for the last time.
         node.board.watch();
         opened
     }
 
     fn release(context: Arc<Context>, _: &File) {
-        // The inode may go behind us.
+        // The inode may be freed after this call.
         context.forget_file();
         if context.board.is_reprogrammed_by(context.channel) {
             // Its end says in the log why the board does not start.
             let _ = context.board.end_reprogramming(context.channel, true);
         }
-        // Without the gate unbind has closed it.
+        // When the gate is closed, unbind has closed the context.
         if let Ok(_inside) = context.board.gate.enter() {
             context.close();
             context.board.dismiss(context.channel);
@@ -122,9 +122,9 @@ impl MiscDevice for Operations {
             Area::Window => {
                 let held = context.board.window_of(context.channel);
                 held.ok_or(EPERM)?;
-                // Not write-combining: stores would wait in the processor behind later ones to the
-                // channel page, and the kernel has mapped the BAR uncached already, so that there
-                // would be two kinds of the same memory. The slave takes one access at a time.
+                // Not write-combining: stores would wait in the processor and be overtaken by later stores to the
+                // channel page. Also, the kernel has mapped the BAR uncached already, so the same memory would be
+                // mapped in two ways. The slave takes one access at a time.
                 // SAFETY: it is being set up.
                 unsafe { peerlane_make_uncached(raw) };
             }
@@ -143,7 +143,7 @@ impl MiscDevice for Operations {
         vma.set_io();
         vma.set_dontexpand();
         vma.set_dontdump();
-        // A child has no business with its parent's queue.
+        // A child does not use its parent's queue.
         vma.set_dontcopy();
         // SAFETY: it is being set up; pages come by frame number, when they are touched.
         unsafe {
@@ -154,7 +154,7 @@ impl MiscDevice for Operations {
     }
 }
 
-/// Who opens a file. Users are told apart as the kernel does it, whatever their namespaces call them.
+/// Returns the user who opens a file. Users are identified as by the kernel, independent of their namespaces.
 fn opener(file: &File) -> User {
     User {
         id: file.cred().euid().into_raw().val,
@@ -162,7 +162,7 @@ fn opener(file: &File) -> User {
     }
 }
 
-/// What can be mapped.
+/// Areas that can be mapped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Area {
     /// The channel's page.
@@ -176,10 +176,10 @@ pub(crate) enum Area {
 }
 
 impl Area {
-    /// How many there are.
+    /// Number of areas.
     pub(crate) const COUNT: usize = 4;
 
-    /// The area at a byte offset, and the page in it.
+    /// Returns the area at a byte offset, and the page in it.
     fn at(offset: u64) -> Option<(Self, usize)> {
         let areas = [
             (Self::Kernels, map::KERNELS),
@@ -193,9 +193,9 @@ impl Area {
     }
 }
 
-/// A table of operations that nobody writes.
+/// A table of operations that is never written.
 struct Table<T>(T);
-// SAFETY: nobody writes it, and what it points to are functions.
+// SAFETY: it is never written, and it points to functions.
 unsafe impl<T> Sync for Table<T> {}
 
 static MAPPING: Table<bindings::vm_operations_struct> = Table({
@@ -204,9 +204,9 @@ static MAPPING: Table<bindings::vm_operations_struct> = Table({
     operations
 });
 
-/// Gives a process the page that it touches: the real one while the device is bound, of the BAR
-/// while the board is awake and, of the window, while it is the context's; else one with nothing in
-/// it, so that nobody is killed because something was taken away.
+/// Gives a process the page that it touches: the real one while the device is bound, of the BAR while the board is
+/// awake and, of the window, while it is the context's; else an empty page, so that no process is killed because
+/// something was released.
 ///
 /// # Safety
 /// Called by the kernel for a mapping that `mmap` has set up.
@@ -222,11 +222,11 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
         return bindings::vm_fault_reason_VM_FAULT_SIGBUS;
     };
     let board = &context.board;
-    // Held until the page is in the table: unbind takes all pages away behind the gate.
+    // Held until the page is in the table: unbind removes all pages after it has closed the gate.
     let inside = board.gate.enter();
     let insert = |real: Option<usize>| {
         let pfn = real.unwrap_or_else(|| context.empty_pfn(area));
-        // The ring is memory, and so are the pages with nothing in them.
+        // The ring is memory, and so are the empty pages.
         let registers = real.is_some() && area != Area::Ring;
         // SAFETY: a mapping of frame numbers, and an address in it.
         unsafe { peerlane_insert_frame(vma, address, pfn as c_ulong, registers) }
@@ -299,7 +299,7 @@ impl Node {
                 _name: name,
                 board,
                 misc <- Opaque::try_ffi_init(move |slot: *mut bindings::miscdevice| {
-                    // SAFETY: `slot` is pinned; the name lives beside it and the table for ever.
+                    // SAFETY: `slot` is pinned; the name lives as long as it, and the table for ever.
                     unsafe {
                         slot.write(MISC);
                         (*slot).name = text;

@@ -2,26 +2,25 @@
 
 //! FPGA memory: which context has which part of it.
 //!
-//! A context begins with none. What it allocates may hold what others have stored there, so it is
-//! filled with zeros first, by the context's own channel, which reads them from a little memory of
-//! the driver's. Until that is done the range is the block's and the driver's business alone:
-//! the process can neither write descriptors for it nor look at it through the window. What was
-//! filled when a call is interrupted need not be filled again by the next.
+//! A context has none at first. The memory that it allocates may hold data of others, so it is filled with zeros
+//! first, by the context's own channel, which reads them from a small buffer of the driver. Until that is done only
+//! the block and the driver use the range: the process can neither write descriptors for it nor look at it through
+//! the window. If a call is interrupted, the next call need not fill again the part that is filled.
 //!
 //! # When a zero is in memory
-//! A record says that the board's interconnect has taken the last word, not that the memory has it: the
-//! block's masters use no write responses (`writeresponsevalid`, Avalon Interface Specifications), and
-//! the one that writes cannot read. That nobody reads the old content is not proved, then, but rests on
-//! two things. From there to the first look are a record's way to the host, a wake-up, the end of a
-//! system call, and the way of a doorbell or a load to the board: microseconds. And all masters of the
-//! block are connected to the same slaves of the memory (`peerlane extend`), whose arbiters serve them
-//! in turn, so what the interconnect has taken is at most a few bursts away from the memory.
+//! A record says that the board's interconnect has taken the last word, not that the memory has it: the block's
+//! masters use no write responses (`writeresponsevalid`, Avalon Interface Specifications), and the master that writes
+//! cannot read. So it is not proved that no process reads the old content, but two facts support it. The time until
+//! the first look consists of a record's way to the host, a wake-up, the end of a system call, and the way of a
+//! doorbell or a load to the board: microseconds. And all masters of the block are connected to the same slaves of
+//! the memory (`peerlane extend`), whose arbiters serve them in turn. So words that the interconnect has taken are at
+//! most a few bursts away from the memory.
 //!
-//! # What is stored there are the zeros, unless data are damaged on their way
-//! Nothing that was stored is read back. Where the root complex or an IOMMU refuses a read of the page of zeros, its record
-//! says that it was not answered, or with an error, and `ALLOCATE` fails. Data that are known to be damaged (poisoned) end
-//! so on a board that tags its reads. Another board's port does not look at that (`TAGGED_READS` in `peerlane.h`). Data
-//! that others stored there are overwritten in either case.
+//! # The memory holds zeros, unless data are damaged on their way
+//! The driver does not read the memory back. If the root complex or an IOMMU refuses a read of the page of zeros, its
+//! record says that it was not answered, or with an error, and `ALLOCATE` fails. Data that are known to be damaged
+//! (poisoned) end so on a board that tags its reads. The port of other boards does not check that (`TAGGED_READS` in
+//! `peerlane.h`). Data that others stored there are overwritten in either case.
 
 use crate::{
     board::{explain, Board},
@@ -56,32 +55,32 @@ use kernel::{
     time::Delta,
 };
 
-/// ATT entries at the end of the table that all name the same page of zeros.
+/// Number of ATT entries at the end of the table that all name the same page of zeros.
 pub(crate) const ENTRIES: u32 = 8;
 const PAGE: PageSize = PageSize::Kib64;
 /// Bytes that one descriptor fills.
 const PIECE: u64 = ENTRIES as u64 * PAGE.bytes();
-/// Longest wait for one of them. It takes fractions of a millisecond, more where all channels are
-/// busy; and the block ends by itself what is not answered.
+/// Longest wait for one descriptor. It takes fractions of a millisecond, more where all channels are busy; and the
+/// block ends by itself descriptors that are not answered.
 const PATIENCE: Delta = Delta::from_secs(10);
 
 /// The memory of a board.
 #[pin_data]
 pub(crate) struct BoardMemory {
-    /// Too large for a kernel's stack, on which a board is put together.
+    /// On the heap, as it is too large for a kernel's stack, on which a board is built.
     #[pin]
     state: Mutex<KBox<FpgaMemory>>,
-    /// A page of zeros, which every channel may read. `None` once the board has been let go.
+    /// A page of zeros, which every channel may read. `None` once the board was released.
     #[pin]
     zeros: Mutex<Option<DmaPages>>,
-    /// The first of the entries that name it.
+    /// The first of the entries that name this page.
     first: u32,
-    /// What is in them.
+    /// Content of these entries.
     entry: u64,
 }
 
 impl BoardMemory {
-    /// The memory of a board with these capabilities.
+    /// Creates the memory of a board with these capabilities.
     pub(crate) fn new(
         device: &Device<Bound>,
         capabilities: &Capabilities,
@@ -107,29 +106,28 @@ impl BoardMemory {
         }))
     }
 
-    /// Looks at who has what.
+    /// Calls `look` with the assignment of the memory to contexts.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&FpgaMemory) -> R) -> R {
         look(&self.state.lock())
     }
 
-    /// Where the zeros are on the bus, and how many bytes of them.
+    /// Returns the bus address of the zeros, and their number of bytes.
     pub(crate) fn zeros(&self) -> Option<(u64, usize)> {
         let zeros = self.zeros.lock();
         zeros.as_ref().map(|zeros| (zeros.address(), zeros.bytes()))
     }
 
-    /// Nothing is known of any content any more. Called before a board is started again, while
-    /// nobody can reach it.
+    /// Drops the knowledge about all content. Called before a board is started again, while no process can reach it.
     pub(crate) fn forget(&self) {
         self.state.lock().forget();
     }
 
-    /// Takes a channel's memory back. Nothing may be able to touch it for the channel any more.
+    /// Frees a channel's memory. Nothing may be able to access it for the channel any more.
     pub(crate) fn take_back(&self, channel: u32, content: Content) {
         self.state.lock().free(channel, content);
     }
 
-    /// Lets the zeros go. The board must not be able to reach memory any more.
+    /// Frees the page of zeros. The board must not be able to reach memory any more.
     pub(crate) fn retire(&self) {
         let zeros = self.zeros.lock().take();
         drop(zeros);
@@ -151,23 +149,23 @@ impl Board {
 #[derive(Clone, Copy)]
 pub(crate) struct Share {
     range: LocalRange,
-    /// Whether it is the process's already.
+    /// Whether the process may use it already.
     ready: bool,
 }
 
 impl Share {
-    /// None.
+    /// No memory.
     pub(crate) const NONE: Self = Self {
         range: LocalRange::EMPTY,
         ready: true,
     };
 
-    /// What the block lets the channel touch.
+    /// Returns the range that the block lets the channel access.
     pub(crate) fn channel(&self) -> LocalRange {
         self.range
     }
 
-    /// What the process may touch.
+    /// Returns the range that the process may access.
     pub(crate) fn process(&self) -> LocalRange {
         match self.ready {
             true => self.range,
@@ -180,7 +178,7 @@ impl Share {
     }
 }
 
-/// What a process asks for.
+/// Kinds of requests of a process.
 enum Wanted {
     Piece(u64),
     All { least: u64 },
@@ -207,10 +205,10 @@ impl Wanted {
     }
 }
 
-/// A token that nobody guesses.
+/// Creates a token that cannot be guessed.
 fn new_token() -> Token {
     let mut words = [0u64; 2];
-    // SAFETY: so many bytes are there.
+    // SAFETY: the array has so many bytes.
     unsafe { bindings::get_random_bytes(words.as_mut_ptr().cast(), size_of_val(&words)) };
     Token(words)
 }
@@ -228,17 +226,17 @@ impl From<MemoryError> for Error {
     }
 }
 
-/// A call of `ALLOCATE` under way.
+/// A call of `ALLOCATE` in progress.
 struct Filling {
     grant: Grant,
     /// Bytes that are zero, from the start.
     done: u64,
-    /// The channel had no writer before, and is to have none after.
+    /// The channel had no writer before the call, and must have none after it.
     borrowed: bool,
 }
 
 impl Filling {
-    /// What is in the memory of a call that failed. The process could not reach it.
+    /// Returns the content of the memory of a call that failed. The process could not reach it.
     fn content(&self) -> Content {
         self.grant.content(self.done)
     }
@@ -271,8 +269,8 @@ impl Context {
         }
     }
 
-    /// Whether the driver writes the channel's descriptors, or nobody. `EBUSY`: the process does, or
-    /// the driver wrote some that have not ended.
+    /// Whether the driver writes the channel's descriptors; if not, the channel has no writer. `EBUSY`: the process
+    /// writes them, or the driver wrote some that have not ended.
     fn is_driven(&self, writer: &mut Writer) -> Result<bool> {
         match writer {
             Writer::Nobody => Ok(false),
@@ -284,7 +282,7 @@ impl Context {
         }
     }
 
-    /// Takes memory for the channel, which the process does not see yet.
+    /// Takes memory for the channel; the process does not see it yet.
     fn begin_filling(&self, wanted: &Wanted) -> Result<Filling> {
         let board = &self.board;
         let mut writer = self.writer.lock();
@@ -315,7 +313,7 @@ impl Context {
         Ok(filling)
     }
 
-    /// Takes memory for the channel, if its user may have so much more. Nobody takes any meanwhile.
+    /// Takes memory for the channel, if its user may have so much more. No other context takes memory during this.
     fn take_grant(&self, quota: &Quota, wanted: &Wanted) -> Result<Grant> {
         let mut memory = self.board.memory.state.lock();
         let bytes = match *wanted {
@@ -348,14 +346,14 @@ impl Context {
             range,
             ready: false,
         };
-        // Not in a block that is stuck: who had it before may have left something under way there.
+        // Not in a block that is stuck: an earlier owner may have left something in progress there.
         Ok(self
             .board
             .hw
             .run(channel::set_range(self.channel, &range))?)
     }
 
-    /// Fills what is not zero yet, two descriptors at a time, outside of the gate but for their
+    /// Fills the part that is not zero yet, two descriptors at a time, outside of the gate except for their
     /// doorbells.
     fn fill(&self, filling: &mut Filling) -> Result {
         let Range { start, end } = filling.grant.range;
@@ -373,7 +371,7 @@ impl Context {
                     self.board.hw.usable()?;
                     return Err(match restarted() {
                         true => EAGAIN,
-                        // By a `STOP` of another thread.
+                        // Another thread called `STOP`.
                         false => ECANCELED,
                     });
                 }
@@ -393,8 +391,8 @@ impl Context {
         Ok(())
     }
 
-    /// Has the board fill a piece of a range. Gives its cookie, and where the piece ends; nothing
-    /// if the range is empty.
+    /// Has the board fill a piece of a range. Returns its cookie and the end of the piece; `None` if the range is
+    /// empty.
     fn fill_piece(&self, range: Range<u64>) -> Result<Option<(u32, u64)>> {
         if range.is_empty() {
             return Ok(None);
@@ -409,7 +407,7 @@ impl Context {
             local: range.start,
             length: length as u32,
             control: Control {
-                // However the process has its interrupts held back.
+                // Even if the process moderates its interrupts.
                 urgent: true,
                 ..Control::default()
             },
@@ -419,21 +417,21 @@ impl Context {
         Ok(Some((cookie, range.start + length)))
     }
 
-    /// From now on the memory is the process's.
+    /// Gives the memory to the process.
     fn end_filling(&self, writer: &mut Writer, filling: &Filling) -> Result {
         self.board
             .memory
             .look(|memory| memory.confirm(&filling.grant))?;
         if filling.borrowed {
             *writer = Writer::Nobody;
-            // Whoever comes finds the ring at its first slot.
+            // The next writer finds the ring at its first slot.
             self.start_channel(writer, Opening::First)?;
         }
         self.share.lock().ready = true;
         Ok(())
     }
 
-    /// Gives back what was taken: what was filled is known to be zero still, and what was offered is
+    /// Frees the memory of a call that failed: the filled part is still known to be zero, and memory from an offer is
     /// offered again.
     fn abandon_filling(&self, writer: &mut Writer, filling: &Filling) {
         let board = &self.board;
@@ -448,22 +446,21 @@ impl Context {
         let mut share = self.share.lock();
         *share = Share::NONE;
         board.settle(|| channel::set_range(channel, &LocalRange::EMPTY));
-        // If the board was cut off or started again meanwhile, this is not believed: it forgets all
-        // notes before anybody can allocate.
+        // If the board was cut off or started again in the meantime, this content is not believed: the board drops
+        // all notes before a context can allocate.
         board.memory.take_back(channel, filling.content());
         drop(share);
         if filling.borrowed {
             *writer = Writer::Nobody;
         }
-        // Not only on a board that runs: one that is being started may have opened the channel
-        // already.
+        // Not only on a board that runs: one that is being started may have opened the channel already.
         board.settle_by(|epoch| match filling.borrowed {
             true => self.start_channel(writer, Opening::Again(epoch)),
             false => board.hw.upkeep(epoch, self.acceptance(writer)),
         });
     }
 
-    /// Takes the context's FPGA memory back, whatever is under way there.
+    /// Frees the context's FPGA memory, even if descriptors for it are in progress.
     pub(crate) fn give_up_memory(&self, writer: &Writer, share: &mut Share) {
         let (board, channel) = (&self.board, self.channel);
         // With the fence the last records are in the ring.
@@ -479,7 +476,7 @@ impl Context {
         board.settle_by(|epoch| board.hw.upkeep(epoch, self.acceptance(writer)));
     }
 
-    /// Gives the context's FPGA memory back.
+    /// Frees the context's FPGA memory for an ioctl.
     pub(crate) fn free(&self, arguments: &mut Free) -> Result {
         if arguments.flags & !free::OFFER != 0 || arguments.token != [0, 0] {
             return Err(EINVAL);
@@ -502,7 +499,7 @@ impl Context {
             true => {
                 let token = new_token();
                 arguments.token = token.0;
-                // If the board forgets everything from here on, this is no offer.
+                // If the board drops all notes from here on, this offer is not valid.
                 Content::Offered {
                     offer: Offer::new(token, self.user.id),
                     epoch: memory.look(FpgaMemory::epoch),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The door between open files and a device that may be unbound at any moment.
+//! A gate between open files and a device that may be unbound at any moment.
 
 use kernel::{
     device::Bound,
@@ -11,7 +11,7 @@ use kernel::{
 
 struct State {
     open: bool,
-    /// The board is stopped, and has forgotten all memory.
+    /// The board is stopped, and cannot reach any memory.
     over: bool,
     inside: usize,
 }
@@ -26,11 +26,11 @@ pub(crate) struct Gate {
     left: CondVar,
 }
 
-/// While it lives, the device is bound.
+/// Proof that the device is bound, as long as it lives.
 pub(crate) struct Inside<'a>(&'a Gate);
 
 impl Gate {
-    /// An open gate of a device that is bound.
+    /// Makes an open gate of a device that is bound.
     pub(crate) fn new(device: ARef<pci::Device>) -> impl PinInit<Self> {
         pin_init!(Self {
             device,
@@ -39,7 +39,7 @@ impl Gate {
         })
     }
 
-    /// Goes in. What waits for the board, or for a user, must not do so inside.
+    /// Enters the gate. A caller must not wait for the board, or for a user, inside.
     pub(crate) fn enter(&self) -> Result<Inside<'_>> {
         let mut state = self.state.lock();
         if !state.open {
@@ -49,7 +49,7 @@ impl Gate {
         Ok(Inside(self))
     }
 
-    /// Closes for good, and waits until nobody is inside.
+    /// Closes permanently, and waits until no thread is inside.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.open = false;
@@ -58,13 +58,13 @@ impl Gate {
         }
     }
 
-    /// Notes that the board is stopped for good, and has forgotten all memory.
+    /// Records that the board is stopped permanently, and cannot reach any memory.
     pub(crate) fn end(&self) {
         self.state.lock().over = true;
         self.left.notify_all();
     }
 
-    /// Waits for that if the gate is closed. A caller inside of the gate would wait for itself.
+    /// Waits for [`end`](Self::end) if the gate is closed. A caller inside of the gate would wait for itself.
     pub(crate) fn wait_for_the_end(&self) {
         let mut state = self.state.lock();
         while !state.open && !state.over {
@@ -72,21 +72,21 @@ impl Gate {
         }
     }
 
-    /// The device, bound or not.
+    /// Returns the device, bound or not.
     pub(crate) fn device(&self) -> &pci::Device {
         &self.device
     }
 }
 
 impl Inside<'_> {
-    /// The device.
+    /// Returns the device.
     pub(crate) fn device(&self) -> &kernel::device::Device<Bound> {
         let device: &kernel::device::Device = self.0.device.as_ref();
         // SAFETY: unbind waits for the gate before it returns, and the gate for us.
         unsafe { device.as_bound() }
     }
 
-    /// Whether somebody waits until all have left.
+    /// Whether a thread waits until all others have left.
     pub(crate) fn is_closing(&self) -> bool {
         !self.0.state.lock().open
     }

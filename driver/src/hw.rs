@@ -23,28 +23,28 @@ use kernel::{
     time::{delay::fsleep, Delta},
 };
 
-/// Why a sequence of accesses was not carried out.
+/// Reasons why a sequence of accesses was not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The board does not answer, or is not ours any more.
     Gone,
     /// It is being reset or started, or will be.
     Away,
-    /// A register did not become what was waited for.
+    /// A register did not get the value that was waited for.
     Late(Register, u32),
-    /// The port to PCIe stands still.
+    /// The port to PCIe is blocked.
     PortDead,
-    /// It stood still and has gone on: records are lost.
+    /// The port was blocked and has gone on: records are lost.
     Reopened,
-    /// The block was reset, and not by us.
+    /// The block was reset, but not by this driver.
     Forgotten,
-    /// It is another block than the one that was found: its `BUILD_ID`.
+    /// It is not the block that was found; its `BUILD_ID`.
     Other(u32),
     /// The OpenCL kernels cannot be reset.
     Kernels,
     /// The FPGA's core has no configuration.
     Empty,
-    /// Reads are down: answers that are owed have not come.
+    /// Reads are down: answers that are due have not come.
     Unanswered,
     /// A fence had no answer from a peer: writes to it may be on their way.
     Unflushed,
@@ -53,7 +53,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The state of the board, for a tracer.
+    /// Returns the state of the board, for a tracer.
     pub(crate) fn state(&self) -> &'static CStr {
         match self {
             Self::Gone => c"gone",
@@ -100,35 +100,34 @@ impl From<Refused> for Failure {
     }
 }
 
-/// The block's registers, and the state that says who may access them.
+/// The block's registers, and the state that determines which accesses are allowed.
 ///
 /// # Locking
-/// The lock is taken last of all locks but those of [`crate::events`], and nothing is allocated
-/// under it: memory may be wanted back by its owner at any time, also while the kernel looks for
-/// free memory.
+/// The lock is taken last of all locks but those of [`crate::events`], and nothing is allocated under it: an owner
+/// may invalidate memory at any time, also while the kernel looks for free memory.
 #[pin_data]
 pub(crate) struct Hw {
     bar: pci::DevresBar,
     device: ARef<pci::Device>,
     place: Place,
-    /// How long a sequence may wait for the block.
+    /// Longest time for which a sequence may wait for the block.
     patience: Delta,
-    /// Holds `CHANNEL_SELECT` and the sequences together. No register is accessed without it, so
-    /// that none is being accessed when the state forbids it.
+    /// Makes sequences that begin with `CHANNEL_SELECT` atomic. No register is accessed without it, so that no access
+    /// is in progress when the state forbids it.
     #[pin]
     block: Mutex<Block>,
 }
 
-/// What is known of the block.
+/// State of the block.
 struct Block {
     life: Lifecycle,
     fences: Fences,
 }
 
-/// How long requests may still leave after Bus Master Enable was cleared. The hard IP answers the configuration write by
-/// itself, and tells an application with its own transaction layer of the bit in turn with 15 other words, eight cycles each
-/// (Stratix V Avalon-ST Interface for PCIe 683093, "Configuration Space Register Access"): 1 µs at 125 MHz, and packets that
-/// the hard IP has already.
+/// Time for which requests may still leave after Bus Master Enable was cleared. The hard IP answers the configuration
+/// write by itself. It passes the bit to an application with its own transaction layer in turn with 15 other words,
+/// eight cycles each (Stratix V Avalon-ST Interface for PCIe 683093, "Configuration Space Register Access"): 1 µs at
+/// 125 MHz, and packets that the hard IP has already.
 const STILL_LEAVES: Delta = Delta::from_micros(20);
 
 /// The function's Bus Master Enable.
@@ -136,7 +135,7 @@ struct Master<'a>(&'a Hw);
 
 impl Mastering for Master<'_> {
     fn set(&mut self) {
-        // SAFETY: a valid device; what its block may reach, its state answers for.
+        // SAFETY: a valid device; the state makes sure that its block reaches only memory that is held.
         unsafe { bindings::pci_set_master(pci_dev(&self.0.device)) };
     }
 
@@ -146,13 +145,13 @@ impl Mastering for Master<'_> {
             // A board that is not there makes no messages.
             let _ = self.0.bar.try_access_with(bar);
         }
-        // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
+        // SAFETY: a valid device; clearing a bit of its configuration has no unsafe effect.
         unsafe { bindings::pci_clear_master(pci_dev(&self.0.device)) };
         fsleep(STILL_LEAVES);
     }
 }
 
-/// Whether a function is bus master, and answers in its memory. One that is not there is neither.
+/// Whether a function is bus master, and answers in its memory. A function that is not there is neither.
 fn is_master(device: &pci::Device) -> bool {
     const BOTH: u32 = bindings::PCI_COMMAND_MASTER | bindings::PCI_COMMAND_MEMORY;
     let mut command = 0;
@@ -163,19 +162,20 @@ fn is_master(device: &pci::Device) -> bool {
     failed == 0 && command != u16::MAX && u32::from(command) & BOTH == BOTH
 }
 
-/// Ends the interrupts of a block whose function is bus master still. A message that waits for the right to be sent holds up
-/// all answers to the processor (RTL that Quartus 16.0 generates for `altera_pcie_sv_hip_avmm`: its command machine takes the
-/// message first, and sends none without Bus Master Enable). The answer to the last look has passed it.
+/// Ends the interrupts of a block whose function is still bus master. A message that waits for the right to be sent
+/// blocks all answers to the processor (RTL that Quartus 16.0 generates for `altera_pcie_sv_hip_avmm`: its command
+/// machine takes the message first, and sends none without Bus Master Enable). The answer to the last look has passed
+/// it.
 pub(crate) fn silence(bar: &pci::Bar<'_>, place: &Place) {
     let control = place.csr + csr::CONTROL;
-    // A block under reset repeats the value of the last read: `MAP_ID`, which is no setting.
+    // A block under reset repeats the value of the last read: `MAP_ID`, which is not a setting.
     let is_ours = matches!(bar.try_read32(place.csr + csr::MAP_ID), Ok(MAP_ID));
     let Ok(before) = bar.try_read32(control) else { return };
     if before == u32::MAX {
         return;
     }
-    // The places were compared with the BAR before the block was used. If the FPGA has another block now, nothing is written
-    // to it.
+    // The addresses were compared with the BAR before the block was used. If the FPGA has another block now, nothing
+    // is written to it.
     if let Some(after) = steps::quiet(before).filter(|_| is_ours) {
         let _ = bar.try_write32(after, control);
     }
@@ -195,12 +195,12 @@ impl Control for Hw {
     }
 }
 
-/// On whose behalf registers are accessed.
+/// Rights by which registers are accessed.
 #[derive(Clone, Copy)]
 enum Right {
-    /// A user's, who needs a board that runs.
+    /// That of a user, for a board that runs.
     Use,
-    /// The driver's, who brings the board from one state to another: in this start of it.
+    /// That of the driver, which brings the board from one state to another, in this start of the board.
     Upkeep(Epoch),
 }
 
@@ -209,13 +209,13 @@ struct Access<'a> {
     right: Right,
     patience: Patience,
     turn: Turn,
-    /// `None` while sleeping between two looks: others go on meanwhile. What must not be torn
-    /// apart, a selection and its access or the entries of one owner, has no look in between.
+    /// `None` while sleeping between two looks: other threads go on during that. Sequences that must be atomic, a
+    /// selection and its access or the entries of one owner, have no look in between.
     guard: Option<MutexGuard<'a, Block>>,
 }
 
 impl Hw {
-    /// The registers in a BAR of a device, which nobody has started yet.
+    /// Makes the registers in a BAR of a device that was not started yet.
     pub(crate) fn new(
         bar: pci::DevresBar,
         device: ARef<pci::Device>,
@@ -231,7 +231,7 @@ impl Hw {
         })
     }
 
-    /// Where the block is.
+    /// Returns the addresses of the block.
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }
@@ -261,7 +261,7 @@ impl Hw {
             .ok_or(Failure::Gone)
     }
 
-    /// Accesses the vendor's part of the board, while a user may: as steps do, under the registers' lock.
+    /// Accesses the vendor's part of the board, while a user may, under the registers' lock as for steps.
     pub(crate) fn with_shell<R>(
         &self,
         access: impl FnOnce(&pci::Bar<'_>) -> Option<R>,
@@ -271,7 +271,7 @@ impl Hw {
         self.shell(access)
     }
 
-    /// The same while the board is started or brought to rest, too, as long as it is this start.
+    /// Accesses the vendor's part also while the board is started or stopped, as long as it is this start.
     pub(crate) fn with_shell_in<R>(
         &self,
         epoch: Epoch,
@@ -284,8 +284,8 @@ impl Hw {
         }
     }
 
-    /// As [`with_shell`](Self::with_shell), for accesses that may find that nobody answers: they say whether something
-    /// has read as all ones, as everything does of a board that is not there.
+    /// Accesses the vendor's part as [`with_shell`](Self::with_shell), where the board may not answer: `access`
+    /// returns whether a read has returned all ones, as all reads do of a board that is not there.
     pub(crate) fn with_shell_that_answers(
         &self,
         access: impl FnOnce(&pci::Bar<'_>) -> Option<bool>,
@@ -293,7 +293,7 @@ impl Hw {
         let block = self.block.lock();
         block.life.usable()?;
         match self.shell(access)? {
-            // It reads so when nobody is there, and then all ones may have been that.
+            // If this read fails, too, no board answers, and that may be the reason for all ones.
             true if self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID => Err(Failure::Gone),
             _ => Ok(()),
         }
@@ -304,7 +304,8 @@ impl Hw {
         done.ok_or(Failure::Gone)
     }
 
-    /// Writes dwords to the first of the BAR, of a board at rest whose hard IP takes them for a configuration.
+    /// Writes dwords to the first address of the BAR, of a stopped board whose hard IP takes them for a
+    /// configuration.
     pub(crate) fn send(&self, mut words: impl Iterator<Item = u32>) -> Result<(), Failure> {
         let block = self.block.lock();
         match block.life.state() {
@@ -315,12 +316,12 @@ impl Hw {
         }
     }
 
-    /// The present start of the board, if its registers can be accessed.
+    /// Returns the present start of the board, if its registers can be accessed.
     pub(crate) fn live(&self) -> Option<Epoch> {
         self.block.lock().life.live()
     }
 
-    /// How the board stands, in a word.
+    /// Returns the name of the board's state.
     pub(crate) fn state(&self) -> &'static CStr {
         match self.block.lock().life.state() {
             State::Resting => c"resting",
@@ -338,8 +339,8 @@ impl Hw {
         Ok(self.block.lock().life.usable()?)
     }
 
-    /// Loads something from the window into FPGA memory: what was stored there before has arrived
-    /// then. A board that may not be touched takes no stores either.
+    /// Loads something from the window into FPGA memory: then earlier stores to it have arrived. A board that may not
+    /// be accessed takes no stores either.
     pub(crate) fn load_from_window(&self) {
         let Some(window) = self.place.window else {
             return;
@@ -356,12 +357,12 @@ impl Hw {
         answer.ok_or(Failure::Gone)
     }
 
-    /// Looks at one register.
+    /// Reads one register.
     pub(crate) fn read(&self, register: Register) -> Result<u32, Failure> {
         self.access(Right::Use, self.patience).read(register)
     }
 
-    /// Looks at a register of the CSR.
+    /// Reads a register of the CSR.
     pub(crate) fn look<R>(&self) -> Result<R, Failure>
     where
         R: FixedRegister<Storage = u32> + From<u32>,
@@ -378,12 +379,12 @@ impl Hw {
         self.run([write(value)])
     }
 
-    /// Carries steps out, all of them or up to the first that fails, on a board that runs.
+    /// Carries out steps, all of them or up to the first that fails, on a board that runs.
     pub(crate) fn run(&self, steps: impl IntoIterator<Item = Step>) -> Result<(), Failure> {
         self.run_within(self.patience, steps)
     }
 
-    /// The same with another patience.
+    /// Carries out steps on a board that runs, with another time limit.
     pub(crate) fn run_within(
         &self,
         patience: Delta,
@@ -392,7 +393,7 @@ impl Hw {
         carry_out(&mut self.access(Right::Use, patience), steps)
     }
 
-    /// The same while the board is started or brought to rest, too, as long as it is this start.
+    /// Carries out steps also while the board is started or stopped, as long as it is this start.
     pub(crate) fn upkeep(
         &self,
         epoch: Epoch,
@@ -404,18 +405,18 @@ impl Hw {
         )
     }
 
-    /// How many fences were begun, by anybody.
+    /// Returns how many fences were begun, by all threads.
     pub(crate) fn fences_begun(&self) -> u64 {
         self.block.lock().fences.begun()
     }
 
-    /// Looks at one register in this start of the board.
+    /// Reads one register in this start of the board.
     pub(crate) fn read_in(&self, epoch: Epoch, register: Register) -> Result<u32, Failure> {
         self.access(Right::Upkeep(epoch), self.patience)
             .read(register)
     }
 
-    /// Looks at a register of the CSR in this start of the board.
+    /// Reads a register of the CSR in this start of the board.
     pub(crate) fn look_in<R>(&self, epoch: Epoch) -> Result<R, Failure>
     where
         R: FixedRegister<Storage = u32> + From<u32>,
@@ -435,7 +436,7 @@ impl Hw {
     }
 }
 
-/// A step that writes a register of the CSR.
+/// Makes a step that writes a register of the CSR.
 pub(crate) fn write<R>(value: R) -> Step
 where
     R: FixedRegister<Storage = u32>,
@@ -451,13 +452,13 @@ fn carry_out(
     steps::run(access, steps).map_err(|stopped| match stopped {
         Stopped::Bus(failure) => failure,
         Stopped::Late { register, value } => Failure::Late(register, value),
-        // Nothing else is checked than a fence's read.
+        // Only a fence's read is checked.
         Stopped::Failed { .. } => Failure::Unflushed,
     })
 }
 
 impl Access<'_> {
-    /// The state may have changed while the lock was let go.
+    /// Checks the state, which may have changed while the lock was released.
     fn permitted(&self) -> Result<(), Failure> {
         let life = &self.guard.as_ref().ok_or(Failure::Gone)?.life;
         match self.right {
@@ -484,7 +485,7 @@ impl Drop for Access<'_> {
     }
 }
 
-/// The time, in nanoseconds.
+/// Returns the time, in nanoseconds.
 fn now() -> u64 {
     events::now() as u64
 }
@@ -500,7 +501,8 @@ impl Bus for Access<'_> {
         self.hw.write32(register, value)
     }
 
-    /// `ATT_INVALIDATE` reads busy for who has to wait, and for nobody else, and says of its own fence whether it has failed.
+    /// Reads a register. `ATT_INVALIDATE` reads busy only for a thread that has to wait, and its failure bit is that
+    /// of the thread's own fence.
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
         let value = self.hw.answer(register)?;

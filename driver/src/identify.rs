@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether a device is a board that this driver is built for. Until that is known, nothing is written.
+//! Checks whether a device is a board that this driver is built for. Nothing is written to the device before that.
 
 use crate::{
     boards::Place,
@@ -15,12 +15,12 @@ use kernel::{device::Bound, io::Io, pci, prelude::*};
 
 const OTHER_BOARD: &CStr = c"build the driver with the table of this board's extended BSP (cargo xtask driver --bsp DIR)";
 
-/// Nobody could enable its interrupts.
+/// Reason for a refusal: the board's interrupts could not be enabled.
 const NO_LINE: &str = "no place is known of the hard IP's interrupt registers";
 
-/// What the block in a BAR is, and can do. One that is not as the table of boards says is refused:
-/// everything that the driver does to it, and maps of it, goes by that table. `build_id` is expected
-/// instead of the table's, where it is given.
+/// Reads the identity and the capabilities of the block in a BAR. A block that differs from the table of boards is
+/// refused: the driver accesses and maps everything by that table. `build_id` is expected instead of the table's,
+/// where it is given.
 pub(crate) fn identify(
     device: &pci::Device<Bound>,
     bar: &pci::Bar<'_>,

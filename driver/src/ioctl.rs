@@ -41,7 +41,7 @@ structures!(
     Window, Free, OpenCl, Access, Arm, Reprogram, Configure, Flush
 );
 
-/// What the caller has beyond what is known must be zero.
+/// Checks that all bytes of the caller's structure beyond the known ones are zero.
 fn expect_zeros(mut reader: UserSliceReader) -> Result {
     let mut chunk = [0; 64];
     while !reader.is_empty() {
@@ -54,7 +54,7 @@ fn expect_zeros(mut reader: UserSliceReader) -> Result {
     Ok(())
 }
 
-/// Runs an ioctl on a structure that the caller may know shorter or longer.
+/// Runs an ioctl on a structure that may be shorter or longer at the caller.
 fn call<T: Structure>(
     ioctl: Ioctl,
     code: u32,
@@ -75,7 +75,7 @@ fn call<T: Structure>(
     }
     expect_zeros(reader)?;
     let done = run(&mut structure);
-    // This error has an answer, too: a number that is too big.
+    // This error has an answer, too: the number that is too large.
     if ioctl.writes_back && (done.is_ok() || done == Err(EFBIG)) {
         // SAFETY: it has no padding.
         let bytes = unsafe {
@@ -93,12 +93,12 @@ fn zero(reserved: &[u64]) -> Result {
     Ok(())
 }
 
-/// Whether NVIDIA's driver is there. One that does not export its functions as Debian's kernel wants it has each search
-/// for them said in the kernel's log, so it is not looked for again at once.
+/// Whether NVIDIA's driver is there. If it does not export its functions as Debian's kernel requires, the kernel logs
+/// each search for them, so the search is not repeated at once.
 fn has_nvidia() -> bool {
     /// Nanoseconds.
     const PAUSE: i64 = 10_000_000_000;
-    /// Until when it is taken for missing, in `CLOCK_MONOTONIC`.
+    /// Time until which it is taken for missing, in `CLOCK_MONOTONIC`.
     static MISSING: Atomic<i64> = Atomic::new(0);
     let now = events::now();
     if now < MISSING.load(ordering::Relaxed) {
@@ -115,7 +115,7 @@ impl Context {
     /// Runs the ioctl that a request code names.
     pub(crate) fn ioctl(&self, code: u32, argument: usize) -> Result {
         match code {
-            // These go inside by themselves, between what they wait for.
+            // These calls enter the gate themselves, between their waits.
             code if uapi::WAIT.is(code) => {
                 call(uapi::WAIT, code, argument, |wait: &mut uapi::Wait| {
                     zero(&[wait.reserved])?;
@@ -207,7 +207,7 @@ impl Context {
                 };
                 self.call_inside(uapi::OPENCL, code, argument, opencl)
             }
-            // It copies from and to the process, so it goes inside by itself.
+            // It copies from and to the process, so it enters the gate itself.
             code if uapi::ACCESS.is(code) => {
                 call(uapi::ACCESS, code, argument, |arguments: &mut uapi::Access| {
                     zero(&[u64::from(arguments.reserved)])?;
@@ -228,7 +228,7 @@ impl Context {
                     self.reprogram(arguments)
                 })
             }
-            // As that, and it copies from the process before.
+            // Also under the device's lock, and it copies from the process before.
             code if uapi::CONFIGURE.is(code) => {
                 call(uapi::CONFIGURE, code, argument, |arguments: &mut uapi::Configure| {
                     zero(&[u64::from(arguments.reserved)])?;
@@ -239,8 +239,8 @@ impl Context {
         }
     }
 
-    /// Runs an ioctl inside of the gate, but for the copying: a user's page fault may take as
-    /// long as the user likes.
+    /// Runs an ioctl inside of the gate, except for the copying: a user's page fault may take as long as the user
+    /// likes.
     fn call_inside<T: Structure>(
         &self,
         ioctl: Ioctl,
@@ -288,7 +288,7 @@ impl Context {
         Ok(())
     }
 
-    /// What the caller is told counts as told when it has been written.
+    /// Answers a query. The caller has seen the answer when it has been written.
     fn call_query(&self, code: u32, argument: usize) -> Result {
         let mut told = None;
         self.call_inside(uapi::QUERY, code, argument, |_, query: &mut uapi::Query| {
@@ -298,14 +298,14 @@ impl Context {
             Ok(())
         })?;
         let of_generation = offset_of!(uapi::Query, generation) + size_of::<u32>();
-        // Without the gate there is no board any more whose doorbells could be rung.
+        // When the gate is closed, no board is left whose doorbells could be rung.
         if let (Some(seen), Ok(_inside)) = (told, self.board.gate.enter()) {
             self.told(&seen, uapi::size_of_code(code) >= of_generation);
         }
         Ok(())
     }
 
-    /// What driver and board have, of what not all have.
+    /// Returns the features of driver and board that not all have.
     fn features(&self) -> u64 {
         let capabilities = &self.board.capabilities;
         let with = |there: bool, feature: u64| if there { feature } else { 0 };
@@ -331,7 +331,7 @@ impl Context {
     fn query(&self, query: &mut uapi::Query) -> Result<Seen> {
         zero(&[query.flags & !uapi::query::PEEK])?;
         let seen = self.events.seen();
-        // After the generation: who is told of a new one is told of what has raised it.
+        // After the generation: a caller that gets a new generation also gets the counter that was raised with it.
         let resets = self.board.resets();
         let doubts = self.board.doubts();
         let (regions, region_bytes) = self.regions.lock().usage();
@@ -410,8 +410,8 @@ impl Context {
         }
     }
 
-    /// From now on the process writes descriptors itself: when `QUERY` has told it how often the
-    /// channel was started, for it begins at the first slot.
+    /// Makes the process the writer of descriptors. It may begin when `QUERY` has returned how often the channel was
+    /// started, for it begins at the first slot.
     pub(crate) fn hand_over(&self) -> Result {
         let _inside = self.board.gate.enter()?;
         let mut writer = self.writer.lock();
@@ -419,7 +419,7 @@ impl Context {
             Writer::Driver(_) => Err(EBUSY),
             Writer::Nobody => {
                 *writer = Writer::Process(Admission::new(self.events.seen().generation));
-                // A board that is away starts the channel as its writer says.
+                // The start of a board that is away uses the channel's present writer.
                 let hw = &self.board.hw;
                 if let Some(epoch) = hw.live() {
                     let _ = hw.upkeep(epoch, [channel::halt(self.channel)]);

@@ -2,9 +2,8 @@
 
 //! The board's interrupts.
 //!
-//! With a table of vectors (`irq = "msix"`) vector 0 tells of faults, 1 is the OpenCL kernel's,
-//! and `2 + c` channel c's. Without one there is a single message for everything, made by the
-//! hard IP of its `RxmIrq` line.
+//! With a table of vectors (`irq = "msix"`) vector 0 reports faults, 1 is the OpenCL kernel's, and `2 + c` channel
+//! c's. Without one all interrupts share a single message, made by the hard IP of its `RxmIrq` line.
 
 use crate::{
     board::Board,
@@ -28,41 +27,41 @@ use kernel::{
     time::{delay::fsleep, Delta},
 };
 
-/// Rounds in which the line is looked at before its handler goes.
+/// Rounds in which the line is looked at before its handler returns.
 const ROUNDS: u32 = 16;
-/// How long a handler sleeps then: the kernel runs it before all ordinary work.
+/// Time for which a handler sleeps then: the kernel runs it before all ordinary work.
 const PAUSE: Delta = Delta::from_millis(1);
 
 /// The first channel's vector.
 const CHANNELS: u32 = 2;
 
-/// Whom a vector tells.
+/// Receivers of a vector's interrupts.
 #[derive(Clone, Copy)]
 enum Cause {
-    /// Everybody: the only message of a board without a table.
+    /// All: the only message of a board without a table.
     All,
-    /// The driver, of a fault.
+    /// The driver, for a fault.
     Fault,
-    /// Who holds the OpenCL side.
+    /// The holder of the OpenCL side.
     Kernels,
     /// A channel's context.
     Channel(u32),
 }
 
-/// What handles one vector.
+/// Handler of one vector.
 #[pin_data]
 pub(crate) struct Handler {
     board: Arc<Board>,
     cause: Cause,
     /// The kernel's number of the vector.
     irq: u32,
-    /// Of a channel's vector.
+    /// Limits the interrupts of a channel's vector.
     #[pin]
     brake: Mutex<Brake>,
 }
 
 impl Handler {
-    /// Clears the causes in the block, and says whether there were any. Faults among them are traced.
+    /// Clears the causes in the block, and returns whether there were any. Faults among them are traced.
     fn take_causes(&self) -> bool {
         let Ok(causes) = self.board.hw.look::<IRQ_STATUS>() else {
             return false;
@@ -73,39 +72,39 @@ impl Handler {
         if causes.error() || causes.refused() {
             trace::fault_interrupt(&self.board, causes);
         }
-        // A port that was dead has lost records: nobody waits for them until the next look.
+        // A port that was dead has lost records: do not let threads wait for them until the next look.
         if causes.error() && self.board.hw.look::<STATUS>().is_ok_and(|status| status.port_lost()) {
             self.board.watch_now();
         }
         true
     }
 
-    /// Keeps the vector from interrupting for a while, and us from running. A message that comes
-    /// meanwhile is handled after it.
+    /// Keeps the vector from interrupting for a while, and this thread from running. A message that comes in this
+    /// time is handled after it.
     fn rest(&self) {
-        // SAFETY: it is our vector's number; we are its handler, and it is not given back before we
-        // have returned. What is disabled here is enabled here.
+        // SAFETY: it is our vector's number; we are its handler, and it is not released before we have returned. The
+        // interrupt that is disabled here is enabled here.
         unsafe { bindings::disable_irq_nosync(self.irq) };
         fsleep(Delta::from_nanos(INTERVAL_NS));
         // SAFETY: as above.
         unsafe { bindings::enable_irq(self.irq) };
     }
 
-    /// Handles the causes of the interrupt line until there are none, or for so many rounds.
+    /// Handles the causes of the interrupt line until none is left, or for so many rounds.
     ///
-    /// The message is made when the first of the lines rises that the hard IP lets through: all must have
-    /// been low at once before we go, or a cause that came between look and clearing keeps one high, and
-    /// there is never another message. A
-    /// process can make causes without pause, by doorbells that are refused. So after some rounds
-    /// others get the processor, and the line is let up anew, with an edge if there are causes.
+    /// The message is made when the first of the enabled lines of the hard IP rises. All lines must have been low at
+    /// the same time before this returns. Otherwise a cause that came between look and clearing keeps one line high,
+    /// and no other message is ever made. A process can make causes without pause, by doorbells that are refused. So
+    /// after some rounds other threads get the processor, and the line is raised again, with an edge if there are
+    /// causes.
     fn lower_line(&self) -> IrqReturn {
         for _ in 0..ROUNDS {
-            // In this order: the kernels' line is down before the block's is, which nobody lowers but us. So
-            // both are down at once.
+            // In this order: the kernels' line is down before the block's line is, which only this thread lowers. So
+            // both are down at the same time.
             let kernels = self.board.take_kernels_line();
             let block = self.take_causes();
             if !kernels && !block {
-                // An MSI is nobody else's, also if its cause has gone.
+                // An MSI is not shared with other devices, even if its cause has gone.
                 return IrqReturn::Handled;
             }
             if block {
@@ -155,15 +154,15 @@ pub(crate) struct Interrupts<'a> {
 
 impl Drop for Interrupts<'_> {
     fn drop(&mut self) {
-        // Nobody enables it once it is given back.
+        // After it is released, it must not be enabled any more.
         self.board.set_kernels_vector(None);
     }
 }
 
-/// Says why there are fewer vectors than wanted.
+/// Logs why there are fewer vectors than wanted.
 ///
-/// Channels cannot share one: the block sends each channel's message by an entry of its own, and the PCI core writes only
-/// those entries that it gives as vectors.
+/// Channels cannot share one: the block sends each channel's message by an entry of its own, and the PCI core writes
+/// only those entries that it gives as vectors.
 fn explain_shortage(device: &pci::Device<Bound>, wanted: u32, error: Error) {
     if wanted == 1 {
         dev_err!(device, "the kernel does not give it an interrupt vector: {:?}\n", error);
@@ -190,7 +189,7 @@ fn explain_shortage(device: &pci::Device<Bound>, wanted: u32, error: Error) {
 }
 
 impl<'a> Interrupts<'a> {
-    /// Takes as many vectors as there are uses for. Where the kernel does not give so many, the board cannot be used.
+    /// Takes as many vectors as there are uses. Where the kernel does not give so many, the board cannot be used.
     pub(crate) fn new(device: &'a pci::Device<Bound>, board: &Arc<Board>) -> Result<Self> {
         let capabilities = &board.capabilities;
         let wanted = if capabilities.msix {
@@ -206,7 +205,7 @@ impl<'a> Interrupts<'a> {
         };
         let vectors = vectors.inspect_err(|error| explain_shortage(device, wanted, *error))?;
         let vectors = KBox::pin(vectors, GFP_KERNEL)?;
-        // SAFETY: the vectors are boxed, and dropped behind the handlers that borrow them.
+        // SAFETY: the vectors are boxed, and dropped after the handlers that borrow them.
         let lent: &'a IrqVectorRegistration<'a> = unsafe { &*core::ptr::from_ref(&*vectors) };
         let mut handlers = KVec::with_capacity(wanted as usize, GFP_KERNEL)?;
         for index in 0..wanted {
@@ -220,7 +219,7 @@ impl<'a> Interrupts<'a> {
             let irq = request.irq();
             let flags = match cause {
                 Cause::Kernels => {
-                    // SAFETY: it is our vector's number, and nobody has asked for it yet.
+                    // SAFETY: it is our vector's number, and no handler was requested for it yet.
                     unsafe { peerlane_mask_when_disabled(irq) };
                     Flags::TRIGGER_NONE | Flags::NO_AUTOEN
                 }
@@ -233,7 +232,7 @@ impl<'a> Interrupts<'a> {
                 irq,
                 brake <- new_mutex!(Brake::new()),
             });
-            // SAFETY: it is dropped with us, never forgotten.
+            // SAFETY: it is dropped with us, never leaked.
             let registration = unsafe {
                 ThreadedRegistration::new(request, flags, c"peerlane", handler)
             };
@@ -249,7 +248,7 @@ impl<'a> Interrupts<'a> {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of vectors.
     pub(crate) fn count(&self) -> usize {
         self.handlers.len()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the board knows of a region: its entries of the ATT.
+//! The board's knowledge of a region: its entries of the ATT.
 
 use crate::{
     board::{explain, Board},
@@ -28,16 +28,16 @@ use kernel::{
     time::{Instant, Monotonic},
 };
 
-/// A region's entries. While the board has them, the memory behind them must be held.
+/// A region's entries. While the board has them, their memory must be held.
 ///
 /// # Locking
-/// The state's lock is taken inside of a dma-buf's reservation, and outside of the hardware's.
-/// Nothing is allocated under it. What a change of the [`Stage`] asks for is done under it, too: a
-/// fence reads from the memory, which its owner lets go only after it has had the lock.
+/// The state's lock is taken inside of a dma-buf's reservation, and outside of the hardware's. Nothing is allocated
+/// under it. The steps that a change of the [`Stage`] requires are carried out under it, too: a fence reads from the
+/// memory, which its owner releases only after it has had the lock.
 #[pin_data]
 pub(crate) struct Mapping {
     board: Arc<Board>,
-    /// Those of the context that it belongs to.
+    /// Events of the context that it belongs to.
     events: Arc<Events>,
     channel: u32,
     kind: Kind,
@@ -48,19 +48,19 @@ pub(crate) struct Mapping {
 struct State {
     /// The entries, as long as they are reserved.
     placed: Option<Placed>,
-    /// The owner of the memory has taken it back.
+    /// The owner of the memory has invalidated it.
     revoked: bool,
 }
 
 struct Placed {
     region: Region,
     segments: KVVec<Segment>,
-    /// Where in the segments the region begins.
+    /// Offset of the region in the segments.
     offset: u64,
     stage: Stage,
-    /// The board's doubts when the devices whose memory it is were seen to answer; `None`: reads need no proof.
+    /// The board's count of doubts when the memory's devices were seen to answer; `None`: reads need no proof.
     proof: Option<u64>,
-    /// The board reads none of it any more, since reads were lost after the proof.
+    /// The board does not read it any more, since reads were lost after the proof.
     in_doubt: bool,
 }
 
@@ -71,7 +71,7 @@ impl Placed {
         layout::pages(segments, self.offset, self.region.layout())
     }
 
-    /// All that the board may do there now.
+    /// Returns all permissions of the board at present.
     fn permissions(&self) -> Option<Permissions> {
         match self.region.permissions() {
             Permissions::Read if self.in_doubt => None,
@@ -90,7 +90,7 @@ impl Placed {
 }
 
 impl Mapping {
-    /// Nothing yet, of memory of this kind, for a context.
+    /// Makes a mapping without entries, for memory of this kind and a context.
     pub(crate) fn new(
         board: Arc<Board>,
         events: Arc<Events>,
@@ -109,7 +109,7 @@ impl Mapping {
         )
     }
 
-    /// Says in the log why a region is refused.
+    /// Writes to the log why a region is refused.
     fn explain_refusal(&self, length: u64, error: impl core::fmt::Display) {
         explain!(
             self.board,
@@ -149,8 +149,9 @@ impl Mapping {
         }
     }
 
-    /// Reserves the entries of a layout of these segments, which are taken if nothing fails. The board has the entries after
-    /// [`publish`](Self::publish). `EDQUOT`: the channel may not have so many; `ENOSPC`: there are not so many.
+    /// Reserves the entries of a layout of these segments, which are taken if nothing fails. The board has the
+    /// entries after [`publish`](Self::publish). `EDQUOT`: the channel may not have so many; `ENOSPC`: there are not
+    /// so many.
     pub(crate) fn place(
         &self,
         segments: &mut KVVec<Segment>,
@@ -168,7 +169,7 @@ impl Mapping {
                 return Err(EINVAL);
             }
         };
-        // From here on `forget` gives the entries back.
+        // From here on `forget` frees the entries.
         self.state.lock().placed = Some(Placed {
             region,
             segments: core::mem::take(segments),
@@ -180,9 +181,10 @@ impl Mapping {
         Ok(())
     }
 
-    /// Finds out whether the board may read from the devices whose memory it is, before it is published. `EXDEV`: it may not.
+    /// Checks whether the board may read from the memory's devices, before the region is published. `EXDEV`: it may
+    /// not.
     pub(crate) fn prove(&self, proofs: &mut Proofs<'_>) -> Result {
-        // To the end: the owner lets the memory go only after it has had the lock.
+        // Held to the end: the owner releases the memory only after it has had the lock.
         let mut state = self.state.lock();
         if state.revoked {
             return Err(ESTALE);
@@ -197,10 +199,10 @@ impl Mapping {
         Ok(())
     }
 
-    /// Writes the entries that are reserved. `ESTALE`: the owner has taken the memory back.
+    /// Writes the entries that are reserved. `ESTALE`: the owner has invalidated the memory.
     ///
-    /// A restart of the board writes the entries of those regions again that it finds: whoever
-    /// publishes one holds a lock of the restart's until it can be found.
+    /// A restart of the board writes the entries of the regions again that it finds: a caller that publishes a region
+    /// holds a lock of the restart's until the region can be found.
     pub(crate) fn publish(&self) -> Result {
         let mut state = self.state.lock();
         if state.revoked {
@@ -214,7 +216,7 @@ impl Mapping {
         Ok(self.board.hw.run(placed.entries())?)
     }
 
-    /// Whose memory it is.
+    /// Returns the kind of its memory.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
@@ -227,7 +229,7 @@ impl Mapping {
         }
     }
 
-    /// Looks at the region, as long as it has entries.
+    /// Calls `look` with the region, as long as it has entries.
     pub(crate) fn region<R>(&self, look: impl FnOnce(&Region) -> R) -> Result<R> {
         let state = self.state.lock();
         state
@@ -237,8 +239,8 @@ impl Mapping {
             .ok_or(ESTALE)
     }
 
-    /// Writes the entries once more, as the board is started. If reads were lost since a device was seen to answer, the board
-    /// reads no more of its memory: nobody knows which device has lost them.
+    /// Writes the entries again, as the board is started. If reads were lost since a device was seen to answer, the
+    /// board does not read its memory any more: it is not known which device has lost them.
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
         match &mut self.state.lock().placed {
             Some(placed) if placed.stage.is_known() => {
@@ -250,22 +252,22 @@ impl Mapping {
         }
     }
 
-    /// The number of doubts with which the proof of its reads ends; 0: they need no proof.
+    /// Returns the number of doubts with which the proof of its reads ends; 0: they need no proof.
     pub(crate) fn proof(&self) -> u64 {
         let state = self.state.lock();
         let proof = state.placed.as_ref().and_then(|placed| placed.proof);
         proof.map_or(0, |doubts| doubts + 1)
     }
 
-    /// Whether the board may not read any more where it could.
+    /// Whether the board may not read any more although it could.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.state.lock().placed.as_ref().is_some_and(|placed| placed.in_doubt)
     }
 
-    /// Makes sure that what the board wrote to the region has arrived. Whoever took the memory from the board has
-    /// done so.
+    /// Makes sure that the board's writes to the region have arrived. If the memory was already taken from the board,
+    /// that included this.
     pub(crate) fn flush(&self) -> Result<(), Failure> {
-        // To the end: the owner lets the memory go only after it has had the lock.
+        // Held to the end: the owner releases the memory only after it has had the lock.
         let state = self.state.lock();
         match &state.placed {
             Some(placed) if placed.stage.is_held() => self.board.fence(self.reach(placed)),
@@ -273,12 +275,12 @@ impl Mapping {
         }
     }
 
-    /// The owner takes the memory back: when this returns, nothing of it is under way any more.
-    /// The entries stay reserved, so that what is still queued fails and reaches nothing else.
+    /// Invalidates the region for its owner: when this returns, no access to it is in progress any more. The entries
+    /// stay reserved, so that descriptors that are still queued fail and reach nothing else.
     pub(crate) fn revoke(&self) {
         let mut state = self.state.lock();
         let is_known = |placed: &Placed| placed.stage.is_known();
-        // What nobody has got yet, or nobody has any more, is nobody's loss.
+        // If the board has not got the entries yet, or does not have them any more, no context loses anything.
         let is_lost = !state.revoked && state.placed.as_ref().is_some_and(is_known);
         state.revoked = true;
         let begin = Instant::<Monotonic>::now();
@@ -295,13 +297,13 @@ impl Mapping {
         }
     }
 
-    /// Has the region evicted if it is cached: its owner has taken the memory back, and is done with that.
+    /// Has the region evicted if it is cached: its owner has invalidated the memory completely.
     pub(crate) fn evict_if_cached(&self) {
         self.board.relieve();
     }
 
-    /// Takes the entries from the board. A fence must follow before the memory is let go:
-    /// what was translated before is still under way.
+    /// Takes the entries from the board. A fence must follow before the memory is released: requests that were
+    /// translated before are still in progress.
     fn invalidate_placed(&self, placed: &mut Placed) {
         if placed.stage.invalidate() {
             let run = placed.region.run();
@@ -309,7 +311,7 @@ impl Mapping {
         }
     }
 
-    /// Has a fence, once. Says whether this was it.
+    /// Runs a fence, once. Returns whether this was it.
     fn fence_placed(&self, placed: &mut Placed) -> bool {
         let needed = placed.stage.fence();
         if needed {
@@ -319,7 +321,7 @@ impl Mapping {
         needed
     }
 
-    /// Gives the entries back, as soon as no descriptor names them. The board must not have them any more.
+    /// Frees the entries, as soon as no descriptor names them. The board must not have them any more.
     fn forget(&self) {
         let placed = self.state.lock().placed.take();
         if let Some(placed) = placed {
@@ -328,16 +330,15 @@ impl Mapping {
         }
     }
 
-    /// Takes the entries from the board and gives them back, of several regions at once. There is
-    /// a fence in any case.
+    /// Takes the entries of several regions from the board and frees them. There is a fence in any case.
     pub(crate) fn retire<'a>(board: &Board, mappings: impl Iterator<Item = &'a Arc<Self>> + Clone) {
         for mapping in mappings.clone() {
             if let Some(placed) = &mut mapping.state.lock().placed {
                 mapping.invalidate_placed(placed);
             }
         }
-        // Each peer has to answer for itself; for the host's memory one fence does for all. One
-        // that an owner had does not: it may have begun before the last invalidation.
+        // Each peer has to answer for itself; for the host's memory one fence is enough for all regions. A fence for
+        // an owner does not count: it may have begun before the last invalidation.
         let mut fenced = false;
         for mapping in mappings.clone().filter(|mapping| mapping.kind.is_peer()) {
             if let Some(placed) = &mut mapping.state.lock().placed {
@@ -352,7 +353,7 @@ impl Mapping {
         }
     }
 
-    /// Whether the owner has taken the memory back.
+    /// Whether the owner has invalidated the memory.
     pub(crate) fn is_revoked(&self) -> bool {
         self.state.lock().revoked
     }

@@ -3,13 +3,14 @@
 //! The OpenCL side of a board: registers of the vendor's shell and the kernels' interrupt, which one context
 //! at a time holds.
 //!
-//! The kernels' interrupt is a level. On a line of the hard IP it stands beside the block's and shares its
-//! message, so it is let through once for each time that its holder asks ([`Board::arm_kernels`]): while it
-//! stood there, the block's would make no message. A vector of its own is masked instead, so that the block
-//! sends a message of a level that stands when it is unmasked. The mask is in a table in the BAR, so it is a register
-//! like others: of a board that is away it is not touched ([`State::mask`]).
+//! The kernels' interrupt is a level. On a line of the hard IP it is next to the block's line and shares its message.
+//! So it is enabled once for each time that its holder asks ([`Board::arm_kernels`]): while it is active, the block's
+//! line would make no message. An own vector of the kernels is masked instead, so that the block sends a message for
+//! a level that is active when the vector is unmasked. The mask is in a table in the BAR, so it is a register like
+//! others: it is not accessed on a board that is away ([`State::mask`]).
 //!
-//! The side goes with the process that took it ([`Context::leave`]), whoever else has the file open.
+//! The side is released with the process that took it ([`Context::leave`]), even if other processes have the file
+//! open.
 
 use crate::{
     board::Board,
@@ -43,13 +44,13 @@ use kernel::{
 const LOOKS: u32 = 100;
 const PAUSE: Delta = Delta::from_micros(100);
 
-/// Who holds the OpenCL side.
+/// The holder of the OpenCL side.
 struct Holder {
     channel: u32,
     eventfd: Option<EventFd>,
     /// The number of the process that took it.
     process: Pid,
-    /// That process is no more.
+    /// That process has ended.
     left: bool,
 }
 
@@ -57,7 +58,7 @@ struct Holder {
 struct Vector {
     /// The kernel's number of it.
     number: u32,
-    /// Whether it is let through.
+    /// Whether it is enabled.
     enabled: bool,
 }
 
@@ -67,8 +68,8 @@ impl Vector {
         if core::mem::replace(&mut self.enabled, enabled) == enabled {
             return;
         }
-        // SAFETY: it is our vector's number, as long as it is here. It is disabled at first, and each time is
-        // the other's turn.
+        // SAFETY: it is our vector's number, as long as it is here. It is disabled at first, and then the two calls
+        // alternate.
         unsafe {
             match enabled {
                 true => bindings::enable_irq(self.number),
@@ -82,8 +83,8 @@ pub(crate) struct State {
     holder: Option<Holder>,
     /// The holder waits for an interrupt.
     armed: bool,
-    /// The vector that is the kernels' alone. It is enabled while `armed` is set, but for a board that is away: until
-    /// that is started it stays as it was.
+    /// The kernels' own vector. It is enabled while `armed` is set, except on a board that is away: there it stays as
+    /// it was until the board is started.
     vector: Option<Vector>,
 }
 
@@ -93,25 +94,26 @@ impl State {
         holder.is_some_and(|holder| holder.channel == channel)
     }
 
-    /// Lets the kernels' vector through no more, if they have one and the board is there. Else its next start does it.
+    /// Masks the kernels' vector, if they have one and the board is there. Otherwise the next start of the board does
+    /// it.
     fn mask(&mut self, hw: &Hw) {
         if let (Some(vector), Some(epoch)) = (&mut self.vector, hw.live()) {
             let masked = hw.with_shell_in(epoch, |_| {
                 vector.enable(false);
                 Some(())
             });
-            // Whoever starts it anew does it.
+            // The next start does it.
             let _ = masked;
         }
     }
 
-    /// Nobody waits any more.
+    /// Ends the wait for an interrupt.
     fn disarm(&mut self, hw: &Hw) {
         self.armed = false;
         self.mask(hw);
     }
 
-    /// The holder is told, once.
+    /// Notifies the holder, once.
     fn interrupt(&mut self, hw: &Hw) {
         self.disarm(hw);
         if let Some(eventfd) = self.holder.as_ref().and_then(|holder| holder.eventfd.as_ref()) {
@@ -128,7 +130,7 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// Nobody holds it.
+    /// Makes an OpenCL side without a holder.
     pub(crate) fn new() -> impl PinInit<Self> {
         let state = State {
             holder: None,
@@ -138,19 +140,19 @@ impl Holding {
         pin_init!(Self { state <- new_mutex!(state) })
     }
 
-    /// Nobody takes it, gives it back or hears an interrupt meanwhile.
+    /// Locks the state: no thread acquires or releases the side, or handles an interrupt, in the meantime.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 }
 
 impl Board {
-    /// Where the OpenCL side is.
+    /// Returns the addresses of the OpenCL side.
     pub(crate) fn opencl(&self) -> OpenCl {
         self.hw.place().opencl
     }
 
-    /// Bytes of the interface to the kernels that may be mapped.
+    /// Returns the bytes of the interface to the kernels that may be mapped.
     pub(crate) fn kernels_map_bytes(&self) -> usize {
         let opencl = self.opencl();
         match opencl.is_mappable(PAGE_SIZE as u64) {
@@ -174,7 +176,7 @@ impl Board {
             Some(_) => return Err(EBUSY),
             None => {}
         }
-        // It stays so: who frees the memory looks here first, under the lock of its own share.
+        // This stays true: a thread that frees the memory looks here first, under the lock of its own share.
         if !self.memory.look(|memory| memory.holds_all(channel)) {
             return Err(EPERM);
         }
@@ -187,7 +189,7 @@ impl Board {
         Ok(())
     }
 
-    /// Takes note that the calling process leaves, if it is for this one that a channel's context holds the OpenCL side.
+    /// Records that the calling process leaves, if a channel's context holds the OpenCL side for this process.
     fn note_leaving(&self, channel: u32) -> bool {
         let mut state = self.holding.lock();
         let is_its = |holder: &&mut Holder| holder.channel == channel && holder.process == current!().tgid();
@@ -195,14 +197,14 @@ impl Board {
         holder.map(|holder| holder.left = true).is_some()
     }
 
-    /// Whether a channel's context holds the OpenCL side for a process that is no more.
+    /// Whether a channel's context holds the OpenCL side for a process that has ended.
     pub(crate) fn is_left(&self, channel: u32) -> bool {
         let state = self.holding.lock();
         let holder = state.holder.as_ref();
         holder.is_some_and(|holder| holder.channel == channel && holder.left)
     }
 
-    /// Takes the OpenCL side back from a context, and stops the kernels. `ENOENT`: it does not hold it.
+    /// Releases the OpenCL side of a context, and stops the kernels. `ENOENT`: it does not hold it.
     pub(crate) fn return_opencl(&self, context: &Context) -> Result {
         let mut state = self.holding.lock();
         if !state.is_held_by(context.channel) {
@@ -210,8 +212,8 @@ impl Board {
         }
         context.unmap_kernels();
         state.disarm(&self.hw);
-        // A board that is away stops them when it is started, and so does one that does not do it now: it is
-        // cut off and started again.
+        // A board that is away stops the kernels when it is started. A board that does not stop them now is cut off
+        // and started again, which stops them, too.
         self.settle_by(|epoch| {
             self.enable_lines(epoch, &state)?;
             self.stop_kernels(epoch)
@@ -222,13 +224,14 @@ impl Board {
         Ok(())
     }
 
-    /// Resets all kernels of the FPGA. Stores of theirs that are under way end in the memory's interconnect.
+    /// Resets all kernels of the FPGA. Their stores in progress end in the memory's interconnect.
     fn stop_kernels(&self, epoch: Epoch) -> Result<(), Failure> {
         let Some(reset) = self.opencl().kernels_reset() else {
             return Ok(());
         };
         let look = |bar: &pci::Bar<'_>| bar.try_read32(reset).ok();
-        // A reset that lasts has ended when this is answered: a store meanwhile would make it last for ever.
+        // When this read is answered, a reset that is in progress has ended: a store during it would make it last for
+        // ever.
         self.hw.with_shell_in(epoch, look)?;
         let store = |bar: &pci::Bar<'_>| bar.try_write32(0, reset).ok();
         self.hw.with_shell_in(epoch, store)?;
@@ -236,7 +239,7 @@ impl Board {
             match self.hw.with_shell_in(epoch, look)? {
                 0 => fsleep(PAUSE),
                 u32::MAX => {
-                    // Or nobody has answered.
+                    // Or no register has answered.
                     let id = self.hw.read_in(epoch, Register::Csr(csr::MAP_ID))?;
                     return match id == MAP_ID {
                         true => Ok(()),
@@ -249,8 +252,8 @@ impl Board {
         Err(Failure::Kernels)
     }
 
-    /// Stops the kernels of a board that is being started, if nobody has them: what they use is about to be
-    /// others'.
+    /// Stops the kernels of a board that is being started, if no context holds them: the memory that they use is
+    /// about to get other owners.
     pub(crate) fn stop_orphans(&self, epoch: Epoch) -> Result<(), Failure> {
         let state = self.holding.lock();
         match state.holder {
@@ -259,7 +262,7 @@ impl Board {
         }
     }
 
-    /// Says which lines the hard IP makes messages of, if the block has one.
+    /// Sets which lines the hard IP makes messages of, if the block has one.
     fn write_lines(&self, epoch: Epoch, lines: impl FnOnce(&Line) -> u32) -> Result<(), Failure> {
         let Some(line) = &self.hw.place().line else {
             return Ok(());
@@ -269,19 +272,19 @@ impl Board {
             .with_shell_in(epoch, |bar| bar.try_write32(value, line.enable()).ok())
     }
 
-    /// Lets the hard IP make messages of the block's line, and of the kernels' if their holder waits.
+    /// Enables messages of the block's line, and of the kernels' line if their holder waits.
     fn enable_lines(&self, epoch: Epoch, state: &State) -> Result<(), Failure> {
         self.write_lines(epoch, |line| line.enabled(state.armed))
     }
 
-    /// Lets the block's interrupts through on a board that is being started, and the kernels' not.
+    /// Enables the block's interrupts on a board that is being started, and disables those of the kernels.
     pub(crate) fn open_lines(&self, epoch: Epoch) -> Result<(), Failure> {
         let mut state = self.holding.lock();
         state.mask(&self.hw);
         self.write_lines(epoch, |line| line.enabled(false))
     }
 
-    /// Has the hard IP look at its lines anew: those that stand make a message.
+    /// Has the hard IP look at its lines again: active lines make a message.
     pub(crate) fn new_edge(&self) {
         let state = self.holding.lock();
         // On a board that does not run its start does it.
@@ -291,19 +294,19 @@ impl Board {
         }
     }
 
-    /// Lets the kernels' vector through no more on a board that is brought to rest. Who waits for it is told when the
+    /// Masks the kernels' vector on a board that is being stopped. A holder that waits for it is notified when the
     /// board is started.
     pub(crate) fn mask_kernels(&self) {
         self.holding.lock().mask(&self.hw);
     }
 
-    /// Lets no line make messages any more, as far as the board takes it.
+    /// Disables messages of all lines, if the board takes it.
     pub(crate) fn close_lines(&self, epoch: Epoch) {
-        // A board that does not take it is not ours any more, or reset.
+        // A board that does not take it is not ours any more, or was reset.
         let _ = self.write_lines(epoch, |_| 0);
     }
 
-    /// Hands the frame of a page of the interface to the kernels to `insert`, or none if a channel does not hold
+    /// Passes the frame of a page of the interface to the kernels to `insert`, or `None` if a channel does not hold
     /// it.
     pub(crate) fn with_kernels<R>(
         &self,
@@ -322,8 +325,8 @@ impl Board {
         insert(frame)
     }
 
-    /// Has a holder that waits look at the kernels: the message of their own vector has come, or the board was
-    /// started, in which they may have been reset.
+    /// Notifies a holder that waits, so that it looks at the kernels: the message of their own vector has come, or
+    /// the board was started, in which they may have been reset.
     pub(crate) fn wake_holder(&self) {
         let mut state = self.holding.lock();
         if state.armed {
@@ -331,8 +334,7 @@ impl Board {
         }
     }
 
-    /// The kernels have a vector of their own from now on, which is disabled; or none any more, which is about to be
-    /// given back.
+    /// Sets the kernels' own vector, which is disabled; or removes it, as it is about to be freed.
     pub(crate) fn set_kernels_vector(&self, number: Option<u32>) {
         let mut state = self.holding.lock();
         state.armed = false;
@@ -342,8 +344,8 @@ impl Board {
         });
     }
 
-    /// Whether the kernels' line stands that its holder waits for. It is told, and the line is let through no
-    /// more until it has asked again.
+    /// Whether the kernels' line is active and its holder waits for it. Then the holder is notified, and the line is
+    /// disabled until the holder asks again.
     pub(crate) fn take_kernels_line(&self) -> bool {
         let Some(line) = &self.hw.place().line else {
             return false;
@@ -357,7 +359,7 @@ impl Board {
         let enabled = line.enabled(false);
         let taken = self.hw.with_shell(|bar| {
             let status = bar.try_read32(line.status()).ok()?;
-            // Ones are what a function reads as that is not there.
+            // A function that is not there reads as ones.
             let stands = status != u32::MAX && status & mask != 0;
             if stands {
                 bar.try_write32(enabled, line.enable()).ok()?;
@@ -389,7 +391,7 @@ impl Board {
             return Ok(self.enable_lines(epoch, &state)?);
         }
         let Some(line) = line else {
-            // Not of a board that is being brought to rest.
+            // Not on a board that is being stopped.
             self.hw.with_shell(|_| {
                 let vector = state.vector.as_mut()?;
                 vector.enable(true);
@@ -398,20 +400,20 @@ impl Board {
             state.armed = true;
             return Ok(());
         };
-        // One that stands already makes no message: nobody's handler is kept busy by it.
+        // A line that is already active makes no message: so it does not keep a handler busy.
         if self.take_line(line, &mut state)? {
             return Ok(());
         }
         state.armed = true;
         self.enable_lines(epoch, &state)?;
-        // It may have risen before it was let through, beside the block's: no message comes of it then.
+        // It may have become active before it was enabled, together with the block's: then it makes no message.
         self.take_line(line, &mut state)?;
         Ok(())
     }
 }
 
 impl Context {
-    /// Takes the OpenCL side, or gives it back.
+    /// Acquires the OpenCL side, or releases it.
     pub(crate) fn opencl(&self, arguments: &mut uapi::OpenCl) -> Result {
         match arguments.flags {
             0 => {
@@ -419,7 +421,7 @@ impl Context {
                     -1 => None,
                     fd => Some(EventFd::from_fd(fd)?),
                 };
-                // The memory stays the context's meanwhile.
+                // The memory stays the context's in the meantime.
                 let share = self.share.lock();
                 if share.process() == LocalRange::EMPTY {
                     return Err(EPERM);
@@ -438,7 +440,7 @@ impl Context {
         }
     }
 
-    /// Lets the kernels interrupt once, or no more.
+    /// Enables one interrupt of the kernels, or disables it.
     pub(crate) fn arm(&self, arguments: &uapi::Arm) -> Result {
         match arguments.flags {
             0 => self.board.arm_kernels(self.channel, true),
@@ -447,28 +449,28 @@ impl Context {
         }
     }
 
-    /// A process closes a descriptor of the file. If it is the one that took the OpenCL side, and it ends or has become
-    /// another program, the side goes with it, and all FPGA memory, which the next holder needs. Other processes may
-    /// have the file: children of its, that it made before.
+    /// Handles that a process closes a descriptor of the file. If this process took the OpenCL side, and it ends or
+    /// has become another program, the side is released, and all FPGA memory, which the next holder needs. Other
+    /// processes may have the file: children that it made before.
     ///
-    /// Not while the FPGA is being configured: then it waits for the end of that.
+    /// While the FPGA is being configured, the release is left to the end of the configuration.
     pub(crate) fn leave(&self) {
-        // SAFETY: it only looks at the calling process.
+        // SAFETY: the call only reads the state of the calling process.
         if !unsafe { peerlane_is_leaving() } {
             return;
         }
-        // In this order: whoever ends the configuration clears it, then looks whether its process has left.
+        // In this order: a thread that ends the configuration clears it, then looks whether its process has left.
         if self.board.note_leaving(self.channel) && !self.board.is_reprogrammed_by(self.channel) {
             self.give_up_opencl();
         }
     }
 
-    /// Gives the OpenCL side back for a process that is no more, and the memory that its kernels used.
+    /// Releases the OpenCL side for a process that has ended, and the memory that its kernels used.
     pub(crate) fn give_up_opencl(&self) {
         let board = &self.board;
         {
             let _held = self.submission.lock();
-            // Without the gate unbind has taken everything back.
+            // When the gate is closed, unbind has released everything.
             let Ok(_inside) = board.gate.enter() else {
                 return;
             };
@@ -480,7 +482,8 @@ impl Context {
             }
             let _ = board.return_window(self);
             self.give_up_memory(&writer, &mut share);
-            // It may have been cut off by it. Behind the gate nobody waits for the watchdog any more.
+            // This may have cut it off. Scheduled inside of the gate: unbind stops the watchdog after it has closed
+            // the gate.
             board.watch();
         }
     }

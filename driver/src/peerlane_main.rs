@@ -2,11 +2,10 @@
 
 //! Peerlane: direct transfers between an OpenCL FPGA board and a GPU.
 //!
-//! A thin shell over [`logic`], which is tested on the host. Data flows one way: a file's
-//! [`context`] makes memory reachable ([`memory`], [`mapping`], [`regions`]), a process or the
-//! driver ([`queue`]) writes descriptors, and interrupts ([`irq`]) tell the context ([`events`])
-//! that records have come. [`window`] lends the window into FPGA memory, [`opencl`] the OpenCL side. [`board`] holds what
-//! contexts share, and the order of the locks.
+//! A thin layer over [`logic`], which is tested on the host. Data flows one way: a file's [`context`] makes memory
+//! reachable ([`memory`], [`mapping`], [`regions`]), a process or the driver ([`queue`]) writes descriptors, and
+//! interrupts ([`irq`]) notify the context ([`events`]) of new records. [`window`] manages the window into FPGA
+//! memory, [`opencl`] the OpenCL side. [`board`] has the state that contexts share, and the order of the locks.
 
 use kernel::{
     bindings,
@@ -109,7 +108,7 @@ impl Drop for Number {
 
 struct Driver;
 
-/// A board that was started, and comes to rest at the end.
+/// A board that was started, and is stopped at the end.
 struct Started(Arc<Board>);
 
 impl Drop for Started {
@@ -118,8 +117,8 @@ impl Drop for Started {
     }
 }
 
-/// A device whose memory is enabled. The kernel counts that: what is not taken back it takes for enabled at the next probe,
-/// whatever the function has lost since.
+/// A device whose memory is enabled. The kernel counts that: without a matching disable it takes the memory for
+/// enabled at the next probe, even if the function has lost that since.
 struct Enabled(ARef<pci::Device>);
 
 impl Drop for Enabled {
@@ -129,10 +128,10 @@ impl Drop for Enabled {
     }
 }
 
-/// What belongs to a bound device.
+/// Data of a bound device.
 #[pin_data]
 struct Data<'bound> {
-    // Its end is the first: nobody opens the device any more.
+    // It is dropped first: then the device cannot be opened any more.
     #[pin]
     node: Node,
     #[pin]
@@ -163,11 +162,11 @@ impl pci::Driver for Driver {
             let enabled = Enabled(ARef::from(&**device));
             let found = device.iomap_region(place.bar, c"peerlane").and_then(|bar| {
                 let found = identify(device, &bar, &place, settings.build_id)?;
-                // Whoever had the board before may have left it running.
+                // An earlier user of the board may have left it running.
                 hw::silence(&bar, &place);
                 Ok((bar, found))
             });
-            // Until its block is wiped nothing of it arrives.
+            // Until its block is wiped, none of its requests arrives.
             // SAFETY: a valid device.
             unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             let (bar, (identity, capabilities)) = found?;
@@ -180,7 +179,7 @@ impl pci::Driver for Driver {
                     kernel::dma::DmaMask::new::<64>(),
                 )?
             };
-            // SAFETY: as above. The ATT's pages are cut out of segments, whatever they are.
+            // SAFETY: as above. The ATT's pages are cut out of segments of any kind.
             unsafe { ffi::peerlane_lift_segment_limits(ffi::raw_device(device.as_ref())) };
             let memory = board::fpga_memory(device, &place, &capabilities, &settings)?;
             let found = Found {
@@ -195,12 +194,12 @@ impl pci::Driver for Driver {
             board.bound_completions();
             let interrupts = Interrupts::new(device, &board)?;
             let number = Number::take()?;
-            // It is no bus master yet, and all else is set up.
+            // It is not bus master yet, and all other setup is done.
             callbacks::save(&board)?;
             let started = Started(board.clone());
             let mut begun = board.start(Starter::Owner);
             if matches!(begun, Err(NotStarted::Failed(Failure::PortDead | Failure::Late(..)))) {
-                // A request of another driver stands at the port, for memory that is not its any more.
+                // A request of another driver is blocked at the port, for memory that is not that driver's any more.
                 dev_warn!(
                     device,
                     "the block is busy with a request from before this driver: the function is being reset\n"
@@ -211,7 +210,7 @@ impl pci::Driver for Driver {
                 }
             }
             begun.map_err(|error| {
-                // That has its own message, and has nothing to do with the FPGA.
+                // That failure has its own message, and has nothing to do with the FPGA.
                 if error != NotStarted::Failed(Failure::ReadRequest) {
                     dev_err!(
                         device,

@@ -2,8 +2,8 @@
 
 //! The first read from a peer, where [`crate::logic::peers`] asks for it.
 //!
-//! Verdicts are remembered as long as the module is loaded, for each board and peer by their places on the bus. So a driver
-//! that is bound again risks nothing again. The administrator can have them forgotten (`peerlane/peers` in
+//! Verdicts are kept as long as the module is loaded, for each board and peer by their places on the bus. So a driver
+//! that is bound again does not risk a read again. The administrator can drop them (`peerlane/peers` in
 //! [`crate::sysfs`]).
 
 use crate::{
@@ -26,8 +26,8 @@ use kernel::{
 
 kernel::sync::global_lock! {
     // SAFETY: `init` is called before there is a board.
-    /// The verdicts. The lock is held while a peer is proved, so that a loss of reads is this peer's. It is taken outside of
-    /// all locks of memory.
+    /// The verdicts. The lock is held while a peer is proved, so that a loss of reads is this peer's. It is taken
+    /// outside of all locks of memory.
     unsafe(uninit) static PEERS: Mutex<Peers> = Peers::new();
 }
 
@@ -40,7 +40,7 @@ pub(crate) unsafe fn init() {
     unsafe { PEERS.init() }
 }
 
-/// A place on the bus, in words.
+/// A place on the bus, shown as text.
 pub(crate) struct Place(pub(crate) u64);
 
 impl kernel::fmt::Display for Place {
@@ -62,7 +62,7 @@ impl Board {
         unsafe { peerlane_place(pci_dev(self.gate.device())) }
     }
 
-    /// Shows each peer with its verdict.
+    /// Calls `show` with each peer and its verdict.
     pub(crate) fn for_each_peer(&self, mut show: impl FnMut(Place, Verdict)) {
         let peers = PEERS.lock();
         for (peer, verdict) in peers.of_board(self.place()) {
@@ -70,14 +70,14 @@ impl Board {
         }
     }
 
-    /// Forgets the verdicts of all peers.
+    /// Drops the verdicts of all peers.
     pub(crate) fn forget_peers(&self) {
         let board = self.place();
         PEERS.lock().forget(|pair, _| pair.board == board);
     }
 
-    /// Forgets which peers have answered, since reads were lost and nobody knows by which. Regions that depend on that are
-    /// not read any more when the board is started.
+    /// Drops the verdicts of peers that have answered, since reads were lost and the responsible peer is not known.
+    /// Regions that depend on these verdicts are not read any more when the board is started.
     pub(crate) fn doubt_peers(&self) {
         let board = self.place();
         let mut peers = PEERS.lock();
@@ -85,7 +85,7 @@ impl Board {
         self.doubts.fetch_add(1, ordering::Release);
     }
 
-    /// Runs with the verdicts, for [`may_read`](Proofs::may_read).
+    /// Calls `run` with the verdicts, for [`may_read`](Proofs::may_read).
     pub(crate) fn with_proofs<R>(
         &self,
         device: &Device<Bound>,
@@ -103,12 +103,12 @@ impl Board {
         })
     }
 
-    /// Has the block read from a peer, and says whether an answer came. [`Failure::Away`]: nobody knows whose fault it is that
-    /// none came.
+    /// Makes the block read from a peer, and returns whether an answer came. [`Failure::Away`]: no answer came, but
+    /// the reason may be another one than the peer.
     fn is_answered_by(&self, address: u64) -> Result<bool, Failure> {
         let epoch = self.hw.usable()?;
-        // Reads are answered in turn, those of descriptors, of writes that were flushed, and of other fences. None of them
-        // must be under way with this one: one fence before it, and this one.
+        // Reads are answered in turn, those of descriptors, of writes that were flushed, and of other fences. None of
+        // them may be in progress together with this one: one fence before it, and this one.
         let ours = self.hw.fences_begun() + 2;
         let of_others = |failure| match failure {
             Failure::Unanswered
@@ -120,7 +120,8 @@ impl Board {
         };
         self.fence(Reach::Host).map_err(of_others)?;
         let before = self.time_of_transfers(epoch)?;
-        // That reads are down already is not this peer's fault. The first fence ends when a read before it is given up.
+        // That reads are down already is not this peer's fault. The first fence ends when a read before it is given
+        // up.
         if self.waits_for_answers(epoch)? {
             return Err(Failure::Away);
         }
@@ -136,7 +137,7 @@ impl Board {
         }
     }
 
-    /// The time for which descriptors of any channel have written, and that for which they have read.
+    /// Returns the time for which descriptors of any channel have written, and that for which they have read.
     fn time_of_transfers(&self, epoch: Epoch) -> Result<[u64; 2], Failure> {
         self.hw.upkeep(epoch, counters::snapshot())?;
         let counters = BlockCounters::read(|register| self.hw.read_in(epoch, register))?;
@@ -153,8 +154,8 @@ pub(crate) struct Proofs<'a> {
 }
 
 impl Proofs<'_> {
-    /// Permits the board to read at a bus address, whose memory is held meanwhile. Says whether that is a peer's. `EXDEV`: it
-    /// may not read there.
+    /// Permits the board to read at a bus address, whose memory is held during the call. Returns whether that memory
+    /// is a peer's. `EXDEV`: the board may not read there.
     pub(crate) fn may_read(&mut self, address: u64) -> Result<bool> {
         let board = self.board;
         let (peer, ids) = match self.finder.owner(address) {
@@ -173,7 +174,7 @@ impl Proofs<'_> {
             Decision::Prove if self.peers.has_room_for(pair) => {}
             Decision::Prove | Decision::Refuse => return Err(EXDEV),
         }
-        // Whatever the read does to the machine, it is not tried again.
+        // If the read crashes the machine, it is not tried again.
         self.peers.note(pair, Verdict::Silent);
         match board.is_answered_by(address) {
             Ok(true) => {

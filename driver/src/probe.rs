@@ -2,9 +2,10 @@
 
 //! The bytes that the board reads from a peer's memory.
 //!
-//! Many platforms pass writes between peers, but refuse reads or never answer them. Others send them elsewhere and report no
-//! error (aws-fpga, issue 553): the board cannot tell such bytes from data. So the board reads a few bytes, and the driver
-//! shows them to the caller for comparison. That a peer answers at all was seen before, where reads depend on it ([`crate::peers`]).
+//! Many platforms pass writes between peers, but refuse reads or never answer them. Others send them elsewhere and
+//! report no error (aws-fpga, issue 553): the board cannot tell such bytes from data. So the board reads a few bytes,
+//! and the driver shows them to the caller for comparison. Where reads depend on it, the driver has already seen that
+//! the peer answers ([`crate::peers`]).
 
 use crate::{
     context::Context,
@@ -54,7 +55,7 @@ impl Context {
             local,
             length: LENGTH,
             control: Control {
-                // However the process has its interrupts held back.
+                // Even if the process moderates its interrupts.
                 urgent: true,
                 ..Control::default()
             },

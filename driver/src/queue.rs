@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Descriptors that the driver writes for a process, and what became of them.
+//! Descriptors that the driver writes for a process, and their results.
 
 use crate::{
     context::{Context, Writer},
@@ -32,7 +32,7 @@ use kernel::{
 /// The driver's own use of a channel.
 pub(crate) type Queue = Orders<KVec<Standing>>;
 
-/// What a descriptor is to do with a region.
+/// A transfer between a region and FPGA memory.
 pub(crate) struct Order {
     pub(crate) direction: Direction,
     /// First byte in the region.
@@ -40,7 +40,7 @@ pub(crate) struct Order {
     /// First byte in FPGA memory.
     pub(crate) local: u64,
     pub(crate) length: u32,
-    /// When it starts, and whether it is flushed.
+    /// Conditions of its start, and whether it is flushed.
     pub(crate) control: Control,
 }
 
@@ -75,7 +75,7 @@ fn direction(raw: u32) -> Result<Direction> {
     }
 }
 
-/// A queue in which nothing was submitted yet.
+/// Makes a queue in which nothing was submitted yet.
 pub(crate) fn new_queue(context: &Context) -> Result<Queue> {
     let slots = context.board.capabilities.queue_depth();
     let side = || KVec::from_elem(Standing::None, orders::look_back(slots), GFP_KERNEL_ACCOUNT);
@@ -84,22 +84,22 @@ pub(crate) fn new_queue(context: &Context) -> Result<Queue> {
 }
 
 impl Context {
-    /// Whether nothing that the driver wrote is under way.
+    /// Whether no descriptor that the driver wrote is in progress.
     pub(crate) fn is_idle(&self, queue: &mut Queue) -> Result<bool> {
         self.collect(queue)?;
         let busy = |direction| queue.outstanding(direction) > 0;
         Ok(!Direction::BOTH.into_iter().any(busy))
     }
 
-    /// Takes note of what has ended.
+    /// Records the descriptors that have ended.
     fn collect(&self, queue: &mut Queue) -> Result {
         let seen = |record: &Record| trace::ended(&self.board, record);
         let collected = self.with_ring(|ring| queue.collect(&mut Records(ring.start()), seen))?;
         collected.map_err(|_| EIO)
     }
 
-    /// Runs with the driver's queue. `EBUSY`: the process writes descriptors itself; `ENOENT`: nobody
-    /// has written one yet.
+    /// Calls `f` with the driver's queue. `EBUSY`: the process writes descriptors itself; `ENOENT`: no descriptor was
+    /// written yet.
     fn with_queue<R>(&self, f: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
         match &mut *self.writer.lock() {
             Writer::Driver(queue) => {
@@ -111,8 +111,8 @@ impl Context {
         }
     }
 
-    /// Runs with the driver's queue, which is made at its first use. The driver is the channel's
-    /// writer, for good, only if that succeeds: else the process may still be.
+    /// Calls `f` with the driver's queue, which is made at its first use. The driver is the channel's writer,
+    /// permanently, only if that succeeds: otherwise the process may still be.
     fn with_new_queue<R>(&self, f: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
         let mut writer = self.writer.lock();
         let (result, queue) = match &mut *writer {
@@ -130,7 +130,7 @@ impl Context {
         Ok(result)
     }
 
-    /// Hands one descriptor to the board, for the caller.
+    /// Submits one descriptor to the board, for the caller.
     pub(crate) fn submit(
         &self,
         held: MutexGuard<'_, ()>,
@@ -158,7 +158,7 @@ impl Context {
         arguments.cookie = if cut.is_whole() {
             self.order(&held, &mapping, Beside::default(), order)?
         } else {
-            // It would be held for as long as earlier transfers take.
+            // Otherwise it would be held for as long as earlier transfers take.
             drop(held);
             self.submit_with_ends(inside, arguments.handle, &mapping, order, cut)?
         };
@@ -191,8 +191,9 @@ impl Context {
         }
     }
 
-    /// Submits a write whose ends the driver writes itself. The board writes the dwords of FPGA memory with the ends into memory
-    /// of the driver's, after all writes that were submitted before. The rest follows, and later descriptors come after it.
+    /// Submits a write whose ends the driver writes itself. The board writes the dwords of FPGA memory with the ends
+    /// into memory of the driver, after all writes that were submitted before. The rest follows, and later
+    /// descriptors come after it.
     fn submit_with_ends(
         &self,
         inside: &Inside<'_>,
@@ -207,8 +208,9 @@ impl Context {
         if !self.share.lock().process().contains(local, length.into()) {
             return Err(EINVAL);
         }
-        // Nothing is posted before earlier transfers have ended: a signal ends the wait for them, and the call that is made
-        // again would post the ends once more. Descriptors of other threads that come in between are waited for below.
+        // Nothing is posted before earlier transfers have ended. A signal ends the wait for them, and the call that
+        // is made again would post the ends once more. Descriptors of other threads that come in between are waited
+        // for below.
         self.end_earlier(Direction::FromFpga)?;
         if order.control.after_read {
             self.end_earlier(Direction::ToFpga)?;
@@ -217,7 +219,7 @@ impl Context {
         let control = Control {
             after_write: true,
             after_read: order.control.after_read,
-            // However the process has its interrupts held back.
+            // Even if the process moderates its interrupts.
             urgent: true,
             ..Control::default()
         };
@@ -280,12 +282,12 @@ impl Context {
         })
     }
 
-    /// Hands one descriptor for a region to the board, `beside` which so many bytes were moved. It ends with a record and
-    /// an interrupt. The lock that is held is [`Context::submission`]: a channel that is being stopped refuses
-    /// doorbells.
+    /// Submits one descriptor for a region to the board; `beside` has the bytes that were moved in addition. It ends
+    /// with a record and an interrupt. The lock that is held is [`Context::submission`]: a channel that is being
+    /// stopped refuses doorbells.
     ///
-    /// The region keeps its entries until the doorbell is rung. Whoever takes them finds the descriptor in the channel's
-    /// queue then, and gives them to no other region while it is there.
+    /// The region keeps its entries until the doorbell is rung. A caller that then takes the entries finds the
+    /// descriptor in the channel's queue, and does not give them to another region while it is there.
     pub(crate) fn order(
         &self,
         held: &MutexGuard<'_, ()>,
@@ -308,9 +310,9 @@ impl Context {
         })
     }
 
-    /// Hands one descriptor to the board, for FPGA memory that `allowed` makes of the context's. It
-    /// ends with a record and an interrupt. `peer` calls its argument with the place of the order's first byte, and holds
-    /// what keeps that in place.
+    /// Submits one descriptor to the board, for a part of the context's FPGA memory that `allowed` returns. It ends
+    /// with a record and an interrupt. `peer` calls its argument with the address of the order's first byte, and
+    /// holds a lock that keeps this address valid.
     pub(crate) fn post(
         &self,
         _: &MutexGuard<'_, ()>,
@@ -327,8 +329,8 @@ impl Context {
             ..
         } = order;
         self.with_new_queue(|queue| {
-            // The context's memory does not change under this lock: the one that it gave back may
-            // be another's when it has it again.
+            // The context's memory does not change under this lock. Memory that the context has freed may already
+            // belong to another one.
             let allowed = allowed(&self.share.lock());
             if length == 0 || !allowed.contains(local, u64::from(length)) {
                 return Err(EINVAL);
@@ -345,7 +347,7 @@ impl Context {
                     },
                     cookie: 0,
                 };
-                // What does not encode takes no ticket.
+                // A descriptor that cannot be encoded takes no ticket.
                 descriptor.validate().map_err(|_| EINVAL)?;
                 let submitted = queue.submit(direction, beside, |ticket| {
                     descriptor.cookie = ticket.cookie;
@@ -358,7 +360,7 @@ impl Context {
         })
     }
 
-    /// How a descriptor has ended, if it has.
+    /// Returns how a descriptor has ended, if it has.
     fn outcome(&self, direction: Direction, cookie: u32) -> Result<Option<Record>> {
         self.with_queue(|queue| match queue.standing(direction, cookie) {
             Standing::Ended(record) => Ok(Some(record)),
@@ -371,7 +373,7 @@ impl Context {
     pub(crate) fn wait(&self, arguments: &mut Wait) -> Result {
         let direction = direction(arguments.direction)?;
         let deadline = Deadline::from_user(arguments.deadline_ns)?;
-        // After a signal the kernel makes the same call again, with what is left of the time.
+        // After a signal the kernel makes the same call again, with the rest of the time.
         let record = self.end(direction, arguments.cookie, deadline)?;
         arguments.status = record.outcome.err().map_or(0, |fault| fault.code().raw());
         arguments.bytes_done = record.bytes_done;
@@ -379,8 +381,8 @@ impl Context {
         Ok(())
     }
 
-    /// Waits for the end of a descriptor, outside of the gate but for its looks. The last look is after
-    /// the deadline: interrupts may be held back, and then nothing wakes whoever waits.
+    /// Waits for the end of a descriptor, outside of the gate except for its looks. The last look is after the
+    /// deadline: interrupts may be moderated, and then nothing wakes the thread that waits.
     pub(crate) fn end(
         &self,
         direction: Direction,
@@ -410,8 +412,8 @@ impl Context {
         }
     }
 
-    /// Waits until the descriptors of a direction have ended that were submitted before this call. It polls, too, because their
-    /// interrupts may be held back for ever.
+    /// Waits until the descriptors of a direction have ended that were submitted before this call. It polls, too,
+    /// because moderation may hold their interrupts back for ever.
     fn end_earlier(&self, direction: Direction) -> Result {
         let newest = self.with_queue(|queue| queue.newest(direction).ok_or(ENOENT));
         let ended = newest.and_then(|cookie| loop {
@@ -421,13 +423,14 @@ impl Context {
             }
         });
         match ended {
-            // No descriptor was under way, or later ones have taken its place in the account since.
+            // No descriptor was in progress, or later ones have taken its place in the account since.
             Err(error) if error == ENOENT => Ok(()),
             ended => ended,
         }
     }
 
-    /// Descriptors under way, writes and reads; none are known of a process's own.
+    /// Returns the numbers of descriptors in progress, writes and reads; those that a process writes itself are not
+    /// known.
     pub(crate) fn outstanding(&self) -> [u32; 2] {
         let busy =
             |queue: &mut Queue| Ok(Direction::BOTH.map(|direction| queue.outstanding(direction)));
@@ -435,7 +438,7 @@ impl Context {
     }
 }
 
-/// The accesses that hand a descriptor over, and with it the slots of the ring that are `freed`.
+/// Returns the accesses that submit a descriptor, and release the slots of the ring that are `freed`.
 fn ring_doorbell(
     number: u32,
     direction: Direction,

@@ -30,7 +30,7 @@ use kernel::{
 /// Key of a cached region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// Whose addresses they are, where they are a process's.
+    /// Address space of the addresses, where they are a process's.
     pub(crate) space: usize,
     pub(crate) provider: u32,
     pub(crate) access: u32,
@@ -39,28 +39,28 @@ pub(crate) struct Key {
     pub(crate) identity: u64,
 }
 
-/// Memory that the board can reach. The board forgets it when it is dropped.
+/// Memory that the board can reach. When it is dropped, the board cannot reach it any more.
 pub(crate) struct Region {
     board: Arc<Board>,
     mapping: Arc<Mapping>,
-    // Behind the mapping, which must be gone first.
+    // After the mapping, which must be gone first.
     memory: Memory,
-    /// What counts of it, where it is another device's.
+    /// Its count of another device's memory, if it has such memory.
     _pinned: Option<Pinned>,
     key: Key,
-    /// Keeps the key's `space` from being another's.
+    /// Prevents another address space from having the key's `space`.
     _space: Option<ARef<Mm>>,
-    /// Whether the board has nothing of it.
+    /// Whether the board has no entries of it.
     retired: bool,
-    /// When it was given back last, among all regions.
+    /// Number of its last unregistration among all regions.
     given_back: u64,
 }
 
-/// Counts regions that are given back.
+/// Counts regions that are unregistered.
 static GIVEN_BACK: Atomic<u64> = Atomic::new(0);
 
 impl Region {
-    /// A region of memory that is mapped and that the board does not know yet.
+    /// Makes a region of memory that is mapped and that the board does not know yet.
     pub(crate) fn new(
         board: Arc<Board>,
         mapping: Arc<Mapping>,
@@ -81,12 +81,12 @@ impl Region {
         }
     }
 
-    /// Takes note that the board has entries for it, or may have.
+    /// Records that the board has entries for it, or may have.
     pub(crate) fn note_placed(&mut self) {
         self.retired = false;
     }
 
-    /// The bytes of another device's memory that are pinned for it: all of a dma-buf.
+    /// Returns the bytes of another device's memory that are pinned for it: all of a dma-buf.
     pub(crate) fn pinned_bytes(&self) -> u64 {
         self.memory.buffer().map_or(self.key.length, dmabuf::Buffer::length)
     }
@@ -100,17 +100,17 @@ impl Region {
         }
     }
 
-    /// Whose memory it is.
+    /// Returns the kind of its memory.
     pub(crate) fn kind(&self) -> Kind {
         self.mapping.kind()
     }
 
-    /// By [`kept::weight`].
+    /// Returns its [`kept::weight`].
     pub(crate) fn weight(&self) -> u64 {
         kept::weight(self.kind(), self.key.length)
     }
 
-    /// What the board knows of it.
+    /// Returns the board's knowledge of it.
     pub(crate) fn mapping(&self) -> &Arc<Mapping> {
         &self.mapping
     }
@@ -123,17 +123,17 @@ impl Region {
         }
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub(crate) fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// Its number among all regions that were unregistered: no other region has the same.
+    /// Returns its number among all regions that were unregistered: no other region has the same.
     pub(crate) fn given_back(&self) -> u64 {
         self.given_back
     }
 
-    /// Its entries of the ATT, as long as it has them.
+    /// Returns its entries of the ATT, as long as it has them.
     pub(crate) fn entries(&self) -> Range<u32> {
         let entries = self.mapping.region(|region| region.run().indices());
         entries.unwrap_or(0..0)
@@ -149,8 +149,8 @@ impl Region {
         !self.memory.is_stale() && !self.mapping.is_revoked() && !self.mapping.is_in_doubt()
     }
 
-    /// Whether it is of no use any more, and its eviction releases its memory. Pages that are NVIDIA's by their address
-    /// are released only by their own process, or by their owner ([`crate::memory::nvidia`]).
+    /// Whether it is of no use any more, and its eviction releases its memory. Pages that are NVIDIA's by their
+    /// address are released only by their own process, or by their owner ([`crate::memory::nvidia`]).
     pub(crate) fn is_useless(&self) -> bool {
         match self.kind() {
             Kind::Nvidia => self.mapping.is_revoked(),
@@ -164,7 +164,7 @@ impl Region {
         layout.is_ok_and(|layout| layout.head + layout.tail > 0)
     }
 
-    /// Says where it is, in the ATT.
+    /// Writes its place in the ATT to the arguments.
     pub(crate) fn describe(&self, arguments: &mut Register) -> Result {
         arguments.proof = self.mapping.proof();
         self.mapping.region(|region| {
@@ -211,7 +211,7 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Empty lists for so many regions.
+    /// Makes empty lists for so many regions.
     pub(crate) fn new(room: usize) -> Result<Self> {
         Ok(Self {
             held: KVVec::with_capacity(room, GFP_KERNEL_ACCOUNT)?,
@@ -229,14 +229,14 @@ fn move_all<T>(from: &mut KVVec<T>, to: &mut KVVec<T>) {
     core::mem::swap(from, to);
 }
 
-/// Regions that go with one fence.
+/// Number of regions that are released with one fence.
 const BATCH: usize = 64;
 
 /// The regions of a context.
 pub(crate) struct Regions {
     /// By handle, ascending.
     held: KVVec<Held>,
-    /// Those used longest ago first.
+    /// The least recently used first.
     kept: KVVec<Region>,
     /// Regions that are being made, each with a place in both lists.
     promised: usize,
@@ -250,7 +250,7 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    /// No regions.
+    /// Makes an empty set of regions.
     pub(crate) fn new(limits: Limits, keeper: Option<Keeper>) -> Self {
         Self {
             held: KVVec::new(),
@@ -283,12 +283,12 @@ impl Regions {
         }
     }
 
-    /// The cached regions, the oldest first.
+    /// Returns the cached regions, the oldest first.
     pub(crate) fn cached(&self) -> &[Region] {
         &self.kept
     }
 
-    /// All regions, with a handle and without one.
+    /// Returns all regions, with a handle and without one.
     fn all(&self) -> impl Iterator<Item = &Region> {
         Iterator::chain(self.held.iter().map(|held| &held.region), &self.kept)
     }
@@ -298,7 +298,7 @@ impl Regions {
         found.map_err(|_| ENOENT)
     }
 
-    /// The region of a handle.
+    /// Returns the region of a handle.
     pub(crate) fn get(&self, handle: u32) -> Result<&Region> {
         Ok(&self.held[self.position(handle)?].region)
     }
@@ -311,8 +311,8 @@ impl Regions {
         Ok(region)
     }
 
-    /// Looks for a region among those that are cached, with pages of one size or `mixed`, and gives it a handle, at once: a
-    /// restart of the board writes the entries of the regions that it finds here.
+    /// Looks for a region among those that are cached, with pages of one size or `mixed`, and gives it a handle, at
+    /// once: a restart of the board writes the entries of the regions that it finds here.
     pub(crate) fn reuse(&mut self, key: &Key, mixed: bool, arguments: &mut Register) -> Result<bool> {
         let matches = |region: &Region| {
             region.key == *key
@@ -330,8 +330,8 @@ impl Regions {
         Ok(true)
     }
 
-    /// Promises one more region its places in both lists, if they have them: with a handle, and later without one. Else
-    /// returns how much room the lists need.
+    /// Promises one more region its places in both lists, if they have them: with a handle, and later without one.
+    /// Otherwise returns how much room the lists need.
     pub(crate) fn promise(&mut self) -> Result<(), usize> {
         let more = self.held.len() + self.kept.len() + self.promised + 1;
         if self.held.capacity() < more || self.kept.capacity() < more {
@@ -341,7 +341,7 @@ impl Regions {
         Ok(())
     }
 
-    /// A region that was promised places has them, or does not come to be.
+    /// Ends a promise: the region has its places, or was not made.
     pub(crate) fn redeem(&mut self) {
         self.promised -= 1;
     }
@@ -376,8 +376,8 @@ impl Regions {
         }
     }
 
-    /// Has the board know a new region, and gives it a handle, in one go: a restart of the board
-    /// comes before, or finds the region.
+    /// Has the board know a new region, and gives it a handle, under one lock: a restart of the board comes before,
+    /// or finds the region.
     pub(crate) fn admit(&mut self, region: Region) -> Result<u32, (Region, Error)> {
         match region.mapping.publish() {
             Ok(()) => self.hold(region),
@@ -385,8 +385,8 @@ impl Regions {
         }
     }
 
-    /// Takes a handle away. The region is cached if it may be, even beyond the limits; else it comes out, and must be dropped
-    /// without the lock.
+    /// Removes a handle. The region is cached if it may be, even beyond the limits; otherwise it is returned, and
+    /// must be dropped without the lock.
     fn release(&mut self, handle: u32, keep: bool) -> Result<Option<Region>> {
         let index = self.position(handle)?;
         let mut region = self.held.remove(index).map_err(|_| ENOENT)?.region;
@@ -440,12 +440,12 @@ impl Regions {
         true
     }
 
-    /// Writes the entries of all once more.
+    /// Writes the entries of all regions again.
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
         self.all().try_for_each(|region| region.mapping.restore(epoch))
     }
 
-    /// Regions and bytes that have a handle, and those that are kept.
+    /// Returns regions and bytes that have a handle, and those that are cached.
     pub(crate) fn usage(&self) -> ([u32; 2], [u64; 2]) {
         let held: u64 = self.held.iter().map(|held| held.region.key.length).sum();
         let cached: u64 = self.kept.iter().map(|region| region.key.length).sum();
@@ -503,8 +503,7 @@ impl Context {
         }
     }
 
-    /// Takes all regions away, and whatever else is held for a process's memory. They must be dropped
-    /// without a lock.
+    /// Removes all regions, and the other references to a process's memory. They must be dropped without a lock.
     pub(crate) fn take_regions(&self) -> KVVec<Region> {
         let (mut kept, held, space) = {
             let mut regions = self.regions.lock();
@@ -515,24 +514,24 @@ impl Context {
         };
         drop(space);
         for held in held {
-            // A region for which there is no room is dropped, and so forgotten by the board.
+            // A region for which there is no room is dropped, and so invalidated.
             let _ = kept.push(held.region, GFP_KERNEL);
         }
         kept
     }
 
-    /// Makes sure that what the board wrote to a region has arrived.
+    /// Makes sure that the board's writes to a region have arrived.
     pub(crate) fn flush(&self, handle: u32) -> Result {
         let mapping = self.regions.lock().get(handle)?.mapping().clone();
         Ok(mapping.flush()?)
     }
 
-    /// Takes a handle away, and says whether the region is cached.
+    /// Removes a handle, and returns whether the region is cached.
     pub(crate) fn give_back(&self, handle: u32, keep: bool) -> Result<bool> {
         let keep = keep && !self.board.is_pressed(self.channel);
         let mut regions = self.regions.lock();
         let dropped = regions.release(handle, keep)?;
-        // The one that was given back just now is the newest.
+        // The region that was unregistered just now is the newest.
         let newest = regions.kept.last().map(|region| region.given_back);
         let has_excess = regions.has_excess();
         drop(regions);

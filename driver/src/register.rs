@@ -47,11 +47,11 @@ impl Wanted {
     }
 }
 
-/// Memory that is mapped for the board, and where on the bus it lies.
+/// Memory that is mapped for the board, and its segments on the bus.
 struct Mapped {
     memory: Memory,
     segments: KVVec<Segment>,
-    /// Where in the segments the region begins.
+    /// Offset of the region in the segments.
     offset: u64,
 }
 
@@ -126,7 +126,8 @@ impl Context {
         Ok(())
     }
 
-    /// `EFBIG`: the context can never hold so many entries. The answer says how many are needed.
+    /// Checks that the context can ever hold so many entries. Otherwise `EFBIG`, and the answer has the number that
+    /// is needed.
     fn check_entries(&self, arguments: &mut Register, entries: u64) -> Result {
         if entries > u64::from(self.board.most_entries(self.channel)) {
             arguments.entries = u32::try_from(entries).unwrap_or(u32::MAX);
@@ -144,7 +145,7 @@ impl Context {
         Ok(found)
     }
 
-    /// The calling process's address space. Who registers again need not wait for its lock.
+    /// Returns the calling process's address space. A process that registers again need not wait for its lock.
     fn space_of_caller(&self) -> Result<Arc<Space>> {
         let last = self.regions.lock().space.clone();
         if let Some(space) = last.filter(|space| space.is_callers()) {
@@ -166,13 +167,13 @@ impl Context {
         }
     }
 
-    /// Makes a region and hands it out.
+    /// Makes a region and gives it a handle.
     fn make(&self, wanted: &Wanted, arguments: &mut Register) -> Result {
         // Memory that never fits, in the largest pages either, is not pinned at all.
         self.check_entries(arguments, wanted.key.length.div_ceil(PageSize::Mib2.bytes()))?;
         let mut room = Room::new(self);
-        // Pages may take as long to come as their owner likes: a user's page fault handler, a
-        // file system in user space. Nobody waits for that inside of the gate.
+        // The owner of pages may delay them as long as it likes: a user's page fault handler, a file system in user
+        // space. No thread waits for that inside of the gate.
         let mut pages = match wanted.kind() {
             Kind::Host => Some(self.pin(wanted, &mut room)?),
             Kind::DmaBuf | Kind::Nvidia => None,
@@ -186,7 +187,7 @@ impl Context {
             drop(before);
         }
         let pinned_bytes = match &wanted.buffer {
-            // All of it is pinned, however little is asked for.
+            // All of it is pinned, even if the caller asks for a small part.
             Some(buffer) => buffer.length(),
             None => wanted.key.length,
         };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A new configuration of the FPGA, which the holder of the OpenCL side brings about: through JTAG, or
-//! through the hard IP ([`crate::configure`]). To the driver it is a reset of the function that comes without the PCI core.
+//! A new configuration of the FPGA, which the holder of the OpenCL side performs: through JTAG, or through the hard
+//! IP ([`crate::configure`]). To the driver it is a reset of the function that comes without the PCI core.
 //!
-//! While it lasts the board rests. Whatever else puts a board to rest and starts it again, a reset of the
-//! function or a sleep, leaves the start to the end of the bracket ([`Board::is_reprogrammed`]), and the end of the
-//! bracket is refused while the PCI core has the board at rest ([`Board::core_rests`]). All of them run under the
-//! device's lock.
+//! The board is stopped during it. Other operations that stop a board and start it again, a reset of the function or
+//! a sleep, leave the start to the end of the bracket ([`Board::is_reprogrammed`]). The end of the bracket is refused
+//! while the PCI core has stopped the board ([`Board::core_rests`]). All of them run under the device's lock.
 //!
-//! A new configuration replaces the block, whose checks keep the board from memory that is nobody's to give. So it takes
-//! a right of its own, whatever the caller holds of the board ([`Board::may_configure`]). One that was begun by who
-//! has it from the administrator's word alone has a time: the watchdog ends it then, as the end of the file would.
+//! A new configuration replaces the block, whose checks keep the board from memory that no context has registered. So
+//! it takes a separate right, even if the caller holds the OpenCL side ([`Board::may_configure`]). A bracket
+//! of a caller that has this right only because the administrator allows it has a time limit: the watchdog ends it
+//! then, as the end of the file would.
 
 use crate::{
     board::Board,
@@ -44,11 +44,13 @@ struct Bracket {
     until: Option<i64>,
     /// The mask of uncorrectable errors of the port above did not have Surprise Down.
     unmask: bool,
-    /// The link of the port above is disabled: no error is seen when it goes down, whoever handles errors.
+    /// The link of the port above is disabled: no error is reported when it goes down, whether firmware or kernel
+    /// handles errors.
     link_off: bool,
-    /// What of the slot's hot-plugging was ignored before.
+    /// Settings of the slot's hot-plugging that were ignored before.
     ignored: u32,
-    /// The function's configuration as it was: what the PCI core saves meanwhile is that of an FPGA without one.
+    /// The earlier configuration of the function: the PCI core would save that of an FPGA without a configuration in
+    /// the meantime.
     saved: Saved,
 }
 
@@ -59,7 +61,7 @@ struct Saved(*mut bindings::pci_saved_state);
 unsafe impl Send for Saved {}
 
 impl Saved {
-    /// Of a board at rest, if its function still has one.
+    /// Copies the configuration of a stopped board, if its function still has one.
     fn of(board: &Board) -> Result<Self> {
         callbacks::save(board)?;
         // SAFETY: a valid device.
@@ -92,24 +94,24 @@ impl Drop for Saved {
 const ANSWER: Delta = Delta::from_secs(2);
 const PAUSE: Delta = Delta::from_millis(10);
 
-/// A configuration that is under way.
+/// State of a configuration in progress.
 #[pin_data]
 pub(crate) struct Programming {
     /// Changed under the device's lock only.
     #[pin]
     bracket: Mutex<Option<Bracket>>,
-    /// The PCI core has put the board to rest, and starts it again: until when, in nanoseconds of
-    /// `CLOCK_MONOTONIC`; [`NOT`] or [`ANY_TIME`].
+    /// The PCI core has stopped the board, and starts it again until this time, in nanoseconds of `CLOCK_MONOTONIC`;
+    /// [`NOT`] or [`ANY_TIME`].
     core: Atomic<i64>,
 }
 
-/// The PCI core has nothing to do with the board.
+/// The PCI core has not stopped the board.
 const NOT: i64 = 0;
-/// It takes what time it needs.
+/// The PCI core may take any time.
 const ANY_TIME: i64 = i64::MAX;
 
 impl Programming {
-    /// None.
+    /// Makes the state without a configuration.
     pub(crate) fn none() -> impl PinInit<Self> {
         pin_init!(Self {
             bracket <- new_mutex!(None),
@@ -118,8 +120,8 @@ impl Programming {
     }
 }
 
-/// The device's lock, under which it is bound, unbound, reset and put to sleep. Never taken inside of the
-/// gate: unbind waits for that under it.
+/// The device's lock, under which it is bound, unbound, reset and put to sleep. Never taken inside of the gate:
+/// unbind waits for the gate under it.
 pub(crate) struct Device<'a>(&'a Board);
 
 impl<'a> Device<'a> {
@@ -129,7 +131,7 @@ impl<'a> Device<'a> {
         Self(board)
     }
 
-    /// If nobody has it; who does not wait may be inside of the gate.
+    /// Takes the lock if it is free. As this does not wait, the caller may be inside of the gate.
     fn try_lock(board: &'a Board) -> Option<Self> {
         // SAFETY: a valid device.
         let locked = unsafe { peerlane_try_lock_device(pci_dev(board.gate.device())) };
@@ -144,8 +146,9 @@ impl Drop for Device<'_> {
     }
 }
 
-/// The mask of uncorrectable errors of the port above a board, and the port. None where these registers are the
-/// firmware's: a control that `_OSC` does not give must not be used (PCI Firmware Specification 3.3, 4.5.1).
+/// Returns the port above a board, and the register with its mask of uncorrectable errors. `None` where these
+/// registers belong to the firmware: a control that `_OSC` does not give must not be used (PCI Firmware Specification
+/// 3.3, 4.5.1).
 fn mask_of_port(board: &Board) -> Option<(*mut bindings::pci_dev, i32)> {
     // SAFETY: a valid device. A device that is bound has its bus, and the port above it.
     unsafe {
@@ -159,7 +162,7 @@ fn mask_of_port(board: &Board) -> Option<(*mut bindings::pci_dev, i32)> {
     }
 }
 
-/// Sets or clears the mask of Surprise Down in the port above a board; says whether it was set.
+/// Sets or clears the mask of Surprise Down in the port above a board. Returns whether it was set.
 fn mask_surprise(board: &Board, masked: bool) -> bool {
     let Some((port, register)) = mask_of_port(board) else {
         return true;
@@ -174,7 +177,7 @@ fn mask_surprise(board: &Board, masked: bool) -> bool {
         true => mask | SURPRISE_DOWN,
         false => mask & !SURPRISE_DOWN,
     };
-    // What was not reported is no report for later: its status is cleared by writing it.
+    // An error that was not reported must not be reported later: its status is cleared by writing it.
     let status = register - bindings::PCI_ERR_UNCOR_MASK as i32 + bindings::PCI_ERR_UNCOR_STATUS as i32;
     // SAFETY: as above.
     unsafe {
@@ -186,12 +189,12 @@ fn mask_surprise(board: &Board, masked: bool) -> bool {
     before
 }
 
-/// How long the caller may have the board at rest.
+/// Limits of the time for which the caller may have the board stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Term {
-    /// It could do to the machine what a design can.
+    /// None: the caller already has rights over the machine like those of a design.
     Any,
-    /// The administrator has said that everybody may.
+    /// `configure_s`: only the administrator's setting `configure_all` gives the caller the right.
     Limited,
 }
 
@@ -210,8 +213,8 @@ fn answers(board: &Board) -> bool {
 }
 
 impl Board {
-    /// Whether the caller may have the FPGA configured, and so have another block put in the place of the one that the driver
-    /// trusts. `EPERM`: not.
+    /// Checks whether the caller may have the FPGA configured, and so replace the block that the driver trusts.
+    /// `EPERM`: not.
     pub(crate) fn may_configure(&self) -> Result {
         self.term().map(|_| ())
     }
@@ -226,7 +229,7 @@ impl Board {
         }
     }
 
-    /// The channel whose context has the board at rest for longer than it may.
+    /// Returns the channel whose context has the board stopped for longer than it may.
     pub(crate) fn reprogrammed_too_long(&self) -> Option<u32> {
         let bracket = self.programming.bracket.lock();
         let bracket = bracket.as_ref()?;
@@ -234,7 +237,7 @@ impl Board {
         Some(bracket.channel)
     }
 
-    /// Ends a bracket whose time is over, if nobody has the device just now. The watchdog's; inside of the gate.
+    /// Ends a bracket whose time is over, if the device's lock is free. Called by the watchdog, inside of the gate.
     pub(crate) fn end_overdue_reprogramming(self: &Arc<Self>) {
         if self.reprogrammed_too_long().is_none() {
             return;
@@ -242,7 +245,7 @@ impl Board {
         let Some(device) = Device::try_lock(self) else {
             return;
         };
-        // Its holder may have ended it meanwhile, and begun another.
+        // Its holder may have ended it in the meantime, and begun another.
         let Some(channel) = self.reprogrammed_too_long() else {
             return;
         };
@@ -263,14 +266,14 @@ impl Board {
         self.programming.bracket.lock().is_some()
     }
 
-    /// Whether a channel's context does it. Nobody else ends that.
+    /// Whether a channel's context configures the FPGA. No other context ends that.
     pub(crate) fn is_reprogrammed_by(&self, channel: u32) -> bool {
         let bracket = self.programming.bracket.lock();
         let bracket = bracket.as_ref();
         bracket.is_some_and(|bracket| bracket.channel == channel)
     }
 
-    /// The board is let go for good. The device's lock is held.
+    /// Ends a configuration for a board that is released permanently. The device's lock is held.
     pub(crate) fn abandon_reprogramming(&self) {
         self.enable_link();
         let Some(bracket) = self.programming.bracket.lock().take() else {
@@ -299,16 +302,17 @@ impl Board {
         }
         self.hw.usable()?;
         self.rest();
-        // It is no bus master now. What it has lost would be what it gets at the end.
+        // It is not bus master now. A state that it has lost would be written to it at the end.
         let saved = Saved::of(self).inspect_err(|_| {
             // It is given up, or well after all.
             let _ = callbacks::start(self);
         })?;
-        // A link that goes down is no board that is taken out.
+        // A link that goes down is not a board that is taken out.
         // SAFETY: a valid device, on its bus: it is bound.
         let ignored = unsafe { peerlane_ignore_hotplug(pci_dev(self.gate.device())) };
         let unmask = !mask_surprise(self, true);
-        // Interrupts stay where they go: their table is in the BAR. In CvP mode a write there would be one of the image.
+        // Interrupts stay where they go: their table is in the BAR. In CvP mode a write there would be one of the
+        // image.
         // SAFETY: as above, so its vectors stay.
         unsafe { peerlane_pin_vectors(pci_dev(self.gate.device()), true) };
         let seconds = i64::from(self.settings.configure_s);
@@ -321,12 +325,12 @@ impl Board {
             ignored,
             saved,
         });
-        // It looks whether the time is over.
+        // The watchdog checks whether the time is over.
         self.watch();
         Ok(())
     }
 
-    /// Disables the link of the port above, within the bracket that a channel has begun. `ENOENT`: it has not.
+    /// Disables the link of the port above, within the bracket that a channel has begun. `ENOENT`: it has begun none.
     fn disable_link(&self, channel: u32) -> Result {
         // At the call: the file may be another process's now.
         self.may_configure()?;
@@ -358,8 +362,8 @@ impl Board {
         }
     }
 
-    /// Ends the bracket that a channel has begun. `ENOENT`: it has not. If no board of ours answers, the bracket
-    /// stays open, but for the last time.
+    /// Ends the bracket that a channel has begun. `ENOENT`: it has begun none. If no board of ours answers, the
+    /// bracket stays open, unless this is the last attempt (`last`).
     pub(crate) fn end_reprogramming(self: &Arc<Self>, channel: u32, last: bool) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
@@ -369,7 +373,7 @@ impl Board {
         }
     }
 
-    /// The same of the bracket that is there. The device's lock is held.
+    /// Ends the bracket that is open. The device's lock is held.
     fn end_bracket(self: &Arc<Self>, last: bool) -> Result {
         let device = pci_dev(self.gate.device());
         self.enable_link();
@@ -395,12 +399,12 @@ impl Board {
                 if let Some(bracket) = &*self.programming.bracket.lock() {
                     bracket.saved.restore(device);
                 }
-                // For the next time that it is restored: the core forgets what it has restored.
+                // For the next restoration: the core drops a configuration that it has restored.
                 let _ = callbacks::save(self);
                 self.note_reset();
                 self.start(Starter::Owner).map_err(|error| {
                     say_error!(self.device(), "the board does not start again: {:?}\n", error);
-                    // It rests until it is tried again.
+                    // It stays stopped until the next attempt.
                     self.rest_after_loss();
                     EIO
                 })
@@ -412,7 +416,7 @@ impl Board {
         self.abandon_reprogramming();
         match started {
             Ok(()) => self.watch(),
-            // Nobody else tries it.
+            // No other caller tries it.
             Err(EIO) => {
                 self.give_up(Starter::Owner);
             }
@@ -421,30 +425,31 @@ impl Board {
         started
     }
 
-    /// Whether the PCI core has the board at rest.
+    /// Whether the PCI core has stopped the board.
     pub(crate) fn core_has_it(&self) -> bool {
         self.programming.core.load(ordering::Relaxed) != NOT
     }
 
-    /// Takes note that the PCI core puts the board to rest, or has let it go again.
+    /// Records that the PCI core stops the board, or has released it again.
     pub(crate) fn core_rests(&self, rests: bool) {
         let until = if rests { ANY_TIME } else { NOT };
         self.programming.core.store(until, ordering::Relaxed);
     }
 
-    /// Takes note that the PCI core puts the board to rest for an error, of which nobody promises that it is mended.
+    /// Records that the PCI core stops the board because of an error that may never be recovered.
     pub(crate) fn core_mends(&self) {
         let patience = i64::from(self.settings.recovery_s) * Delta::from_secs(1).as_nanos();
         let until = events::now().saturating_add(patience).min(ANY_TIME - 1);
         self.programming.core.store(until, ordering::Relaxed);
     }
 
-    /// Whether an error was to be mended by now, and was not. It is told once: nobody waits for that any more.
+    /// Whether an error should have been recovered by now, and was not. Returns true once: no process waits for the
+    /// board after that.
     pub(crate) fn core_is_late(&self) -> bool {
         let core = &self.programming.core;
         let until = core.load(ordering::Relaxed);
         let late = until != NOT && until < events::now();
-        // If it is being mended just now, that counts.
+        // A recovery that is just now in progress counts.
         late && core.cmpxchg(until, NOT, ordering::Relaxed).is_ok()
     }
 }
@@ -464,7 +469,7 @@ impl Context {
         }
     }
 
-    /// The process that held the OpenCL side may have ended while the FPGA was configured.
+    /// Releases the OpenCL side if its process ended while the FPGA was configured.
     fn leave_after_reprogramming(&self) {
         if self.board.is_left(self.channel) {
             self.give_up_opencl();

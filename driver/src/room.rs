@@ -2,12 +2,13 @@
 
 //! Room for a region: cached regions are evicted for it.
 //!
-//! Locked memory and room in a BAR are not the board's. Where its own regions are not enough, those of other boards go, too.
+//! Locked memory and room in a BAR do not belong to one board. Where the board's own regions are not enough, those of
+//! other boards go, too.
 //!
 //! Before regions are evicted for entries of the ATT, the driver works out whether that helps, and how many it takes.
-//! It evicts none if all would not be enough, and waits a moment first if the entries are about to come free by themselves
-//! because only old descriptors name them. The context's own go first, then the oldest of the others, and of them only those
-//! that lie where the new region goes.
+//! It evicts none if all would not be enough, and waits a moment first if the entries are about to come free by
+//! themselves because only old descriptors name them. The context's own go first, then the oldest of the others, and
+//! of them only those that lie where the new region goes.
 
 use crate::{
     board::{Board, Departures, Need},
@@ -23,7 +24,7 @@ use kernel::{
     time::{delay::fsleep, Delta, Instant, Monotonic},
 };
 
-/// Something of which a region has found too little.
+/// Resources of which too little was found for a region.
 #[derive(Clone, Copy)]
 pub(crate) enum Short {
     /// Entries of the ATT, one after the other, so many.
@@ -39,12 +40,12 @@ pub(crate) enum Short {
 }
 
 impl Short {
-    /// Whether other boards have it, too.
+    /// Whether other boards use the same resource.
     fn is_of_all_boards(self) -> bool {
         matches!(self, Self::Locked | Self::Bar(..))
     }
 
-    /// Whether a region that had it was cached before, and is not any more.
+    /// Whether a region that used the resource was cached before, and is not any more.
     fn may_have_come(self, before: &Departures, now: &Departures) -> bool {
         match self.is_of_all_boards() {
             true => before.all != now.all,
@@ -64,20 +65,20 @@ enum Done {
     Wait,
 }
 
-/// For how long a region is tried again after regions were evicted for it: another process may cache
-/// something meanwhile.
+/// Time for which a region is tried again after regions were evicted for it: another process may cache a region in
+/// the meantime.
 const PATIENCE: Delta = Delta::from_secs(1);
 
-/// How often at least: on a busy machine one try can take longer than [`PATIENCE`].
+/// Least number of tries: on a busy machine one try can take longer than [`PATIENCE`].
 const LEAST_TRIES: u32 = 16;
 
 /// Pause between two looks for entries that come free by themselves.
 const PAUSE: Delta = Delta::from_millis(2);
 
-/// How often they are looked for before regions are evicted instead: their descriptors may take long.
+/// Largest number of looks for such entries before regions are evicted instead: their descriptors may take long.
 const MOST_WAITS: u32 = 10;
 
-/// The search of one call for room. While it lives, those whose regions were evicted cache nothing.
+/// The search of one call for room. While it lives, contexts whose regions were evicted cache nothing.
 pub(crate) struct Room<'a> {
     context: &'a Context,
     need: Need<'a>,
@@ -85,7 +86,7 @@ pub(crate) struct Room<'a> {
     tries: u32,
     /// Times that entries were waited for which come free by themselves.
     waits: u32,
-    /// Bytes of others' that were evicted for room in a BAR.
+    /// Bytes of other contexts that were evicted for room in a BAR.
     evicted: u64,
 }
 
@@ -96,7 +97,8 @@ struct Candidate {
     entries: Range<u32>,
 }
 
-/// The place of a cached region among those that may be evicted, from 1: the context's own first, then the oldest.
+/// Returns the place of a cached region among those that may be evicted, from 1: the context's own first, then the
+/// oldest.
 fn place(region: &Region, is_own: bool) -> u64 {
     let place = region.given_back() + 1;
     match is_own {
@@ -106,7 +108,7 @@ fn place(region: &Region, is_own: bool) -> u64 {
 }
 
 impl<'a> Room<'a> {
-    /// A search that has not begun.
+    /// Makes a search that has not begun.
     pub(crate) fn new(context: &'a Context) -> Self {
         Self {
             context,
@@ -118,8 +120,8 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Runs `f`. If it finds too little of something, as `short` says of its error, and regions can be evicted for that,
-    /// they are, and `f` runs again.
+    /// Runs `f`. If `f` fails because it finds too little of a resource, as `short` determines from its error, and
+    /// regions can be evicted for that, they are evicted, and `f` runs again.
     pub(crate) fn find<T>(
         &mut self,
         short: impl Fn(Error) -> Option<Short>,
@@ -138,7 +140,7 @@ impl<'a> Room<'a> {
             if since.elapsed() > PATIENCE && self.tries > LEAST_TRIES {
                 return Err(error);
             }
-            // SAFETY: it looks at the calling thread.
+            // SAFETY: the call only reads the state of the calling thread.
             if unsafe { peerlane_is_killed() } {
                 return Err(EINTR);
             }
@@ -227,8 +229,8 @@ impl<'a> Room<'a> {
         self.evict_on(&context.board, goes)
     }
 
-    /// Evicts all regions of the context that help, on its own board. If there are none, evicts those of other contexts of
-    /// the board.
+    /// Evicts all regions of the context that help, on its own board. If there is no such region, evicts those of
+    /// other contexts of the board.
     fn make_on(
         &mut self,
         board: &Board,
@@ -341,7 +343,7 @@ impl<'a> Room<'a> {
         }))
     }
 
-    /// All that is cached and has entries, of these contexts, in the order in which it goes.
+    /// Returns all cached regions with entries, of these contexts, in the order in which they are evicted.
     fn candidates(&self, who: impl Fn(&Context) -> bool) -> Result<KVVec<Candidate>> {
         let board = &self.context.board;
         let mut count = 0;
@@ -352,7 +354,7 @@ impl<'a> Room<'a> {
                 return;
             }
             for region in other.regions.lock().cached() {
-                // A region that was cached meanwhile counts as used.
+                // A region that was cached in the meantime counts as used.
                 if candidates.len() < candidates.capacity() {
                     let candidate = Candidate {
                         channel: other.channel,
@@ -368,7 +370,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The least number up to `most` for which `enough` says yes, which does so for all above.
+/// Returns the least number up to `most` for which `enough` is true. `enough` must be true for all larger numbers.
 fn least(most: usize, mut enough: impl FnMut(usize) -> bool) -> Option<usize> {
     if !enough(most) {
         return None;

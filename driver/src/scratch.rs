@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A page of the driver's for data that the board writes for a context.
+//! A page of the driver for data that the board writes for a context.
 
 use crate::{
     board::Board,
@@ -12,18 +12,18 @@ use crate::{
 };
 use kernel::{page::PAGE_SIZE, prelude::*, sync::Arc};
 
-/// The page, as long as this lives. The channel owns its entry, too, and descriptors of the process do not reach it: once the driver has
-/// submitted one, it alone writes the channel's descriptors, and those of `SUBMIT` name regions with a handle. A descriptor
-/// that a process writes itself just before that reaches a page without meaning.
+/// The page, as long as this lives. The channel owns its entry, too, and descriptors of the process do not reach it:
+/// once the driver has submitted one, it alone writes the channel's descriptors, and those of `SUBMIT` name regions
+/// with a handle. A descriptor that a process writes itself just before that reaches a page without meaning.
 pub(crate) struct Scratch {
     board: Arc<Board>,
     mapping: Arc<Mapping>,
-    // Behind the mapping, which must be gone first.
+    // After the mapping, which must be gone first.
     pages: DmaPages,
 }
 
 impl Scratch {
-    /// Makes one for a context. A restart of the board does not find it, but ends the transfer.
+    /// Makes a page for a context. A restart of the board does not find it, but ends the transfer.
     pub(crate) fn new(inside: &Inside<'_>, context: &Context) -> Result<Self> {
         let (board, events) = (context.board.clone(), context.events.clone());
         let scratch = Self {
@@ -44,7 +44,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// The board's entry for it.
+    /// Returns the board's entry for it.
     pub(crate) fn mapping(&self) -> &Mapping {
         &self.mapping
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The module's parameters, as they are when a board is probed. What they come to there is in sysfs
+//! The module's parameters, as they are when a board is probed. sysfs has the values that result for a board
 //! ([`crate::sysfs`]).
 
 use crate::{
@@ -16,31 +16,31 @@ use kernel::{
 /// Settings of a board.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
-    /// The only `BUILD_ID` that is accepted, whatever the table of boards says.
+    /// The only `BUILD_ID` that is accepted, even if the table of boards has another one.
     pub(crate) build_id: Option<u32>,
-    /// Longest wait for the block to come to rest, in milliseconds.
+    /// Longest wait for the block to become idle, in milliseconds.
     pub(crate) patience_ms: u32,
     /// `PORT_TIMEOUT` in cycles; `None`: as after power-up.
     pub(crate) port_timeout: Option<u32>,
-    /// Longest wait for an error of the bus to be mended, in seconds.
+    /// Longest wait for the recovery of an error of the bus, in seconds.
     pub(crate) recovery_s: u32,
-    /// From which peers a board without tags reads.
+    /// Peers from which a board without tags reads.
     pub(crate) peer_reads: Policy,
-    /// GPUs' memory is used that the kernel does not know to be reachable from the board.
+    /// GPUs' memory is also used if the kernel does not know that the board can reach it.
     pub(crate) any_distance: bool,
-    /// The most that a context and a user may have of the board.
+    /// The limits of a context and a user on this board.
     pub(crate) quotas: Asked,
     /// Bytes at the end of FPGA memory that contexts may allocate; `None`: all.
     pub(crate) memory_pool: Option<u64>,
-    /// Everybody may hold all FPGA memory that is not allocated.
+    /// All users may hold all FPGA memory that is not allocated.
     pub(crate) hold_all: bool,
-    /// So may everybody who holds it have the FPGA configured, behind an IOMMU.
+    /// All users who hold it may also have the FPGA configured, if an IOMMU translates.
     pub(crate) configure_all: bool,
-    /// The longest that one who may for that reason alone has the board at rest, in seconds.
+    /// Longest time, in seconds, for which a user who may do so only for that reason has the board stopped.
     pub(crate) configure_s: u32,
-    /// Refused regions and reported faults are told.
+    /// Refused regions and reported faults are logged.
     pub(crate) verbose: bool,
-    /// What a context may keep mapped that it has given back.
+    /// Limits of a context's cached regions.
     pub(crate) kept: Limits,
 }
 
@@ -55,7 +55,7 @@ fn given_mib(value: u32) -> Option<u64> {
 }
 
 impl Settings {
-    /// As they are now, for a board. What would give the machine away is refused.
+    /// Returns the settings for a board. A setting that would give a user the whole machine is refused.
     pub(crate) fn of(device: &Device<Bound>) -> Self {
         let mut settings = Self::current();
         if !settings.configure_all {

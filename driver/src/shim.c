@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the kernel has only as macros and inline functions without a Rust helper. */
+/* Macros and inline functions of the kernel that have no Rust helper. */
 #include <linux/aer.h>
 #include <linux/bitfield.h>
 #include <linux/cred.h>
@@ -111,8 +111,8 @@ int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 #define LINK_ANSWERS	100
 
 /*
- * As mlx5_pci_link_toggle() (drivers/net/ethernet/mellanox/mlx5/core/fw_reset.c) and mlxsw_pci_link_toggle() do; the PCI
- * core's own helpers are not exported.
+ * As mlx5_pci_link_toggle() (drivers/net/ethernet/mellanox/mlx5/core/fw_reset.c) and mlxsw_pci_link_toggle() do; the
+ * PCI core's own helpers are not exported.
  */
 bool peerlane_disable_link(struct pci_dev *device, bool disable)
 {
@@ -194,7 +194,7 @@ unsigned int peerlane_ignore_hotplug(struct pci_dev *device)
 	return before;
 }
 
-/* What a slot has to say of its link and of who is in it, to a driver that wants to hear it. */
+/* Events of a slot about its link and the presence of a device, of those that its driver has enabled. */
 static u16 slot_events(struct pci_dev *port)
 {
 	u16 control = 0, status = 0, wanted = 0;
@@ -212,9 +212,9 @@ static u16 slot_events(struct pci_dev *port)
 #define SLOT_HANDLED	100
 
 /*
- * Waits until pciehp has ignored what has happened in a slot. Its handler clears that in Slot Status, then looks whether
- * it is to be ignored (pciehp_isr() of drivers/pci/hotplug/pciehp_hpc.c). Not for its thread, which may want the
- * device's lock.
+ * Waits until pciehp has ignored the events of a slot. Its handler clears them in Slot Status, then checks whether
+ * they are to be ignored (pciehp_isr() of drivers/pci/hotplug/pciehp_hpc.c). This does not wait for its thread, which
+ * may want the device's lock.
  */
 static void settle_slot(struct pci_dev *port)
 {
@@ -316,7 +316,7 @@ unsigned long peerlane_page_to_pfn(struct page *page)
 	return page_to_pfn(page);
 }
 
-/* What a process can have said again and again. */
+/* Limits messages that a process can cause again and again. */
 bool peerlane_may_say(void)
 {
 	static DEFINE_RATELIMIT_STATE(rate, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
@@ -362,8 +362,8 @@ static int count_others(struct device *device, void *data)
 }
 
 /*
- * Whether the IOMMU sees all that the device sends. Two devices are in one group if requests of one can reach the other
- * without it (Documentation/driver-api/vfio.rst). Interrupts are writes, too: they need remapping.
+ * Whether the IOMMU sees all requests of the device. Two devices are in one group if requests of one can reach the
+ * other without it (Documentation/driver-api/vfio.rst). Interrupts are writes, too: they need remapping.
  */
 bool peerlane_is_isolated(struct device *device)
 {
@@ -411,7 +411,7 @@ bool peerlane_is_switched(struct device *client, struct pci_dev *peer)
 
 	if (!dev_is_pci(client) || redirects(peer))
 		return false;
-	/* The first bridge that both are behind. */
+	/* The first bridge above both. */
 	for (; bridge; bridge = pci_upstream_bridge(bridge)) {
 		if (redirects(bridge))
 			return false;
@@ -422,8 +422,8 @@ bool peerlane_is_switched(struct device *client, struct pci_dev *peer)
 }
 
 /*
- * Who sets where an interrupt goes has the message written, into a table in the BAR. (A processor that is taken off
- * line does so, too. An image is sent with all processors held on line.)
+ * A change of an interrupt's target has the message written, into a table in the BAR. (A processor that is taken off
+ * line causes that, too. An image is sent with all processors held on line.)
  */
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned)
 {
@@ -463,7 +463,7 @@ void peerlane_reset_by_the_link(struct pci_dev *device)
 
 bool peerlane_drives(struct module *module, struct pci_dev *device)
 {
-	/* The driver may be going; where it is tells whose it is. */
+	/* The driver may be going; its address shows whose it is. */
 	struct device_driver *driver = READ_ONCE(device->dev.driver);
 
 	return module && driver && within_module((unsigned long)driver, module);

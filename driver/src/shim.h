@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Declared a second time in ffi.rs and, what is in trace.c, in trace.rs. */
+/* Declared a second time in ffi.rs; the functions of trace.c in trace.rs. */
 #ifndef PEERLANE_SHIM_H
 #define PEERLANE_SHIM_H
 

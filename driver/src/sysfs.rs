@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `/sys/bus/pci/devices/<board>/peerlane/`: what the board is and how it is, one value a file, but for `peers`.
-//! driver/README.md says what each means.
+//! `/sys/bus/pci/devices/<board>/peerlane/`: properties and state of the board, one value a file, except for `peers`.
+//! docs/operate/driver.md has the meaning of each.
 //!
-//! The driver core makes the files when `probe` has succeeded, before it tells user space that the
-//! device is bound; before `unbind` it takes them away and waits for who reads one. So a file is there
-//! while the board is.
+//! The driver core makes the files when `probe` has succeeded, before it notifies user space that the device is
+//! bound. Before `unbind` it removes them and waits for threads that read one. So a file exists only while the board
+//! does.
 
 use crate::{
     board::Board,
@@ -16,7 +16,7 @@ use crate::{
 use core::ptr;
 use kernel::{bindings, ffi::c_char, prelude::*, str::CString};
 
-/// What a file says.
+/// Contents of a file.
 enum Value {
     Text(&'static CStr),
     Number(u32),
@@ -24,10 +24,10 @@ enum Value {
     Hash(u32),
 }
 
-/// Something that the kernel is shown, and nobody writes.
+/// A value for the kernel that is never written.
 #[repr(transparent)]
 struct Shown<T>(T);
-// SAFETY: nobody writes it, and what it points to is static.
+// SAFETY: it is never written, and it points to static data.
 unsafe impl<T> Sync for Shown<T> {}
 
 /// # Safety
@@ -58,19 +58,19 @@ unsafe fn emit(
     }
 }
 
-/// A limit of ATT entries, on a board that may have fewer.
+/// Returns a limit of ATT entries, on a board that may have fewer.
 fn limit(board: &Board, look: fn(&Limits) -> u32) -> u32 {
     let (entries, _) = board.entries();
     board.with_quota(|quota| look(quota.limits())).min(entries)
 }
 
-/// Bytes that contexts may allocate.
+/// Returns the bytes that contexts may allocate.
 fn pool(board: &Board) -> u64 {
     let pool = board.memory.look(FpgaMemory::pool);
     pool.end - pool.start
 }
 
-/// A line for each peer of which something is known.
+/// Writes a line for each peer of which something is known.
 ///
 /// # Safety
 /// Called by sysfs for a device that is bound to this driver.
@@ -99,7 +99,7 @@ unsafe extern "C" fn show_peers(
     length as isize
 }
 
-/// Whatever is written has all of them forgotten.
+/// Drops the knowledge of all peers, for any text that is written.
 ///
 /// # Safety
 /// As above.
@@ -225,7 +225,7 @@ static GROUP: Shown<bindings::attribute_group> = Shown({
 static GROUPS: Shown<[*const bindings::attribute_group; 2]> =
     Shown([&raw const GROUP.0, ptr::null()]);
 
-/// For the driver's `dev_groups`.
+/// Returns the groups for the driver's `dev_groups`.
 pub(crate) fn groups() -> *mut *const bindings::attribute_group {
     (&raw const GROUPS.0).cast_mut().cast()
 }

@@ -34,13 +34,13 @@ DEFINE_EVENT(peerlane_context, peerlane_open,
 	TP_ARGS(board, channel)
 );
 
-/* Its regions are gone, and its channel is another's to take. */
+/* Its regions are gone, and its channel is free. */
 DEFINE_EVENT(peerlane_context, peerlane_close,
 	TP_PROTO(const struct pci_dev *board, u32 channel),
 	TP_ARGS(board, channel)
 );
 
-/* A region has got a handle; `found`: it was among those that are kept. */
+/* A region has got a handle; `found`: it was a cached one. */
 TRACE_EVENT(peerlane_register,
 	TP_PROTO(const struct pci_dev *board, u32 channel, const struct peerlane_register *region),
 	TP_ARGS(board, channel, region),
@@ -81,7 +81,7 @@ TRACE_EVENT(peerlane_register,
 		__entry->found)
 );
 
-/* A handle was given back; `kept`: the region stays mapped, to be found again. */
+/* A handle was removed; `kept`: the region stays mapped, to be found again. */
 TRACE_EVENT(peerlane_unregister,
 	TP_PROTO(const struct pci_dev *board, u32 channel, u32 region, bool kept),
 	TP_ARGS(board, channel, region, kept),
@@ -101,7 +101,7 @@ TRACE_EVENT(peerlane_unregister,
 		__entry->region, __entry->kept)
 );
 
-/* The owner of a region's memory has taken it back, and the block has come to rest. */
+/* The owner of a region's memory has invalidated it, and the block has become idle. */
 TRACE_EVENT(peerlane_revoke,
 	TP_PROTO(const struct pci_dev *board, u32 channel, u64 att_address, u32 entries,
 		 u64 settle_us),
@@ -171,7 +171,7 @@ TRACE_EVENT(peerlane_fault_interrupt,
 		__entry->refused)
 );
 
-/* The board is lost, put to rest, started or removed. */
+/* The board is lost, stopped, started or removed. */
 TRACE_EVENT(peerlane_board,
 	TP_PROTO(const struct pci_dev *board, const char *state),
 	TP_ARGS(board, state),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a tracer can be told, `/sys/kernel/tracing/events/peerlane`. What the events and their
-//! fields mean stands in `trace.h`.
+//! Trace events, `/sys/kernel/tracing/events/peerlane`. `trace.h` has the meaning of the events and their fields.
 
 use crate::{
     board::Board,
@@ -49,31 +48,31 @@ fn device(board: &Board) -> *const bindings::pci_dev {
     pci_dev(board.gate.device())
 }
 
-/// A context has got a channel.
+/// Reports that a context has got a channel.
 pub(crate) fn opened(board: &Board, channel: u32) {
     // SAFETY: a valid device.
     unsafe { peerlane_trace_open(device(board), channel) }
 }
 
-/// A context was closed.
+/// Reports that a context was closed.
 pub(crate) fn closed(board: &Board, channel: u32) {
     // SAFETY: a valid device.
     unsafe { peerlane_trace_close(device(board), channel) }
 }
 
-/// A region has got a handle.
+/// Reports that a region has got a handle.
 pub(crate) fn registered(board: &Board, channel: u32, region: &Register) {
     // SAFETY: a valid device, and `struct peerlane_register`.
     unsafe { peerlane_trace_register(device(board), channel, region) }
 }
 
-/// A handle was given back.
+/// Reports that a handle was removed.
 pub(crate) fn unregistered(board: &Board, channel: u32, region: u32, kept: bool) {
     // SAFETY: a valid device.
     unsafe { peerlane_trace_unregister(device(board), channel, region, kept) }
 }
 
-/// The owner has taken a region's memory back; the block came to rest in this time.
+/// Reports that the owner has invalidated a region's memory, and how long the block needed to become idle.
 pub(crate) fn revoked(board: &Board, channel: u32, region: &Region, settled: Delta) {
     let address = region.att_address(0).map_or(0, |address| address.raw());
     let entries = region.run().count();
@@ -82,7 +81,7 @@ pub(crate) fn revoked(board: &Board, channel: u32, region: &Region, settled: Del
     unsafe { peerlane_trace_revoke(device(board), channel, address, entries, us) }
 }
 
-/// A descriptor has ended, of which is told if it has failed.
+/// Reports a descriptor that has ended with a failure.
 pub(crate) fn ended(board: &Board, record: &Record) {
     let Err(fault) = record.outcome else { return };
     let end = Wait {
@@ -97,13 +96,13 @@ pub(crate) fn ended(board: &Board, record: &Record) {
     unsafe { peerlane_trace_fault(device(board), record.channel, &end) }
 }
 
-/// The block's fault interrupt has come.
+/// Reports the block's fault interrupt.
 pub(crate) fn fault_interrupt(board: &Board, causes: IRQ_STATUS) {
     // SAFETY: a valid device.
     unsafe { peerlane_trace_fault_interrupt(device(board), causes.error(), causes.refused()) }
 }
 
-/// The board has come into another state.
+/// Reports a new state of the board.
 pub(crate) fn board(board: &Board, state: &'static CStr) {
     // SAFETY: a valid device, and a text that ends.
     unsafe { peerlane_trace_board(device(board), state.as_char_ptr()) }

@@ -2,10 +2,10 @@
 
 //! The window into FPGA memory: one a board, which one context at a time holds and may map.
 //!
-//! A mapping shows the board's window while its context holds it and the board is awake ([`crate::views`]),
-//! else a page with nothing in it. Pages come when they are touched; whenever what they may show changes,
-//! they are taken away first. The lock is held from the look at the holder until the page is in
-//! the table, so none is put in behind that.
+//! A mapping shows the board's window while its context holds it and the board is awake ([`crate::views`]), else an
+//! empty page. Pages are put in when they are touched; whenever the memory that they show changes, they are removed
+//! first. The lock is held from the check of the holder until the page is in the table, so no page is put in after
+//! that.
 
 use crate::{
     board::Board,
@@ -22,12 +22,12 @@ use kernel::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Who holds the window, and where it stands.
+/// The holder of the window, and its address.
 #[derive(Clone, Copy)]
 struct Lease {
     channel: u32,
     window: Window,
-    /// It stands there: nothing went wrong when it was last moved.
+    /// It is at this address: no failure occurred when it was last moved.
     placed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Lending {
 }
 
 impl Lending {
-    /// Nobody holds it.
+    /// Makes a window without a holder.
     pub(crate) fn new() -> impl PinInit<Self> {
         pin_init!(Self { lease <- new_mutex!(None) })
     }
@@ -50,7 +50,7 @@ impl Lending {
 }
 
 impl Board {
-    /// Bytes of the window; 0: the board has none.
+    /// Returns the bytes of the window; 0: the board has none.
     pub(crate) fn window_bytes(&self) -> usize {
         match self.hw.place().window {
             Some(_) => window::BYTES as usize,
@@ -58,13 +58,13 @@ impl Board {
         }
     }
 
-    /// Where the window of a channel stands, if that holds it.
+    /// Returns the window of a channel, if the channel holds it.
     pub(crate) fn window_of(&self, channel: u32) -> Option<Window> {
         let lease = (*self.lending.lock())?;
         (lease.channel == channel).then_some(lease.window)
     }
 
-    /// Lends the window to a context whose channel may touch what it shows, or moves it for that.
+    /// Lends the window to a context, or moves it. Its channel may access the memory that the window shows.
     pub(crate) fn lend_window(&self, context: &Context, window: Window) -> Result {
         let channel = context.channel;
         let asleep = self.views.asleep();
@@ -78,8 +78,8 @@ impl Board {
             self.hide_window(context);
         }
         if let Err(failure) = self.hw.run(window.place()) {
-            // Its holder keeps it. If it may stand anywhere by now, at half of a new address too, it is
-            // not shown until it was put somewhere.
+            // Its holder keeps it. If it may be anywhere by now, also at half of a new address, it is not shown until
+            // it was moved successfully.
             if let (Some(lease), false) = (&mut *held, matches!(failure, Failure::Away)) {
                 lease.placed = false;
             }
@@ -90,12 +90,12 @@ impl Board {
             window,
             placed: true,
         });
-        // It may have empty pages.
+        // Its mapping may show empty pages.
         context.unmap_window();
         Ok(())
     }
 
-    /// Takes the window back from a context. `ENOENT`: it does not hold it.
+    /// Takes the window from a context. `ENOENT`: it does not hold it.
     pub(crate) fn return_window(&self, context: &Context) -> Result {
         let mut held = self.lending.lock();
         match &*held {
@@ -107,8 +107,8 @@ impl Board {
         Ok(())
     }
 
-    /// Puts the window of a board that is being started where it stood. A block keeps its window through a reset,
-    /// but where the FPGA was configured anew it stands at 0, whatever its holder was told.
+    /// Moves the window of a board that is being started to its earlier place. A block keeps its window through a
+    /// reset, but after a new configuration of the FPGA it is at 0, although its holder has another address.
     pub(crate) fn replace_window(&self, epoch: Epoch) -> Result<(), Failure> {
         if let Some(lease) = &mut *self.lending.lock() {
             self.hw.upkeep(epoch, lease.window.place())?;
@@ -117,7 +117,7 @@ impl Board {
         Ok(())
     }
 
-    /// Hands the frame of a page of the window to `insert`, or none if a channel does not hold it.
+    /// Passes the frame of a page of the window to `insert`, or `None` if a channel does not hold it.
     pub(crate) fn with_window<R>(
         &self,
         channel: u32,
@@ -133,17 +133,17 @@ impl Board {
         insert(frame)
     }
 
-    /// Takes the pages away that a context has in its tables, and sees that no store through them
-    /// is under way any more.
+    /// Removes the pages of the window that a context has in its tables, and makes sure that no store through them is
+    /// in progress any more.
     fn hide_window(&self, context: &Context) {
         context.unmap_window();
-        // No processor makes new ones. Those that were made have arrived when a load from the same
-        // slave is answered: it passes none of them, neither on the link (PCI Express Base
-        // Specification, 2.4.1) nor in the bridges between the hard IP and the slave.
+        // No processor makes new stores. The earlier ones have arrived when a load from the same slave is answered:
+        // it passes none of them, neither on the link (PCI Express Base Specification, 2.4.1) nor in the bridges
+        // between the hard IP and the slave.
         self.hw.load_from_window();
     }
 
-    /// The frame of a page of the window.
+    /// Returns the frame of a page of the window.
     fn window_pfn(&self, page: usize) -> Option<usize> {
         let first = self.bar_pfn(self.hw.place().window?)?;
         Some(first + page)

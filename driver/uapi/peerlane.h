@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT OR Apache-2.0 */
 /* Generated from driver/core/src/uapi.rs and the register map by `cargo xtask regen`. Do not edit. */
 /*
- * What the kernel driver and its users say to each other: the ioctls of /dev/peerlane* and the
+ * The interface between the kernel driver and its users: the ioctls of /dev/peerlane* and the
  * layout of its mappings.
  *
- * The rules (Documentation/process/botching-up-ioctls of the kernel): structures have the same
- * layout for 32 and 64 bits, no hidden padding; they only grow at the end. A caller may pass a
- * shorter or a longer one than the driver knows, what is missing counts as zero, and what the
- * driver does not know must be zero. Reserved fields must be zero.
+ * The rules follow Documentation/process/botching-up-ioctls of the kernel. Structures have the
+ * same layout for 32 and 64 bits, and no hidden padding. They only grow at the end. A caller
+ * may pass a shorter or a longer structure than the driver knows: missing members count as
+ * zero, and members that the driver does not know must be zero. Reserved fields must be zero.
  *
- * What is added gets a bit of PEERLANE_FEATURE_*, and needs no other version. The version is
- * raised when something that was there means something else, or is gone. A driver says which
- * versions it speaks, PEERLANE_OLDEST to PEERLANE_VERSION; a caller names the one that it was
- * written for.
+ * An addition gets a bit of PEERLANE_FEATURE_*, and does not need another version. The version
+ * is raised when something that existed changes its meaning or is removed. A driver reports
+ * which versions it speaks, PEERLANE_OLDEST to PEERLANE_VERSION; a caller names the version
+ * that it was written for.
  *
- * Times are moments of CLOCK_MONOTONIC, as the caller's time namespace shows it, so that a
- * call that a signal interrupts is made again with the same arguments.
+ * Times are moments of CLOCK_MONOTONIC, as the caller's time namespace shows it. So a call
+ * that a signal interrupts is repeated with the same arguments.
  *
- * Any call that needs the board, and opening it, gives EAGAIN while that is being reset,
- * sleeps or is started, and ENODEV once it is gone: it does not answer, cannot be started
- * again, or was let go. A board that is gone may come back by a reset of the function; then
- * the context's generation is raised, as after every start.
+ * A call that needs the board, and open, give EAGAIN while the board is being reset, sleeps or
+ * is started. They give ENODEV once the board is gone: it does not answer, cannot be started
+ * again, or was released by the driver. A board that is gone may come back by a reset of the
+ * function; then the context's generation is raised, as after every start.
  */
 #ifndef _UAPI_PEERLANE_H
 #define _UAPI_PEERLANE_H
@@ -34,55 +34,55 @@
 /* The oldest version whose callers are understood. */
 #define PEERLANE_OLDEST 1
 
-/* A moment that does not come: for as long as it takes. */
+/* A moment that does not come: the call waits without a limit. */
 #define PEERLANE_NEVER 0x7fffffffffffffffLL
 
 /* The type byte of the ioctls, in _IOC's sense. */
 #define PEERLANE_IOC_TYPE 0xe7
 
-/* What the board and the context are: struct peerlane_info. */
+/* Reads the properties of the board and the context: struct peerlane_info. */
 #define PEERLANE_IOC_INFO _IOWR(PEERLANE_IOC_TYPE, 0, struct peerlane_info)
 
 /* Makes memory reachable for the board: struct peerlane_register. */
 #define PEERLANE_IOC_REGISTER _IOWR(PEERLANE_IOC_TYPE, 1, struct peerlane_register)
 
-/* Gives a region back: struct peerlane_unregister. */
+/* Unregisters a region: struct peerlane_unregister. */
 #define PEERLANE_IOC_UNREGISTER _IOW(PEERLANE_IOC_TYPE, 2, struct peerlane_unregister)
 
 /* Hands one descriptor to the board: struct peerlane_submit. */
 #define PEERLANE_IOC_SUBMIT _IOWR(PEERLANE_IOC_TYPE, 3, struct peerlane_submit)
 
-/* Waits for a descriptor that was submitted so: struct peerlane_wait. */
+/* Waits for a descriptor that PEERLANE_IOC_SUBMIT submitted: struct peerlane_wait. */
 #define PEERLANE_IOC_WAIT _IOWR(PEERLANE_IOC_TYPE, 4, struct peerlane_wait)
 
-/* The state of the context: struct peerlane_query. */
+/* Reads the state of the context: struct peerlane_query. */
 #define PEERLANE_IOC_QUERY _IOWR(PEERLANE_IOC_TYPE, 5, struct peerlane_query)
 
-/* Names an eventfd for the context's events: struct peerlane_eventfd. */
+/* Sets the eventfd for the context's events: struct peerlane_eventfd. */
 #define PEERLANE_IOC_EVENTFD _IOW(PEERLANE_IOC_TYPE, 6, struct peerlane_eventfd)
 
-/* Ends what the channel was given: struct peerlane_stop. */
+/* Ends the channel's descriptors: struct peerlane_stop. */
 #define PEERLANE_IOC_STOP _IOWR(PEERLANE_IOC_TYPE, 7, struct peerlane_stop)
 
-/* Finds out whether the board can read memory: struct peerlane_probe. */
+/* Tests whether the board can read memory: struct peerlane_probe. */
 #define PEERLANE_IOC_PROBE _IOWR(PEERLANE_IOC_TYPE, 8, struct peerlane_probe)
 
-/* How interrupts are held back: struct peerlane_moderate. */
+/* Sets how interrupts are moderated: struct peerlane_moderate. */
 #define PEERLANE_IOC_MODERATE _IOW(PEERLANE_IOC_TYPE, 9, struct peerlane_moderate)
 
 /* Gives the context FPGA memory: struct peerlane_allocate. */
 #define PEERLANE_IOC_ALLOCATE _IOWR(PEERLANE_IOC_TYPE, 10, struct peerlane_allocate)
 
 /*
- * Takes the board's window for the processor's stores and loads, moves it, or gives it back:
- * struct peerlane_window.
+ * Acquires, moves or releases the board's window for the processor's stores and loads: struct
+ * peerlane_window.
  */
 #define PEERLANE_IOC_WINDOW _IOW(PEERLANE_IOC_TYPE, 11, struct peerlane_window)
 
-/* Takes the context's FPGA memory back: struct peerlane_free. */
+/* Frees the context's FPGA memory: struct peerlane_free. */
 #define PEERLANE_IOC_FREE _IOWR(PEERLANE_IOC_TYPE, 12, struct peerlane_free)
 
-/* Takes the board's OpenCL side, or gives it back: struct peerlane_opencl. */
+/* Acquires or releases the board's OpenCL side: struct peerlane_opencl. */
 #define PEERLANE_IOC_OPENCL _IOWR(PEERLANE_IOC_TYPE, 13, struct peerlane_opencl)
 
 /* Reads or writes registers of the OpenCL side: struct peerlane_access. */
@@ -92,83 +92,86 @@
 #define PEERLANE_IOC_ARM _IOW(PEERLANE_IOC_TYPE, 15, struct peerlane_arm)
 
 /*
- * Brings the board to rest, so that its FPGA can be configured anew, or starts it again:
- * struct peerlane_reprogram.
+ * Stops the board, so that its FPGA can be configured again, or starts it again: struct
+ * peerlane_reprogram.
  */
 #define PEERLANE_IOC_REPROGRAM _IOW(PEERLANE_IOC_TYPE, 16, struct peerlane_reprogram)
 
 /*
- * Configures the FPGA over PCIe, between the two of PEERLANE_IOC_REPROGRAM: struct
- * peerlane_configure.
+ * Configures the FPGA over PCIe, between the begin and the end of PEERLANE_IOC_REPROGRAM:
+ * struct peerlane_configure.
  */
 #define PEERLANE_IOC_CONFIGURE _IOW(PEERLANE_IOC_TYPE, 17, struct peerlane_configure)
 
-/* Makes sure that what the board wrote to a region has arrived: struct peerlane_flush. */
+/* Makes sure that the board's writes to a region have arrived: struct peerlane_flush. */
 #define PEERLANE_IOC_FLUSH _IOW(PEERLANE_IOC_TYPE, 18, struct peerlane_flush)
 
 /*
- * Offsets for mmap. Each mapping is of the context's own channel. They need an off_t of 64
- * bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64, else all of them are the
- * channel page.
+ * Offsets for mmap. Each mapping is of the context's own channel. The offsets need an off_t of
+ * 64 bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64. Otherwise all offsets
+ * are that of the channel page.
  */
 /*
  * The channel page: descriptors and doorbells. Shared, read and write. Once it was mapped,
  * PEERLANE_IOC_SUBMIT, PEERLANE_IOC_WAIT and PEERLANE_IOC_PROBE are refused with EBUSY, also
- * after it was unmapped: the queue has one writer. Once SUBMIT or PROBE has handed a
- * descriptor over, or while PEERLANE_IOC_ALLOCATE is under way, the mapping is refused with
- * EBUSY. It takes no doorbell until PEERLANE_IOC_QUERY was called.
+ * after it was unmapped: the queue has one writer. Once SUBMIT or PROBE has submitted a
+ * descriptor, or while PEERLANE_IOC_ALLOCATE is in progress, the mapping is refused with
+ * EBUSY. The page takes no doorbell until PEERLANE_IOC_QUERY was called.
  */
 #define PEERLANE_MAP_PAGE 0ULL
 /* The completion ring. Shared, read only. See PEERLANE_RING_EMPTY. */
 #define PEERLANE_MAP_RING (1ULL << 32)
 /*
  * The window into FPGA memory, where the board has one. Shared; only while the context holds
- * it (PEERLANE_IOC_WINDOW), else EPERM. A mapping stays when the window is given back, but
- * shows zeros then, or what was stored there meanwhile: it reaches FPGA memory again when this
+ * it (PEERLANE_IOC_WINDOW), else EPERM. A mapping stays when the window is released. It then
+ * shows zeros, or bytes that were stored there since. It reaches FPGA memory again when this
  * context holds the window again. A child gets no copy.
  *
- * It is uncached. A store is on its way to the board before a later store to the channel page
- * is, but the two go through different bridges of the board: before a doorbell for what was
- * stored here, load something from here.
+ * The mapping is uncached. A store is sent to the board before a later store to the channel
+ * page is sent, but the two go through different bridges of the board. So before a doorbell
+ * for bytes that were stored here, load something from here.
  */
 #define PEERLANE_MAP_WINDOW (2ULL << 32)
 /*
  * The interface to the kernels in the FPGA, where it has pages of its own
  * (peerlane_opencl.map_bytes). Shared; only while the context holds the board's OpenCL side,
  * else EPERM. Its first 4096 bytes, the control registers, are not mapped (EINVAL):
- * PEERLANE_IOC_ACCESS reaches them. It is uncached. A mapping stays when that is given back,
- * and while the board is reset, but shows zeros then, or what was stored there meanwhile.
+ * PEERLANE_IOC_ACCESS reaches them. The mapping is uncached. It stays when the OpenCL side is
+ * released, and while the board is reset. It then shows zeros, or bytes that were stored there
+ * since.
  */
 #define PEERLANE_MAP_KERNELS (3ULL << 32)
 
 /*
  * The status code of a slot of the completion ring that holds no record; no board writes it.
- * The status of all slots is this code and phase 0 whenever the channel is started at its
- * first slot, and when the board is let go. The sequence number of a slot becomes the
- * complement of the slot's index, which no record of the first lap has there; the rest stays
- * as it was. A process that then expects phase 1 sees no record; one that expects phase 0 sees
- * this code: what was submitted is lost, and PEERLANE_IOC_QUERY says how to go on. So whoever
- * finds a new phase looks at the code first.
+ * The driver gives the status of all slots this code and phase 0 whenever the channel is
+ * started at its first slot, and when the driver releases the board. The sequence number of a
+ * slot becomes the complement of the slot's index, which no record of the first lap has there;
+ * the other bytes stay as they were. A process that then expects phase 1 sees no record. A
+ * process that expects phase 0 sees this code: the descriptors that it submitted are lost, and
+ * PEERLANE_IOC_QUERY says how to go on. So a reader that finds a new phase looks at the code
+ * first.
  */
 #define PEERLANE_RING_EMPTY 255
 
 /*
- * Argument of PEERLANE_IOC_INFO. All but version and required is only written by the driver.
+ * Argument of PEERLANE_IOC_INFO. The driver only writes all members but version and required.
  * The first four members have their place and meaning in all versions.
  */
 struct peerlane_info {
 	/*
 	 * In: the PEERLANE_VERSION that the caller was written for; EPROTO if the driver does not
-	 * speak it. 0 asks which it speaks, and is always answered. Out: the driver's newest.
+	 * speak it. 0 asks for the versions, and is always answered. Out: the driver's newest
+	 * version.
 	 */
 	__u32 version;
 	/* Out: the oldest version that the driver speaks. */
 	__u32 oldest;
-	/* Out: what driver and board have: bits of PEERLANE_FEATURE_*. */
+	/* Out: features of driver and board: bits of PEERLANE_FEATURE_*. */
 	__u64 features;
 	/*
-	 * In: features that the caller cannot do without; EOPNOTSUPP if one is missing, known to
-	 * the driver or not. Asked for none, features says which.
+	 * In: features that the caller needs; EOPNOTSUPP if one is missing, known to the driver or
+	 * not. A call that needs none succeeds, and features says which are missing.
 	 */
 	__u64 required;
 	/* Hash of the register map. */
@@ -182,38 +185,44 @@ struct peerlane_info {
 	/* log2 of the records in the completion ring. */
 	__u32 ring_log2;
 	/*
-	 * Times that the channel was started anew. Who writes descriptors takes it from
-	 * peerlane_query.generation instead, after page and ring are mapped: it may be another one
-	 * then.
+	 * Number of restarts of the channel. A process that writes descriptors takes it from
+	 * peerlane_query.generation instead, after page and ring are mapped: it may have changed
+	 * by then.
 	 */
 	__u32 generation;
 	/* FPGA memory that the context has (PEERLANE_IOC_ALLOCATE), first byte. */
 	__u64 local_base;
-	/* First byte behind it; the same if it has none. */
+	/* End of this memory, exclusive; equal to local_base if the context has none. */
 	__u64 local_end;
 	/* Bytes to map at PEERLANE_MAP_PAGE. */
 	__u64 page_bytes;
 	/* Bytes to map at PEERLANE_MAP_RING. */
 	__u64 ring_bytes;
-	/* Bytes to map at PEERLANE_MAP_WINDOW; 0: there is none. */
+	/* Bytes to map at PEERLANE_MAP_WINDOW; 0: the board has no window. */
 	__u64 window_bytes;
 	/* As peerlane_query.resets; to ask here acknowledges nothing. */
 	__u64 resets;
-	/* The most ATT entries that the context can ever hold. 0: the driver does not report it. */
+	/*
+	 * The largest number of ATT entries that the context can ever hold. 0: the driver does not
+	 * report it.
+	 */
 	__u64 most_entries;
 	/* Zero. */
 	__u64 reserved[2];
 };
 
 /*
- * What not every driver or board has: bits of peerlane_info.features and
+ * Features that not every driver or board has: bits of peerlane_info.features and
  * peerlane_info.required.
  */
 /* Regions of the process's own memory. */
 #define PEERLANE_FEATURE_HOST (1ULL << 0)
 /* Regions of dma-bufs. */
 #define PEERLANE_FEATURE_DMABUF (1ULL << 1)
-/* Regions of an NVIDIA GPU's memory, by address. It comes and goes with NVIDIA's driver. */
+/*
+ * Regions of an NVIDIA GPU's memory, by address. This feature comes and goes with NVIDIA's
+ * driver.
+ */
 #define PEERLANE_FEATURE_NVIDIA (1ULL << 2)
 /* The driver writes descriptors: PEERLANE_IOC_SUBMIT and PEERLANE_IOC_WAIT. */
 #define PEERLANE_FEATURE_SUBMIT (1ULL << 8)
@@ -236,7 +245,7 @@ struct peerlane_info {
 /* Each channel has an interrupt of its own. */
 #define PEERLANE_FEATURE_MSIX (1ULL << 17)
 /*
- * The board reports by its status code how a read failed, and other reads go on. Without this,
+ * The board reports in its status code how a read failed, and other reads go on. Without this,
  * a read that is refused is never answered (READ_TIMEOUT). Other reads then end with PORT_DOWN
  * until the driver has reset the board by its link. Data that their sender marked as damaged
  * (poisoned) are taken as good data.
@@ -244,7 +253,7 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
 /* The driver reaches the board's OpenCL side: PEERLANE_IOC_OPENCL. */
 #define PEERLANE_FEATURE_OPENCL (1ULL << 19)
-/* What the FPGA is configured with lets it be configured over PCIe: PEERLANE_IOC_CONFIGURE. */
+/* The FPGA's present configuration lets it be configured over PCIe: PEERLANE_IOC_CONFIGURE. */
 #define PEERLANE_FEATURE_CVP (1ULL << 20)
 /*
  * One read that a peer does not answer ends all reads of the board until its link is reset. So
@@ -255,7 +264,7 @@ struct peerlane_info {
  */
 #define PEERLANE_FEATURE_PROVED_PEERS (1ULL << 21)
 
-/* What a region is made of: peerlane_register.provider. */
+/* Kinds of memory that a region can consist of: peerlane_register.provider. */
 /* Memory of the calling process, by address. */
 #define PEERLANE_PROVIDER_HOST 0
 /* A dma-buf, by file descriptor. */
@@ -263,27 +272,27 @@ struct peerlane_info {
 /* Memory of an NVIDIA GPU, by its address in the calling process. */
 #define PEERLANE_PROVIDER_NVIDIA 2
 
-/* What the board may do with a region: bits of peerlane_register.access. */
+/* Rights of the board to a region: bits of peerlane_register.access. */
 /*
- * The board reads it: GPU to FPGA. Where it may write, too, it reads back behind what it
- * writes, to make sure that it has arrived. Where such reads are not answered, the write ends
- * with a fault: register that memory for writing alone. Where something else answers them,
- * they prove nothing. With PEERLANE_FEATURE_PROVED_PEERS a peer's memory has this only if the
- * peer answers.
+ * The board reads it: GPU to FPGA. Where it may also write, the board reads back after its
+ * writes, to make sure that they have arrived. Where such reads are not answered, the write
+ * ends with a fault: register that memory for writing alone. Where something else answers
+ * them, they prove nothing. With PEERLANE_FEATURE_PROVED_PEERS a peer's memory has this right
+ * only if the peer answers.
  */
 #define PEERLANE_ACCESS_READ 1
 /*
- * The board writes it: FPGA to GPU. Of a peer that it may not also read, nothing makes sure
- * that what was written has arrived, neither before a record, nor by PEERLANE_IOC_FLUSH, nor
- * before the memory goes: there is only time.
+ * The board writes it: FPGA to GPU. If the board may not also read a peer's memory, nothing
+ * makes sure that its writes have arrived: neither before a record, nor by PEERLANE_IOC_FLUSH,
+ * nor before the memory goes. Only time passes.
  */
 #define PEERLANE_ACCESS_WRITE 2
 
 /*
  * Argument of PEERLANE_IOC_REGISTER.
  *
- * A region that was given back but kept is found again by provider, place, length, access and
- * identity, and costs nothing then.
+ * A cached region, one that was unregistered with PEERLANE_UNREGISTER_KEEP, is found again by
+ * provider, place, length, access and identity, and costs nothing then.
  *
  * With PEERLANE_FEATURE_PROVED_PEERS, the first call that wants to read (PEERLANE_ACCESS_READ)
  * from the memory of another PCI device has the board read one word of it, of the width of its
@@ -294,24 +303,25 @@ struct peerlane_info {
  *
  * The proof holds until the board loses reads and is reset by its link: the driver cannot find
  * out which device did not answer. peerlane_query.doubts is raised then, and a region of
- * another device's memory is only written from then on: reads of it fail with the status
- * ATT_PERMISSION, and a record of a write says nothing of its arrival, as for a region that is
- * registered for writing alone. Give the region back and register it again, which makes the
- * proof again.
+ * another device's memory is only written from then on. Reads of it fail with the status
+ * ATT_PERMISSION, and a record of a write says nothing about its arrival, as for a region that
+ * is registered for writing alone. Unregister the region and register it again, which makes
+ * the proof again.
  *
  * EXDEV: the board cannot read from the memory's device, or is not allowed to (peer_reads=0),
  * or the proof is missing (PEERLANE_REGISTER_PROVED_ONLY), or the driver has no room for
  * another device (64 pairs of a board and a device): register the memory for writing alone.
  * EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes, no or
  * unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the owner
- * has taken the memory back, or its device is gone. EFBIG: the region needs more ATT entries
+ * has invalidated the memory, or its device is gone. EFBIG: the region needs more ATT entries
  * than the context can ever hold (peerlane_info.most_entries), so register less of the memory
- * at a time; peerlane_register.entries says how many. ENOSPC, EDQUOT, ENOMEM: there are not so
- * many at the moment, or not for this user, or too much memory is pinned. EREMOTEIO: the
- * kernel does not know that the board can reach the device. EHOSTUNREACH: the memory's own
- * driver does not let the board into it. ENOBUFS: that driver had no room to map it, in the
- * BAR of a GPU for one. EPROTO: that driver hands it over wrongly. EACCES: the board is to
- * write, and the dma-buf is open for reading only. EOPNOTSUPP: no such provider.
+ * at a time; peerlane_register.entries says how many. ENOSPC, EDQUOT, ENOMEM: so many entries
+ * are not free at the moment, or this user may not have so many, or too much memory is pinned.
+ * EREMOTEIO: the kernel does not know that the board can reach the device. EHOSTUNREACH: the
+ * memory's own driver does not let the board into it. ENOBUFS: that driver had no room to map
+ * it, for example in the BAR of a GPU. EPROTO: that driver hands it over wrongly. EACCES: the
+ * board is to write, and the dma-buf is open for reading only. EOPNOTSUPP: the driver does not
+ * have this provider.
  */
 struct peerlane_register {
 	/* In: PEERLANE_PROVIDER_*. */
@@ -323,8 +333,8 @@ struct peerlane_register {
 	/* In: bytes, at least 1. */
 	__u64 length;
 	/*
-	 * In: who the buffer is, where addresses are used again: CUDA's
-	 * CU_POINTER_ATTRIBUTE_BUFFER_ID, for one. Not looked at for dma-bufs.
+	 * In: identity of the buffer, where addresses are used again, for example CUDA's
+	 * CU_POINTER_ATTRIBUTE_BUFFER_ID. Ignored for dma-bufs.
 	 */
 	__u64 identity;
 	/* In: the dma-buf; -1 for others. */
@@ -337,12 +347,12 @@ struct peerlane_register {
 	__u32 page_shift;
 	/*
 	 * Out: the ATT address of the first byte. The addresses of the next bytes follow, up to
-	 * the second extent if there is one.
+	 * the second extent if the region has one.
 	 */
 	__u64 att_address;
-	/* Out: ATT entries; with EFBIG, as many as the region needs at least. */
+	/* Out: ATT entries; with EFBIG, the number that the region needs at least. */
 	__u32 entries;
-	/* Out: 1 if the region was found, 0 if it was made. */
+	/* Out: 1 if a cached region was found, 0 if a region was made. */
 	__u32 found;
 	/*
 	 * Out: 0 if the board reads the memory without a proof (PEERLANE_FEATURE_PROVED_PEERS), or
@@ -351,7 +361,8 @@ struct peerlane_register {
 	__u64 proof;
 	/*
 	 * Out: bytes at the end of the region that are a second and a third extent, in this order,
-	 * with ATT addresses of their own; 0: there is none. Only with PEERLANE_REGISTER_MIXED.
+	 * with ATT addresses of their own; 0: the region does not have this extent. Only with
+	 * PEERLANE_REGISTER_MIXED.
 	 */
 	__u64 second_length;
 	/* Out: the ATT address of the second extent's first byte. */
@@ -365,16 +376,16 @@ struct peerlane_register {
 /* Bits of peerlane_register.flags. */
 /*
  * No read is risked: memory of a device from which the board was not yet seen to read is
- * refused for reading (EXDEV). It changes nothing without PEERLANE_FEATURE_PROVED_PEERS.
+ * refused for reading (EXDEV). The bit changes nothing without PEERLANE_FEATURE_PROVED_PEERS.
  * Drivers that do not know that feature refuse the bit (EINVAL).
  */
 #define PEERLANE_REGISTER_PROVED_ONLY 1
 /*
  * The ATT pages may be of two sizes: of 4 KiB at the start and at the end, and larger ones
- * between. Memory of a process often lies so, and would take an entry for each 4 KiB. The
- * region has up to three extents then, and a descriptor must not cross from one to the next:
- * PEERLANE_IOC_SUBMIT refuses such bytes (EINVAL). With PEERLANE_FEATURE_MIXED. EINVAL: the
- * caller's structure has no room for three extents.
+ * between. Memory of a process often has such a layout, and would otherwise take an entry for
+ * each 4 KiB. The region has up to three extents then, and a descriptor must not cross from
+ * one to the next: PEERLANE_IOC_SUBMIT refuses such bytes (EINVAL). With
+ * PEERLANE_FEATURE_MIXED. EINVAL: the caller's structure has no room for three extents.
  */
 #define PEERLANE_REGISTER_MIXED 2
 
@@ -388,27 +399,28 @@ struct peerlane_unregister {
 
 /* Bits of peerlane_unregister.flags. */
 /*
- * The region may stay mapped for a later PEERLANE_IOC_REGISTER of the same memory. Without it
- * the board has forgotten the memory when the call returns: descriptors with it that have not
- * ended fail. Its entries of the ATT count as the context's until those have ended.
+ * The region may stay mapped for a later PEERLANE_IOC_REGISTER of the same memory. Without
+ * this bit the board cannot reach the memory any more when the call returns: descriptors of
+ * the region that have not ended fail. Its ATT entries count as the context's until those
+ * descriptors have ended.
  */
 #define PEERLANE_UNREGISTER_KEEP 1
 
 /*
- * Argument of PEERLANE_IOC_SUBMIT. EAGAIN also means that the channel has as many descriptors
- * of this direction under way as it can: PEERLANE_IOC_WAIT for one of them. ENOENT: there is
- * no such region; ESTALE: its owner has taken the memory back; EINVAL: the bytes are not all
- * in the region, or not all in one of its extents (PEERLANE_REGISTER_MIXED), or not all in the
- * context's FPGA memory; EBUSY: the process writes descriptors itself.
+ * Argument of PEERLANE_IOC_SUBMIT. EAGAIN also means that the channel has the largest possible
+ * number of descriptors of this direction in progress: PEERLANE_IOC_WAIT for one of them.
+ * ENOENT: the region does not exist. ESTALE: its owner has invalidated the memory. EINVAL: the
+ * bytes are not all in the region, or not all in one of its extents (PEERLANE_REGISTER_MIXED),
+ * or not all in the context's FPGA memory. EBUSY: the process writes descriptors itself.
  *
- * A board whose CAPS2 says a granularity of writes of 4 bytes writes whole dwords of the bus.
- * Where a write to host memory begins or ends inside of one, the driver writes these 1 to 3
- * bytes itself, before the rest: the call waits until all writes have ended that the context
+ * A board whose CAPS2 has a write granularity of 4 bytes writes whole dwords of the bus. Where
+ * a write to host memory begins or ends inside a dword, the driver writes these 1 to 3 bytes
+ * itself, before the rest. The call then waits until all writes have ended that the context
  * submitted before, and with PEERLANE_SUBMIT_AFTER_READ all reads. A signal ends that wait
- * with nothing written, as it does PEERLANE_IOC_WAIT's. It takes an ATT entry meanwhile:
- * EDQUOT, ENOSPC, ENOMEM. A call that fails later, as with EAGAIN, may have written these
- * bytes but not the rest. EOPNOTSUPP: such a write to a dma-buf, or to memory of an NVIDIA
- * GPU.
+ * with nothing written, as it ends the wait of PEERLANE_IOC_WAIT. The driver's write takes an
+ * ATT entry while it lasts: EDQUOT, ENOSPC, ENOMEM. A call that fails later, as with EAGAIN,
+ * may have written these bytes but not the rest. EOPNOTSUPP: such a write to a dma-buf, or to
+ * memory of an NVIDIA GPU.
  */
 struct peerlane_submit {
 	/* In: 0 writes the region (FPGA to peer), 1 reads it; in C enum peerlane_direction. */
@@ -435,32 +447,32 @@ struct peerlane_submit {
 /* Start when all writes submitted before have ended. */
 #define PEERLANE_SUBMIT_AFTER_WRITE 2
 /*
- * Start when all reads submitted before have ended. A write then finds in FPGA memory what
- * they brought, if the board's BSP has no interconnect stage between the block and that
- * memory. This is Peerlane's default; peerlane check of the BSP says so where it is otherwise,
- * and there the program has to wait.
+ * Start when all reads submitted before have ended. A write then finds their data in FPGA
+ * memory, if the board's BSP has no interconnect stage between the block and that memory. This
+ * is Peerlane's default. Where it is otherwise, peerlane check of the BSP reports it, and the
+ * program has to wait.
  */
 #define PEERLANE_SUBMIT_AFTER_READ 4
 
 /*
- * Argument of PEERLANE_IOC_WAIT. A call that succeeds says how the descriptor ended: one that
- * a reset of the board has ended, with ABORTED. ENOENT: there is no such descriptor, or there
- * were as many of its direction since as the ring has slots.
+ * Argument of PEERLANE_IOC_WAIT. A call that succeeds reports how the descriptor ended;
+ * ABORTED if a reset of the board has ended it. ENOENT: the descriptor does not exist, or the
+ * context has since submitted as many descriptors of its direction as the ring has slots.
  */
 struct peerlane_wait {
 	/* In: as in peerlane_submit.direction. */
 	__u32 direction;
-	/* In: what PEERLANE_IOC_SUBMIT returned. */
+	/* In: the cookie that PEERLANE_IOC_SUBMIT returned. */
 	__u32 cookie;
 	/*
-	 * In: when to give up, in nanoseconds of CLOCK_MONOTONIC: ETIME then, and not before. 0,
-	 * or another moment that has passed, looks once; PEERLANE_NEVER waits for as long as it
-	 * takes. EINVAL if it is negative. A signal interrupts the call; where its handler was
-	 * installed with SA_RESTART the call goes on, else it ends with EINTR and may be made
-	 * again.
+	 * In: time at which the call gives up, in nanoseconds of CLOCK_MONOTONIC: it returns ETIME
+	 * then, and not before. 0, or another moment that has passed, looks once; PEERLANE_NEVER
+	 * waits without a limit. EINVAL if it is negative. A signal interrupts the call. If the
+	 * signal's handler was installed with SA_RESTART the call goes on, else it ends with EINTR
+	 * and may be made again.
 	 */
 	__s64 deadline_ns;
-	/* Out: how it ended; 0 is success. In C enum peerlane_status_code. */
+	/* Out: how the descriptor ended; 0 is success. In C enum peerlane_status_code. */
 	__u32 status;
 	/* Out: bytes moved. */
 	__u32 bytes_done;
@@ -471,51 +483,54 @@ struct peerlane_wait {
 };
 
 /*
- * Argument of PEERLANE_IOC_QUERY: zeros but for the flags, which the driver writes over. A
+ * Argument of PEERLANE_IOC_QUERY: zeros but for the flags; the driver overwrites all of it. A
  * process that writes descriptors itself must ask when it has mapped the page, which takes no
- * doorbell before, and again whenever poll says so, a record does not come, or a slot is
- * marked empty. If the generation differs then, ring and queue begin anew: the next record is
- * expected in the first slot with the phase, sequence and freed of the beginning, and what had
- * no record by then has none. A driver that is unbound answers no call but with ENODEV, and
- * poll with POLLHUP and POLLERR; the ring then shows empty slots for good.
+ * doorbell before. It must ask again whenever poll reports an event, an expected record does
+ * not come, or a slot is marked empty. If the generation differs then, ring and queue start
+ * from the beginning: the next record is expected in the first slot with the phase, sequence
+ * and freed of the beginning, and descriptors that had no record by then will not get one. A
+ * driver that is unbound answers all calls with ENODEV, and poll with POLLHUP and POLLERR; the
+ * ring then shows empty slots permanently.
  */
 struct peerlane_query {
 	/*
 	 * Interrupts of the channel so far, or without PEERLANE_FEATURE_MSIX of any channel of the
-	 * board, and other reasons to look at the ring. A call that succeeds acknowledges so many:
-	 * poll says readable while there are more.
+	 * board, and other reasons to look at the ring. A call that succeeds acknowledges this
+	 * number of events: poll reports readable while there are more.
 	 */
 	__u64 events;
 	/*
-	 * Raised when the block had to be reset: the ring starts again at its first slot, what was
-	 * submitted before is lost, and everything is registered as before. A process that writes
-	 * descriptors itself learns it here; from when it maps the page, and from each time that
-	 * this is raised, until a call that succeeds has said the present one, its doorbells are
-	 * refused. It begins anew after 2^32: ask whether it differs.
+	 * Raised when the block had to be reset: the ring starts again at its first slot,
+	 * descriptors that were submitted before are lost, and everything is registered as before.
+	 * A process that writes descriptors itself gets the new value here. Its doorbells are
+	 * refused from the time when it maps the page, and after each time that this is raised,
+	 * until a successful call has returned the present value. The counter wraps after 2^32:
+	 * test whether it differs.
 	 */
 	__u32 generation;
 	/* Bits of PEERLANE_STATE_*. */
 	__u32 state;
-	/* Descriptors accepted and not ended: writes, reads. */
+	/* Descriptors that were accepted and have not ended: writes, reads. */
 	__u32 outstanding[2];
-	/* Regions that have a handle, and those kept without one. */
+	/* Regions that have a handle, and cached regions without one. */
 	__u32 regions[2];
 	/* Bytes of both. */
 	__u64 region_bytes[2];
 	/*
-	 * Times that the owner of a region has taken its memory back. Which one it was, a failed
-	 * transfer's fault address says.
+	 * Times that the owner of a region has invalidated its memory. The fault address of a
+	 * failed transfer says which region it was.
 	 */
 	__u64 revoked;
 	/*
 	 * Times, since the driver took the board, that more than the block was reset, or may have
-	 * been: a reset of the function or of its link, an error of the bus that was mended by
-	 * one, a sleep, and a configuration of the FPGA, by PEERLANE_IOC_REPROGRAM or behind the
-	 * driver's back. What FPGA memory, the OpenCL kernels, their registers and their clock
-	 * held before is unknown then, and whoever counts on it begins anew. Each raises
-	 * generation, too, but this before, so who finds another generation finds this raised.
-	 * Where only generation was raised, the block was reset alone: of the rest only what
-	 * transfers were writing is lost. Without PEERLANE_FEATURE_RESETS it is 0.
+	 * been: a reset of the function or of its link, an error of the bus that such a reset
+	 * fixed, a sleep, and a configuration of the FPGA, by PEERLANE_IOC_REPROGRAM or without
+	 * the driver's knowledge. The earlier contents of FPGA memory and the earlier state of the
+	 * OpenCL kernels, their registers and their clock are unknown then, and a program that
+	 * depends on them starts over. Each of these events also raises generation, but this
+	 * counter first, so a process that finds another generation finds this raised. Where only
+	 * generation was raised, the block was reset alone: of the rest, only data that transfers
+	 * were writing are lost. Without PEERLANE_FEATURE_RESETS it is 0.
 	 */
 	__u64 resets;
 	/*
@@ -529,13 +544,14 @@ struct peerlane_query {
 
 /* Bits of peerlane_query.flags. */
 /*
- * The call acknowledges no events, and the driver does not take the generation for known: for
- * whoever asks beside a thread that waits for events. With PEERLANE_FEATURE_PEEK.
+ * The call acknowledges no events, and the driver does not take the generation as known to the
+ * process. A thread uses this while another thread of the process waits for events. With
+ * PEERLANE_FEATURE_PEEK.
  */
 #define PEERLANE_QUERY_PEEK 1ULL
 
 /* Bits of peerlane_query.state. */
-/* The board does not answer any more, or the driver has let it go. */
+/* The board does not answer any more, or the driver has released it. */
 #define PEERLANE_STATE_GONE 1
 
 /* Argument of PEERLANE_IOC_EVENTFD. */
@@ -547,40 +563,42 @@ struct peerlane_eventfd {
 };
 
 /*
- * Argument of PEERLANE_IOC_STOP. What it ends has its record like everything else, in the ring
- * when the call returns; the channel goes on accepting. A peer's memory may get a moment later
- * what writes had sent before they were ended, for it comes by another port of the switch:
- * PEERLANE_IOC_FLUSH the region before the memory is used for something else. A
- * PEERLANE_IOC_SUBMIT made meanwhile waits until then, and is not ended by it; doorbells of
- * the process's own are refused meanwhile. EIO: the board does not do it, or was reset behind
- * the driver's back and knows of nothing that it was given. EAGAIN: it is being started again,
- * as it is after EIO. That ends everything, without records: peerlane_query.generation tells
- * when.
+ * Argument of PEERLANE_IOC_STOP. Descriptors that it ends have their records like all others,
+ * in the ring when the call returns; the channel goes on accepting. Data that writes had sent
+ * before they were ended may reach a peer's memory a moment later, for they come by another
+ * port of the switch: PEERLANE_IOC_FLUSH the region before the memory is used for something
+ * else. A concurrent PEERLANE_IOC_SUBMIT waits until the stop is done, and its descriptor is
+ * not ended. Doorbells of the process's own are refused until then. EIO: the board does not do
+ * it, or was reset without the driver's knowledge and has lost all its descriptors. EAGAIN:
+ * the board is being started again, as it is after EIO. Such a start ends all descriptors,
+ * without records: peerlane_query.generation changes when it happens.
  */
 struct peerlane_stop {
 	/*
-	 * In: until when what was accepted may end by itself, in nanoseconds of CLOCK_MONOTONIC; a
-	 * second from now at the latest. 0, or another moment that has passed, aborts it at once;
-	 * EINVAL if it is negative.
+	 * In: moment until which accepted descriptors may end by themselves, in nanoseconds of
+	 * CLOCK_MONOTONIC; a second from now at the latest. 0, or another moment that has passed,
+	 * aborts them at once; EINVAL if it is negative.
 	 */
 	__s64 deadline_ns;
-	/* Out: 1 if some had to be aborted. */
+	/* Out: 1 if some descriptors had to be aborted. */
 	__u32 aborted;
 	/* Zero. */
 	__u32 reserved;
 };
 
 /*
- * Argument of PEERLANE_IOC_FLUSH. When the call returns well, what the board had written to
- * the region before the call has arrived: what records tell of that are in the ring, and what
- * PEERLANE_IOC_STOP has ended. A write that ends well makes sure of that by itself, but not
- * one that fails, is ended, or asks for no flush (PEERLANE_SUBMIT_NO_FLUSH). The board reads
- * from a peer's memory for it, and never from memory that is registered for writing alone: see
- * PEERLANE_ACCESS_WRITE. Transfers go on meanwhile.
+ * Argument of PEERLANE_IOC_FLUSH. When the call returns successfully, the data that the board
+ * had written to the region before the call have arrived: the data of writes whose records are
+ * in the ring, and of writes that PEERLANE_IOC_STOP has ended. A write that succeeds makes
+ * sure of that by itself, but not a write that fails, is ended, or asks for no flush
+ * (PEERLANE_SUBMIT_NO_FLUSH). The board reads from a peer's memory for it, and never from
+ * memory that is registered for writing alone: see PEERLANE_ACCESS_WRITE. Other transfers go
+ * on during the call.
  *
- * ENOENT: there is no such region; what the context let go of without PEERLANE_UNREGISTER_KEEP
- * had its flush then. A region whose owner has taken the memory back had it, too, and gives no
- * error. EIO: the board did not do it, or was reset behind the driver's back.
+ * ENOENT: the region does not exist. A region that the context unregistered without
+ * PEERLANE_UNREGISTER_KEEP had its flush then. A region whose owner has invalidated the memory
+ * also had its flush, and gives no error. EIO: the board did not do it, or was reset without
+ * the driver's knowledge.
  */
 struct peerlane_flush {
 	/* The region. */
@@ -596,8 +614,8 @@ struct peerlane_flush {
  * Argument of PEERLANE_IOC_PROBE.
  *
  * The board reads PEERLANE_PROBE_BYTES bytes of the region into FPGA memory and writes them
- * from there into memory of the driver, which compares nothing and hands them over. EINVAL:
- * the bytes are not all in the region, or not all in one of its extents
+ * from there into memory of the driver. The driver does not compare the bytes but returns
+ * them. EINVAL: the bytes are not all in the region, or not all in one of its extents
  * (PEERLANE_REGISTER_MIXED).
  */
 struct peerlane_probe {
@@ -607,7 +625,7 @@ struct peerlane_probe {
 	__u32 status;
 	/* In: first byte in the region. */
 	__u64 offset;
-	/* In: where in FPGA memory the bytes go. */
+	/* In: address in FPGA memory for the bytes. */
 	__u64 local;
 	/* Out: the bytes that the board read. */
 	__u8 data[PEERLANE_PROBE_BYTES];
@@ -617,40 +635,44 @@ struct peerlane_probe {
 
 /* Argument of PEERLANE_IOC_MODERATE: CHANNEL_MODERATION of the register map. */
 struct peerlane_moderate {
-	/* An interrupt follows every so many completions that ask for one, 255 at most; 0 is as 1. */
+	/*
+	 * Number of completions that ask for an interrupt after which one is raised, 255 at most;
+	 * 0 is as 1.
+	 */
 	__u32 count;
 	/*
-	 * And at the latest so many times 256 cycles of the PCIe clock after the first; 0: no
-	 * limit by time, so that the last completions may never raise one. 65535 at most.
+	 * Longest time from the first of these completions to the interrupt, in units of 256
+	 * cycles of the PCIe clock, 65535 at most; 0: no limit by time, so that the last
+	 * completions may never raise an interrupt.
 	 */
 	__u32 age;
 };
 
 /*
- * Argument of PEERLANE_IOC_ALLOCATE: one range of FPGA memory, which a context has none of at
- * first. The block lets its channel touch nothing else.
+ * Argument of PEERLANE_IOC_ALLOCATE: one range of FPGA memory. A context has none at first.
+ * The block lets its channel access nothing else.
  *
- * Who comes first is served first. Whatever others stored there before, the range is zero when
- * the call returns: the board itself fills it, a few gigabytes a second. A signal interrupts
- * the call as it does PEERLANE_IOC_WAIT: it is made again, or ends with EINTR, when the
- * context has nothing. What was filled is not filled again by the next call, unless somebody
- * else took it meanwhile.
+ * Requests are served in their order of arrival. The range is zero when the call returns,
+ * without earlier data of other contexts: the board itself fills it, at a few gigabytes a
+ * second. A signal interrupts the call as it interrupts PEERLANE_IOC_WAIT: the call is made
+ * again, or ends with EINTR, and the context has nothing then. The next call does not fill
+ * again the part that was filled, unless another context took it in between.
  *
- * The memory is the context's until PEERLANE_IOC_FREE or its end, through every restart of the
- * board, in which it may lose its content (peerlane_query.generation).
+ * The memory belongs to the context until PEERLANE_IOC_FREE or the end of the context, through
+ * every restart of the board, in which it may lose its content (peerlane_query.generation).
  *
- * EINVAL: no bytes, or flags, base or token that make no sense. EEXIST: the context has memory
- * already. EBUSY: the process writes the channel's descriptors itself (PEERLANE_MAP_PAGE),
- * some that the driver wrote have not ended, or, with PEERLANE_ALLOCATE_ALL, somebody else
- * holds all. EDQUOT: the user may not have so much more. ENOSPC: there is not so much in one
- * piece; also while somebody holds all. ENOENT: nothing is offered under the token. EPERM: the
+ * EINVAL: no bytes, or invalid flags, base or token. EEXIST: the context has memory already.
+ * EBUSY: the process writes the channel's descriptors itself (PEERLANE_MAP_PAGE), some that
+ * the driver wrote have not ended, or, with PEERLANE_ALLOCATE_ALL, another context holds all.
+ * EDQUOT: the user may not have so much more. ENOSPC: so much is not free in one piece; also
+ * while another context holds all. ENOENT: nothing is offered under the token. EPERM: the
  * caller may not hold all. EAGAIN: the board is being started again, which ends all offers.
- * ECANCELED: PEERLANE_IOC_STOP was called meanwhile. EIO: the board could not fill it.
+ * ECANCELED: PEERLANE_IOC_STOP was called during the call. EIO: the board could not fill it.
  */
 struct peerlane_allocate {
 	/*
-	 * In: bytes, at least 1; with PEERLANE_ALLOCATE_ALL the least that are of use; 0 with
-	 * PEERLANE_ALLOCATE_TAKE_OVER. Out: bytes of the range, in whole 64 KiB.
+	 * In: bytes, at least 1; with PEERLANE_ALLOCATE_ALL the smallest size that is of use; 0
+	 * with PEERLANE_ALLOCATE_TAKE_OVER. Out: bytes of the range, in whole 64 KiB.
 	 */
 	__u64 bytes;
 	/* In: zero. Out: FPGA address of the first byte, a multiple of 64 KiB. */
@@ -659,35 +681,39 @@ struct peerlane_allocate {
 	__u32 flags;
 	/* Zero. */
 	__u32 reserved;
-	/* In: what PEERLANE_IOC_FREE returned, with PEERLANE_ALLOCATE_TAKE_OVER, else zero. */
+	/*
+	 * In: with PEERLANE_ALLOCATE_TAKE_OVER the token that PEERLANE_IOC_FREE returned, else
+	 * zero.
+	 */
 	__u64 token[2];
 };
 
 /* Bits of peerlane_allocate.flags. */
 /*
- * Hold all memory that nobody has, from address 0 up to what others have allocated or, where
- * the administrator has set a part aside for them, to that. One context at a time can. It is
- * not filled with zeros: this is for who loads kernels into the FPGA, and these reach all of
- * its memory anyway. By default it takes CAP_SYS_RAWIO.
+ * Hold all memory that no other context has, from address 0 up to the memory that others have
+ * allocated or, where the administrator has reserved a part for them, up to that part. One
+ * context at a time can hold it. It is not filled with zeros: this is for processes that load
+ * kernels into the FPGA, and these kernels reach all of its memory anyway. By default it takes
+ * CAP_SYS_RAWIO.
  *
  * A kernel in the FPGA that still runs when the holder frees this, closes its file or is
- * killed would write into memory that others are given. Where the driver knows the board's
- * OpenCL side (PEERLANE_FEATURE_OPENCL) it resets the kernels when that is given back.
- * Elsewhere, or for who runs kernels without holding it, nobody does: stop them before. Who
- * grants the right to hold all accepts that.
+ * killed would write into memory that other contexts get. Where the driver knows the board's
+ * OpenCL side (PEERLANE_FEATURE_OPENCL) it resets the kernels when the OpenCL side is
+ * released. On other boards, and for a process that runs kernels without holding the OpenCL
+ * side, the kernels are not reset: stop them before. An administrator who grants the right to
+ * hold all memory accepts that.
  */
 #define PEERLANE_ALLOCATE_ALL 1
-/* Take over memory that was offered (PEERLANE_FREE_OFFER), with what is in it. */
+/* Take over memory that was offered (PEERLANE_FREE_OFFER), with its contents. */
 #define PEERLANE_ALLOCATE_TAKE_OVER 2
 
 /*
- * Argument of PEERLANE_IOC_FREE: the context gives its FPGA memory back, and may allocate
- * again.
+ * Argument of PEERLANE_IOC_FREE: the context frees its FPGA memory, and may allocate again.
  *
- * ENOENT: it has none. EBUSY: the process writes the channel's descriptors itself, some that
- * the driver wrote have not ended, or the context holds the board's window
- * (PEERLANE_IOC_WINDOW) or its OpenCL side (PEERLANE_IOC_OPENCL). EINVAL: flags that make no
- * sense, or the holder of all offers it.
+ * ENOENT: the context has no memory. EBUSY: the process writes the channel's descriptors
+ * itself, some that the driver wrote have not ended, or the context holds the board's window
+ * (PEERLANE_IOC_WINDOW) or its OpenCL side (PEERLANE_IOC_OPENCL). EINVAL: invalid flags, or
+ * the holder of all offers it.
  */
 struct peerlane_free {
 	/* In: bits of PEERLANE_FREE_*. */
@@ -700,32 +726,33 @@ struct peerlane_free {
 
 /* Bits of peerlane_free.flags. */
 /*
- * Whoever has the token that is returned may take the memory over, once, with all that is in
- * it: it is a secret. The offer ends when the memory is needed for somebody else and when the
- * board is started again. 32 offers are remembered: for another one, the oldest goes of a user
- * who has more than a fair part of them.
+ * A context with the returned token may take the memory over, once, with all its contents: the
+ * token is a secret. The offer ends when the memory is needed for another context and when the
+ * board is started again. The driver keeps 32 offers: another one replaces the oldest offer of
+ * a user with more than a fair share of them.
  */
 #define PEERLANE_FREE_OFFER 1
 
 /*
- * Argument of PEERLANE_IOC_WINDOW: where the board's window into FPGA memory is to stand,
- * which processes map at PEERLANE_MAP_WINDOW.
+ * Argument of PEERLANE_IOC_WINDOW: FPGA address for the board's window into FPGA memory, which
+ * processes map at PEERLANE_MAP_WINDOW.
  *
  * A board has one window, and one context at a time holds it. A call of the holder moves it:
  * when the call returns, every store through it that was made before has gone to the old
- * place, and every one made after goes to the new. Stores made meanwhile, by other threads, go
- * to one of the two or nowhere. The context gives it back by this call, and when it is closed.
+ * place, and every later store goes to the new place. Stores that other threads make during
+ * the call go to one of the two or nowhere. The context releases the window by this call, and
+ * when it is closed.
  *
- * While the block is reset and started again the window shows nothing and stores are lost,
- * which peerlane_query.generation tells; then it stands where it stood.
+ * While the block is reset and started again the window shows nothing and stores are lost;
+ * peerlane_query.generation changes then. After the start the window is at its earlier place.
  *
- * An error changes nothing: what was held is held, where it stood. After EIO and ENODEV, whose
- * cause may have been in the middle, it shows nothing until a call succeeds or the block was
- * started again.
+ * An error changes nothing: a window that was held is still held, at its place. EIO and ENODEV
+ * may come from the middle of a move: after them the window shows nothing until a call
+ * succeeds or the block was started again.
  *
  * EOPNOTSUPP: the board has no window. EINVAL: not at a multiple of 64 KiB. EPERM: not all of
- * it lies in what the channel may touch. EBUSY: another context holds it. EAGAIN: the board is
- * being started again. ENOENT: it was to be given back, and is not held.
+ * it is in the memory that the channel may access. EBUSY: another context holds it. EAGAIN:
+ * the board is being started again. ENOENT: the call releases a window that is not held.
  */
 struct peerlane_window {
 	/* FPGA address of the first byte that the window shows; 0 with PEERLANE_WINDOW_RELEASE. */
@@ -737,7 +764,7 @@ struct peerlane_window {
 };
 
 /* Bits of peerlane_window.flags. */
-/* Gives the window back. */
+/* Releases the window. */
 #define PEERLANE_WINDOW_RELEASE 1
 
 /*
@@ -757,47 +784,47 @@ struct peerlane_window {
 #define PEERLANE_AREA_TEMPERATURE 3
 /*
  * Whether the board's memory is calibrated (uniphy_status): a dword, 0 when all of it is. Only
- * read. While it is not, memory does not answer, neither the block nor kernels.
+ * read. Before that, memory answers neither the block nor kernels.
  */
 #define PEERLANE_AREA_STATUS 4
 
 /*
- * Argument of PEERLANE_IOC_OPENCL: the context takes the board's OpenCL side, which is the
+ * Argument of PEERLANE_IOC_OPENCL: the context acquires the board's OpenCL side, which is the
  * registers of PEERLANE_AREA_* and the kernels' interrupt.
  *
- * A kernel in the FPGA reaches all of its memory, so this is for who holds all memory that
- * nobody has (PEERLANE_ALLOCATE_ALL), and one context at a time can. When it is given back, by
- * this call, by the end of the context or of its process, all kernels are reset before anybody
- * gets the memory.
+ * A kernel in the FPGA reaches all of its memory, so only the context that holds all free
+ * memory (PEERLANE_ALLOCATE_ALL) can acquire this, one context at a time. The OpenCL side is
+ * released by this call, by the end of the context or of its process. All kernels are then
+ * reset before another context gets the memory.
  *
  * The process is the one that has made this call. When it ends, or becomes another program and
- * closes a descriptor of the file by that (O_CLOEXEC), even if it keeps another one, the
- * context loses the OpenCL side, its FPGA memory and the window, whoever else has the file
- * open. (Not a process that shares its table of descriptors with another process, CLONE_FILES
- * without CLONE_THREAD: there the side stays until the table is closed.) So a child that it
- * made before is told EPERM, and its transfers find no memory. A PEERLANE_IOC_REPROGRAM that
- * is under way ends first.
+ * thereby closes a descriptor of the file (O_CLOEXEC), even if it keeps another one, the
+ * context loses the OpenCL side, its FPGA memory and the window, even if other processes have
+ * the file open. (An exception is a process that shares its table of descriptors with another
+ * process, CLONE_FILES without CLONE_THREAD: there the side stays until the table is closed.)
+ * So a child that it made before gets EPERM, and its transfers find no memory. A
+ * PEERLANE_IOC_REPROGRAM that is in progress ends first.
  *
- * What a holder can do to others, willingly or not: its kernels read and write all FPGA
- * memory, that of other contexts, too. They never reach registers of Peerlane, nor another
- * context's host or GPU memory. A new design of the FPGA could, so to have one loaded takes
- * another right (PEERLANE_IOC_REPROGRAM).
+ * A holder can affect others, on purpose or not: its kernels read and write all FPGA memory,
+ * that of other contexts, too. They never reach registers of Peerlane, nor another context's
+ * host or GPU memory. A new design of the FPGA could, so loading one takes another right
+ * (PEERLANE_IOC_REPROGRAM).
  *
- * A holder can also hold up the whole BAR. Kernels' registers answer in their own clock. If
- * the holder stops that (PEERLANE_AREA_CLOCK) and then accesses one of them, the access is
- * never answered, and those behind it wait. Not even one that would reset the kernels or their
- * clock is known to pass it; no board was tried. All transfers end then, the driver takes from
- * the board its right to reach memory, and all calls give ENODEV until the FPGA is configured
- * anew and the function is reset. The clock stays as it was set until somebody sets it anew.
- * The processor that made the access waits until the root port gives up (Completion Timeout),
- * and the machine's firmware may take that for a fatal error.
+ * A holder can also block the whole BAR. Kernels' registers answer in their own clock. If the
+ * holder stops that clock (PEERLANE_AREA_CLOCK) and then accesses one of these registers, the
+ * access is never answered, and all later accesses wait. Not even an access that would reset
+ * the kernels or their clock is known to pass it; no board was tried. All transfers end then,
+ * the driver takes from the board its right to reach memory, and all calls give ENODEV until
+ * the FPGA is configured again and the function is reset. The clock stays as it was set until
+ * a holder sets it again. The processor that made the access waits until the root port gives
+ * up (Completion Timeout), and the machine's firmware may take that for a fatal error.
  *
- * Whoever grants the right to hold all memory accepts that.
+ * An administrator who grants the right to hold all memory accepts that.
  *
- * EOPNOTSUPP: the driver knows of no OpenCL side of this board. EPERM: the context does not
- * hold all memory. EBUSY: another context has it. EEXIST: the context has it already. ENOENT:
- * it was to be given back, and is not held. EINVAL: flags that make no sense, or an eventfd
- * for a release. EBADF: no eventfd.
+ * EOPNOTSUPP: the driver does not know an OpenCL side of this board. EPERM: the context does
+ * not hold all memory. EBUSY: another context has the OpenCL side. EEXIST: the context has it
+ * already. ENOENT: the call releases an OpenCL side that is not held. EINVAL: invalid flags,
+ * or an eventfd for a release. EBADF: the descriptor is not an eventfd.
  */
 struct peerlane_opencl {
 	/* In: bits of PEERLANE_OPENCL_*. */
@@ -809,7 +836,7 @@ struct peerlane_opencl {
 	__s32 fd;
 	/*
 	 * Out: bytes of each PEERLANE_AREA_* but PEERLANE_AREA_STATUS; 0: the driver does not know
-	 * where it is.
+	 * its address.
 	 */
 	__u64 bytes[4];
 	/*
@@ -818,8 +845,8 @@ struct peerlane_opencl {
 	 */
 	__u64 map_bytes;
 	/*
-	 * Out: bytes of PEERLANE_AREA_STATUS; 0: the driver does not know where it is, or not of
-	 * such an area. In: zero.
+	 * Out: bytes of PEERLANE_AREA_STATUS; 0: the driver does not know its address, or does not
+	 * know such an area. In: zero.
 	 */
 	__u64 status_bytes;
 	/* Zero. */
@@ -827,7 +854,7 @@ struct peerlane_opencl {
 };
 
 /* Bits of peerlane_opencl.flags. */
-/* Gives it back. */
+/* Releases the OpenCL side. */
 #define PEERLANE_OPENCL_RELEASE 1
 
 /* The longest struct peerlane_access, in bytes. */
@@ -835,15 +862,15 @@ struct peerlane_opencl {
 
 /*
  * Argument of PEERLANE_IOC_ACCESS: bytes of an area are copied from or to the process's
- * memory, in ascending order, 4 at a time where they are aligned so, else 2 or 1: no byte
- * beside them is accessed. A store to a register that resets the kernels or their clock
- * returns when the reset has ended: another store there before would never be taken.
+ * memory, in ascending order, 4 at a time where they are aligned so, else 2 or 1: no other
+ * byte is accessed. A store to a register that resets the kernels or their clock returns when
+ * the reset has ended: another store there before would never be taken.
  *
- * EPERM: the context does not hold the OpenCL side. EINVAL: no such area, bytes that are not
- * all in it, none or more than PEERLANE_ACCESS_BYTES, a store where nothing is to be stored,
- * flags that make no sense. EFAULT: not memory of the process. EAGAIN: the board is being
- * started again; some of the bytes may have been written. ENODEV: so may they; or the board
- * has answered a read with ones because it is not there, and nothing was read.
+ * EPERM: the context does not hold the OpenCL side. EINVAL: an unknown area, bytes that are
+ * not all in the area, no bytes or more than PEERLANE_ACCESS_BYTES, a store to a read-only
+ * area, or invalid flags. EFAULT: not memory of the process. EAGAIN: the board is being
+ * started again; some of the bytes may have been written. ENODEV: the same; or the board has
+ * answered a read with ones because it is not there, and nothing was read.
  */
 struct peerlane_access {
 	/* One of PEERLANE_AREA_*. */
@@ -866,13 +893,12 @@ struct peerlane_access {
 
 /*
  * Argument of PEERLANE_IOC_ARM: the next interrupt of the kernels adds 1 to the eventfd of
- * peerlane_opencl.fd, and is the last one until the next call. An interrupt that stands
- * already is the next one. A start of the board, in which kernels may have been reset, adds 1,
- * too; and one may come for nothing: look at the kernels.
+ * peerlane_opencl.fd, and is the last one until the next call. An interrupt that is already
+ * pending counts as the next one. A start of the board, in which kernels may have been reset,
+ * adds 1, too. An event may also come without a reason: look at the kernels.
  *
- * EPERM: the context does not hold the OpenCL side. EINVAL: flags that make no sense.
- * EOPNOTSUPP: the kernels' interrupt is not connected. EAGAIN: the board is being started
- * again.
+ * EPERM: the context does not hold the OpenCL side. EINVAL: invalid flags. EOPNOTSUPP: the
+ * kernels' interrupt is not connected. EAGAIN: the board is being started again.
  */
 struct peerlane_arm {
 	/* Bits of PEERLANE_ARM_*. */
@@ -882,49 +908,51 @@ struct peerlane_arm {
 };
 
 /* Bits of peerlane_arm.flags. */
-/* No interrupt any more. */
+/* Disables the interrupt until the next call. */
 #define PEERLANE_ARM_DISARM 1
 
 /*
- * Argument of PEERLANE_IOC_REPROGRAM: a bracket around a new configuration of the FPGA, which
- * the caller sees to: with a tool, or by PEERLANE_IOC_CONFIGURE.
+ * Argument of PEERLANE_IOC_REPROGRAM: a bracket around a new configuration of the FPGA. The
+ * caller configures the FPGA: with a tool, or by PEERLANE_IOC_CONFIGURE.
  *
  * PEERLANE_REPROGRAM_BEGIN ends all contexts' transfers. From then on the board reaches no
- * memory, nobody reaches the board, calls that need it are refused with EAGAIN, and that the
- * board's link goes down is neither an error, which the port above would report, nor a board
- * that is taken out of its slot: all events of hot-plugging in it are ignored.
- * PEERLANE_REPROGRAM_END restores the function's configuration, looks whether the FPGA has the
- * same kind of block again, and starts it as after every reset: contexts stay open, what they
- * have registered is reachable as before, and their peerlane_query.generation is raised. FPGA
- * memory holds what the new configuration left in it. The end of the context or of its process
- * is an END, too.
+ * memory, no process reaches the board, and calls that need it are refused with EAGAIN. If the
+ * board's link goes down, that is neither an error that the port above would report nor the
+ * removal of the board from its slot: all hot-plug events of the slot are ignored.
+ * PEERLANE_REPROGRAM_END restores the function's configuration, checks whether the FPGA has
+ * the same kind of block again, and starts it as after every reset: contexts stay open, their
+ * registered memory is reachable as before, and their peerlane_query.generation is raised.
+ * FPGA memory holds the data that the new configuration left in it. The end of the context or
+ * of its process is an END, too.
  *
- * Only the port right above the board is told so, and drivers of the kernel's. What else
- * watches the link, the machine's firmware for one, may still take the board for gone, unless
- * the link is disabled before it goes down (PEERLANE_REPROGRAM_LINK_OFF).
+ * Only the port directly above the board, and drivers of the kernel, are notified. Others that
+ * watch the link, for example the machine's firmware, may still take the board for gone,
+ * unless the link is disabled before it goes down (PEERLANE_REPROGRAM_LINK_OFF).
  *
- * Whoever has another design loaded decides what the board does as bus master: without an
- * IOMMU it reads and writes all memory of the machine, behind one all that is mapped for the
- * board. So BEGIN takes CAP_SYS_RAWIO, whatever the context holds. The administrator can give
- * the right to all who hold the OpenCL side (configure_all), but not on a machine whose IOMMU
- * does not translate the board's addresses, or does not see all that the board sends. Such a
- * bracket ends by itself after configure_s seconds, as with the end of the context. Nobody has
- * the right while the kernel is locked down.
+ * The design that is loaded determines the behaviour of the board as bus master. Without an
+ * IOMMU it can read and write all memory of the machine, with one all memory that is mapped
+ * for the board. So BEGIN takes CAP_SYS_RAWIO, even of a context that holds the OpenCL side.
+ * The administrator can give the right to all processes that hold the OpenCL side
+ * (configure_all), but not on a machine whose IOMMU does not translate the board's addresses,
+ * or does not see all requests of the board. Such a bracket ends by itself after configure_s
+ * seconds, as with the end of the context. No process has the right while the kernel is locked
+ * down.
  *
- * EPERM: the context does not hold the OpenCL side, or the caller has not this right.
+ * EPERM: the context does not hold the OpenCL side, or the caller does not have this right.
  * EALREADY: it has begun already. ENOENT: it has not begun. EAGAIN: the board is being started
- * again, or put to sleep. EINVAL: flags that make no sense. EIO of an END: no board answers,
- * its FPGA has no configuration, or the one that is found cannot be started, or is another;
- * the kernel's log says which. The bracket stays open then: END can be tried again, after
- * another configuration, too.
+ * again, or put to sleep. EINVAL: invalid flags. EIO of an END: no board answers, or its FPGA
+ * has no configuration, or the configuration that was found cannot be started or is a
+ * different one; the kernel's log says which. The bracket stays open then: END can be tried
+ * again, after another configuration, too.
  *
- * The end of the context comes when the last copy of its file is closed. So whoever runs a
- * tool for the configuration has a process that waits for the tool keep a copy: if the caller
- * is killed, the bracket ends after the tool. The tool itself gets none, as it may leave
- * others running. Without such a process the end of the caller starts whatever answers at that
- * moment, and an FPGA that is configured in part does not. Whoever has the file can also end
- * the bracket with PEERLANE_REPROGRAM_END, which does not wait for other copies to be closed:
- * where the caller has ended, the context loses the OpenCL side then.
+ * The context ends when the last copy of its file is closed. So a program that runs a tool for
+ * the configuration lets another process keep a copy and wait for the tool: if the caller is
+ * killed, the bracket ends after the tool. The tool itself gets no copy, as it may leave other
+ * processes running. Without such a process the end of the caller starts any board that
+ * answers at that moment, and an FPGA that is configured in part does not answer. A process
+ * that has the file can also end the bracket with PEERLANE_REPROGRAM_END, which does not wait
+ * for other copies to be closed: if the caller has ended, the context loses the OpenCL side
+ * then.
  */
 struct peerlane_reprogram {
 	/* One of PEERLANE_REPROGRAM_*. */
@@ -934,20 +962,20 @@ struct peerlane_reprogram {
 };
 
 /* Values of peerlane_reprogram.flags. */
-/* The board comes to rest. */
+/* The board is stopped. */
 #define PEERLANE_REPROGRAM_BEGIN 1
 /* The board is started again. */
 #define PEERLANE_REPROGRAM_END 2
 /*
- * Between the two, for a configuration by another way than the link: the port above disables
- * the link until the board is started again. A link that goes down so is no error by the
- * specification, whoever handles errors; one that goes down by surprise may have the firmware
- * restart the machine. A port that has no such bit leaves the link as it is. From then on
- * PEERLANE_IOC_CONFIGURE finds no board.
+ * A call between BEGIN and END, for a configuration by another way than the link. The port
+ * above disables the link until the board is started again. A link that goes down this way is
+ * not an error by the specification, whether firmware or kernel handles errors. A link that
+ * goes down by surprise may have the firmware restart the machine. A port that does not have
+ * such a bit leaves the link as it is. From then on PEERLANE_IOC_CONFIGURE finds no board.
  */
 #define PEERLANE_REPROGRAM_LINK_OFF 4
 
-/* The most bytes of an image for PEERLANE_IOC_CONFIGURE. */
+/* The largest number of bytes of an image for PEERLANE_IOC_CONFIGURE. */
 #define PEERLANE_CONFIGURE_BYTES (64ULL << 20)
 
 /*
@@ -956,21 +984,21 @@ struct peerlane_reprogram {
  * of the core alone (.core.rbf), for the periphery that the FPGA has.
  *
  * The driver copies the image first. From then on a signal, SIGKILL too, takes effect when the
- * FPGA is configured: one that is configured in part is no board at all. With an image of 32
- * MiB that is a matter of seconds.
+ * FPGA is configured, because an FPGA that is configured in part does not work as a board.
+ * With an image of 32 MiB that takes some seconds.
  *
  * EPERM: the caller may not begin a PEERLANE_IOC_REPROGRAM. ENOENT: the context has not begun
- * one, or its time is over. EOPNOTSUPP: the board has not PEERLANE_FEATURE_CVP. EINVAL: no
- * bytes or more than PEERLANE_CONFIGURE_BYTES, or no such packing. EFAULT: not memory of the
- * process. ENOMEM: no memory for the image. EAGAIN: the board is being reset, or put to sleep.
- * EIO: the FPGA was not configured; the kernel's log says why. It may have no configuration
- * then, which PEERLANE_IOC_REPROGRAM's PEERLANE_REPROGRAM_END refuses. It can be tried again,
- * in the same bracket.
+ * one, or its time is over. EOPNOTSUPP: the board does not have PEERLANE_FEATURE_CVP. EINVAL:
+ * no bytes or more than PEERLANE_CONFIGURE_BYTES, or an unknown packing. EFAULT: not memory of
+ * the process. ENOMEM: no memory for the image. EAGAIN: the board is being reset, or put to
+ * sleep. EIO: the FPGA was not configured; the kernel's log says why. It may have no
+ * configuration then, which PEERLANE_IOC_REPROGRAM's PEERLANE_REPROGRAM_END refuses. The call
+ * can be tried again, in the same bracket.
  */
 struct peerlane_configure {
 	/* First byte of the image in the process. */
 	__u64 address;
-	/* Bytes. If they are no multiple of 4, zeros follow. */
+	/* Bytes. If they are not a multiple of 4, zeros follow. */
 	__u64 length;
 	/* One of PEERLANE_PACKING_*. */
 	__u32 packing;
@@ -979,7 +1007,7 @@ struct peerlane_configure {
 };
 
 /* How an image is packed: peerlane_configure.packing. */
-/* As the hard IP says of the images that it is made for. */
+/* As the hard IP reports the packing of its images. */
 #define PEERLANE_PACKING_AS_TOLD 0
 /* Neither compressed nor encrypted. */
 #define PEERLANE_PACKING_PLAIN 1

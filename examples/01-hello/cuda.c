@@ -4,8 +4,8 @@
  *
  *     cc cuda.c $(pkg-config --cflags --libs libpeerlane) -I/usr/local/cuda/include -lcuda -o cuda
  *
- * It takes a GPU's driver that exports dma-bufs: NVIDIA's open kernel modules, of CUDA 11.7 or later. With the closed ones
- * pl_register_nvidia takes the address as it is, and CU_POINTER_ATTRIBUTE_BUFFER_ID as the identity.
+ * It takes a GPU's driver that exports dma-bufs: NVIDIA's open kernel modules, of CUDA 11.7 or later. With the closed
+ * ones pl_register_nvidia takes the address as it is, and CU_POINTER_ATTRIBUTE_BUFFER_ID as the identity.
  */
 #include <cuda.h>
 #include <libpeerlane.h>
@@ -41,8 +41,9 @@ static void check_cuda(const char *what, CUresult code)
 }
 
 /*
- * Has copies by CUDA be in the memory when their call returns. Otherwise the board may read what was there before. Memory of
- * cuMemCreate does not take the attribute (driver 580): there the program waits for its copies, as main() does.
+ * Makes copies by CUDA complete in the memory before their call returns. Otherwise the board may read the older bytes.
+ * Memory of cuMemCreate does not take the attribute (driver 580): there the program waits for its copies, as main()
+ * does.
  */
 static void order_copies(CUdeviceptr address)
 {
@@ -54,10 +55,11 @@ static void order_copies(CUdeviceptr address)
 }
 
 /*
- * Registers memory of cuMemAlloc, or of cuMemCreate with gpuDirectRDMACapable. The CUDA context that has it is the thread's.
+ * Registers memory of cuMemAlloc, or of cuMemCreate with gpuDirectRDMACapable. The thread's CUDA context must be the
+ * one that has the memory.
  *
- * What CUDA exports are whole pages of one allocation. The board needs an entry of its address table for each page, so
- * the largest are taken that the allocation has room for. Of the dma-buf only the bytes that were asked for are registered.
+ * CUDA exports whole pages of one allocation. The board needs an entry of its address table for each page, so this
+ * takes the largest pages that the allocation has room for. Of the dma-buf, only the requested bytes are registered.
  */
 static struct pl_region *register_cuda(struct pl_device *device, CUdeviceptr address, size_t bytes, uint32_t access)
 {
@@ -77,13 +79,13 @@ static struct pl_region *register_cuda(struct pl_device *device, CUdeviceptr add
 		   cuMemGetHandleForAddressRange(&file, first, (size_t)(behind - first),
 						 CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
 	code = pl_register_dmabuf(device, file, address - first, bytes, access, &region);
-	/* The region keeps the dma-buf. */
+	/* The region keeps the dma-buf open. */
 	close(file);
 	check("region", code);
 	return region;
 }
 
-/* Whether the board reads what is in the memory: not every computer passes reads between PCIe devices. */
+/* Whether the board reads the bytes that the memory has: not every computer passes reads between PCIe devices. */
 static void probe(CUdeviceptr address, const unsigned char *expected)
 {
 	unsigned char found[PL_PROBE_BYTES];
@@ -91,7 +93,7 @@ static void probe(CUdeviceptr address, const unsigned char *expected)
 	struct pl_region *region;
 	uint64_t fpga;
 
-	/* A device of its own: the driver keeps it. */
+	/* A device of its own: the driver keeps it open. */
 	check("board", pl_open(NULL, &device));
 	check("memory", pl_allocate(device, sizeof(found), &fpga));
 	region = register_cuda(device, address, sizeof(found), PL_READ);
@@ -126,19 +128,20 @@ int main(void)
 	check_cuda("GPU", cuDeviceGet(&gpu, 0));
 	check_cuda("context", cuDevicePrimaryCtxRetain(&context, gpu));
 	check_cuda("context", cuCtxSetCurrent(context));
-	/* Two halves. In whole large pages: no page is shared with an allocation that the board must not reach. */
+	/* Two halves, in whole large pages: no page is shared with an allocation that the board must not reach. */
 	check_cuda("cuMemAlloc", cuMemAlloc(&memory, (2 * BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1)));
 
 	order_copies(memory);
 	check_cuda("copy", cuMemcpyHtoD(memory, there, BYTES));
 	check_cuda("copy", cuCtxSynchronize());
-	/* Before the other device is open: a user may have few channels. */
+	/* Before the other device is open: the number of channels of a user may be small. */
 	probe(memory, there);
 
 	check("board", pl_open(NULL, &device));
 	check("memory", pl_allocate(device, BYTES, &fpga));
 	check("queue", pl_queue_open(device, &queue));
-	/* The board reads it, too, to know that its data have arrived. Where that fails, register what it writes by PL_WRITE. */
+	/* The board also reads this memory, to prove that its writes have arrived. If that fails, register the target by
+	 * PL_WRITE. */
 	region = register_cuda(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
 
 	memset(&request, 0, sizeof(request));
@@ -159,7 +162,7 @@ int main(void)
 
 	pl_transfer_free(transfer);
 	pl_transfer_free(second);
-	/* The queue first: nothing is under way behind it. */
+	/* Close the queue first: after that no transfer is in progress. */
 	check("close", pl_queue_close(queue));
 	check("unregister", pl_unregister(region));
 	pl_close(device);

@@ -50,19 +50,19 @@ int main(void)
 	request.fpga_address = address;
 	request.length = BYTES;
 	check("submit", pl_submit(queue, &request, &transfer));
-	/* The way back begins by itself when the first has ended. */
+	/* The way back begins by itself when the first transfer has ended. */
 	request.direction = PL_FROM_FPGA;
 	/* Right on boards of Peerlane's default: see PL_AFTER_TO_FPGA. */
 	request.flags = PL_AFTER_TO_FPGA;
 	request.region = to;
 	check("submit", pl_submit(queue, &request, &second));
-	/* The second begins whatever became of the first: look at both. */
+	/* The second transfer begins even if the first one failed: look at both. */
 	check("to the FPGA", pl_transfer_wait(transfer, limit, NULL));
 	check("from the FPGA", pl_transfer_wait(second, limit, &moved));
 
 	pl_transfer_free(transfer);
 	pl_transfer_free(second);
-	/* The queue first: nothing is under way behind it, and the memory is ours again. */
+	/* Close the queue first: after that no transfer is in progress, and the memory is ours again. */
 	check("close", pl_queue_close(queue));
 	check("unregister", pl_unregister(from));
 	check("unregister", pl_unregister(to));

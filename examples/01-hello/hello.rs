@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const BYTES: usize = 100_000;
 
-/// The example on an open device.
+/// Runs the example on an open device.
 pub fn run(device: &Device) -> Result<()> {
     let limit = Duration::from_secs(10);
     // FPGA memory of our own, before there is a queue.
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     device.and_then(|device| run(&device)).map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the library's remedy is put before it.
+/// Adds the library's hint in front of an error: the text of the error does not include it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref().map(Error::remedy) {
         Some(remedy) => error.context(remedy),

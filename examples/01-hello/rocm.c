@@ -5,7 +5,7 @@
  *     cc -D__HIP_PLATFORM_AMD__ rocm.c $(pkg-config --cflags --libs libpeerlane) \
  *         -I/opt/rocm/include -L/opt/rocm/lib -lamdhip64 -lhsa-runtime64 -o rocm
  *
- * No GPU of AMD's has run it. host/gpu/README.md, "AMD", has what it needs, and where the memory may lie.
+ * No GPU of AMD's has run it. docs/program/gpu.md, "AMD", has the requirements, and where the memory may lie.
  */
 #include <hip/hip_runtime_api.h>
 #include <hsa/hsa_ext_amd.h>
@@ -44,7 +44,7 @@ static void check_hsa(const char *what, hsa_status_t code)
 	exit(1);
 }
 
-/* Registers memory of hipMalloc. What HSA exports is the piece that the memory is in, and it says where. */
+/* Registers memory of hipMalloc. HSA exports the piece that the memory is in, and reports the offset in it. */
 static struct pl_region *register_hip(struct pl_device *device, const void *address, size_t bytes, uint32_t access)
 {
 	struct pl_region *region;
@@ -53,15 +53,16 @@ static struct pl_region *register_hip(struct pl_device *device, const void *addr
 
 	check_hsa("hsa_amd_portable_export_dmabuf", hsa_amd_portable_export_dmabuf(address, bytes, &file, &offset));
 	code = pl_register_dmabuf(device, file, offset, bytes, access, &region);
-	/* The region keeps the dma-buf. */
+	/* The region keeps the dma-buf open. */
 	hsa_amd_portable_close_dmabuf(file);
 	check("region", code);
 	return region;
 }
 
 /*
- * Has copies and kernels from now on see what the board has written until now: the GPU's host data path may hold it back.
- * HIP has a function for it from 7.2 on. Before that (ROCm 4.3) it tells of a register, which does nothing else.
+ * Makes the board's writes until now visible to copies and kernels that start after it: the GPU's host data path may
+ * hold the writes back. HIP has a function for it from 7.2 on. Before that (from ROCm 4.3) it has the address of a
+ * register, which does nothing else.
  */
 static void flush(void)
 {
@@ -76,14 +77,14 @@ static void flush(void)
 		return;
 	}
 #endif
-	/* A pointer, whatever the function's type says. A GPU without the register has nothing to flush. */
+	/* A pointer, although the function's type is int. A GPU without the register has nothing to flush. */
 	if (hipDeviceGetAttribute((int *)(void *)&place, hipDeviceAttributeHdpMemFlushCntl, 0) == hipSuccess && place) {
 		*place = 1;
 		(void)*place;
 	}
 }
 
-/* Whether the board reads what is in the memory: not every computer passes reads between PCIe devices. */
+/* Whether the board reads the bytes that the memory has: not every computer passes reads between PCIe devices. */
 static void probe(const void *address, const unsigned char *expected)
 {
 	unsigned char found[PL_PROBE_BYTES];
@@ -91,7 +92,7 @@ static void probe(const void *address, const unsigned char *expected)
 	struct pl_region *region;
 	uint64_t fpga;
 
-	/* A device of its own: the driver keeps it. */
+	/* A device of its own: the driver keeps it open. */
 	check("board", pl_open(NULL, &device));
 	check("memory", pl_allocate(device, sizeof(found), &fpga));
 	region = register_hip(device, address, sizeof(found), PL_READ);
@@ -125,14 +126,15 @@ int main(void)
 	/* Two halves. */
 	check_hip("hipMalloc", hipMalloc(&memory, 2 * BYTES));
 	check_hip("copy", hipMemcpy(memory, there, BYTES, hipMemcpyHostToDevice));
-	/* What copies and kernels write must be there before the board reads. */
+	/* The bytes that copies and kernels write must be in memory before the board reads. */
 	check_hip("GPU", hipDeviceSynchronize());
 	probe(memory, there);
 
 	check("board", pl_open(NULL, &device));
 	check("memory", pl_allocate(device, BYTES, &fpga));
 	check("queue", pl_queue_open(device, &queue));
-	/* The board reads it, too, to know that its data have arrived. Where that fails, register what it writes by PL_WRITE. */
+	/* The board also reads this memory, to prove that its writes have arrived. If that fails, register the target by
+	 * PL_WRITE. */
 	region = register_hip(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
 	memset(&request, 0, sizeof(request));
 	request.size = sizeof(request);
@@ -153,7 +155,7 @@ int main(void)
 
 	pl_transfer_free(transfer);
 	pl_transfer_free(second);
-	/* The queue first: nothing is under way behind it. */
+	/* Close the queue first: after that no transfer is in progress. */
 	check("close", pl_queue_close(queue));
 	check("unregister", pl_unregister(region));
 	pl_close(device);

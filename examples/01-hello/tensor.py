@@ -26,7 +26,7 @@ def is_read_well(tensor):
 def main():
     there = torch.randint(0, 256, (LENGTH,), dtype=torch.uint8, device="cuda")
     back = torch.zeros_like(there)
-    # What kernels write must be there before the board reads.
+    # The bytes that kernels write must be in memory before the board reads.
     torch.cuda.synchronize()
     if not is_read_well(there):
         sys.exit("the board reads other bytes than the GPU has: go through the host's memory, by tensor.cpu()")
@@ -35,12 +35,12 @@ def main():
         # FPGA memory of our own, before there is a queue.
         fpga = device.allocate(LENGTH)
         queue = device.queue()
-        # Regions keep their tensors.
-        # The board reads `back`, too, to know that its data have arrived. Where that fails, register it with read=False.
+        # Regions keep their tensors. The board also reads `back`, to prove that its writes have arrived. If that fails,
+        # register it with read=False.
         source, target = device.register(there), device.register(back)
         queue.copy(fpga, source).wait(10.0)
         moved = queue.copy(target, fpga).wait(10.0)
-        # On an AMD GPU ("cuda" is PyTorch's name of that, too) the bytes may be held back.
+        # On an AMD GPU (PyTorch names it "cuda", too) the bytes may be held back.
         target.flush()
     # Kernels that are launched from now on see the bytes.
     if not torch.equal(there, back):

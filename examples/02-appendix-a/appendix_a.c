@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * 02: an OpenCL buffer goes from an FPGA board to an NVIDIA GPU and back, without the host's memory in between. What
- * the program in appendix A of A. Gillert's "Direct GPU-FPGA Communication" (TUM 2015) does, and the way back, which
- * that did not have.
+ * 02: an OpenCL buffer goes from an FPGA board to an NVIDIA GPU and back, without the host's memory in between. The
+ * program in appendix A of A. Gillert's "Direct GPU-FPGA Communication" (TUM 2015) does the same, without the way back.
  *
  *     cc appendix_a.c $(pkg-config --cflags --libs libpeerlane_clrdma) -lOpenCL -o appendix_a
  *     ./appendix_a [BYTES]
@@ -17,7 +16,7 @@
 
 enum { PLATFORMS = 16, SECONDS = 60 };
 
-/* A platform's first device, with what is needed to use it. */
+/* A platform's first device, with the objects that its use needs. */
 struct side {
 	cl_device_id device;
 	cl_context context;
@@ -43,8 +42,8 @@ static void rdma(const char *what, int result)
 }
 
 /*
- * Whether a platform is that of FPGA boards: its runtime has a function for functions of the board's library. A name alone
- * is none: "Intel(R) FPGA Emulation Platform" has no boards. A runtime of 13.1 has no such function.
+ * Whether a platform is that of FPGA boards: its runtime has a function for functions of the board's library. The name
+ * alone is not enough: "Intel(R) FPGA Emulation Platform" has no boards. A runtime of 13.1 has no such function.
  */
 static int is_fpga(cl_platform_id platform, const char *name)
 {

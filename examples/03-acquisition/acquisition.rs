@@ -1,39 +1,39 @@
-//! 03: data acquisition. The board writes blocks of a detector's data into a ring in the GPU's memory, and the GPU works
-//! on each while the next ones are on their way.
+//! 03: data acquisition. The board writes blocks of a detector's data into a ring in the GPU's memory, and the GPU
+//! works on each while the next ones are on their way.
 //!
 //! ```text
 //! cargo run -p peerlane-gpu --example acquisition
 //! ```
 //!
-//! So does the readout of L. Rota et al., *A high-throughput readout architecture based on PCI-Express Gen3 and DirectGMA
-//! technology*. Here FPGA memory that the program has filled stands for the detector. Without a GPU the processor works on
-//! the blocks, in the host's memory.
+//! The readout of L. Rota et al., *A high-throughput readout architecture based on PCI-Express Gen3 and DirectGMA
+//! technology*, works in this way. Here FPGA memory that the program has filled stands for the detector. Without a GPU
+//! the processor works on the blocks, in the host's memory.
 
 use anyhow::{Result, ensure};
 use peerlane_host::{Device, Memory, MemoryKind, Permissions, Queue, Region};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Bytes of a block, blocks of the ring, of the detector's memory, and of the run.
+/// Bytes of a block. The next constants count blocks: of the ring, of the detector's memory, and of the run.
 const BLOCK: u64 = 64 << 10;
 const SLOTS: u64 = 4;
 const SOURCE: u64 = 8;
 const BLOCKS: u64 = 24;
 
-/// Words from here on are hits.
+/// Least value of a word that is a hit.
 const LEVEL: u32 = 0xf000_0000;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A ring in memory, and who works on its blocks.
+/// A ring in memory, with the processor or GPU that works on its blocks.
 pub trait Ring {
-    /// The region that the board writes, and where in it the ring begins.
+    /// Returns the region that the board writes, and the offset in it where the ring begins.
     fn region(&self) -> (Region, u64);
     /// Counts the hits in a block of the ring.
     fn hits(&mut self, at: u64) -> Result<u32>;
 }
 
-/// The example on an open device.
+/// Runs the example on an open device.
 pub fn run(device: &Device, ring: &mut dyn Ring) -> Result<()> {
     let fpga = device.allocate(SOURCE * BLOCK)?;
     let queue = device.queue()?;
@@ -48,7 +48,7 @@ pub fn run(device: &Device, ring: &mut dyn Ring) -> Result<()> {
         )
     };
     let begin = device.now();
-    // The ring is filled; from then on a block is sent when its place is free.
+    // The ring is filled. From then on a block is sent when its slot is free.
     let mut under_way = VecDeque::new();
     for block in 0..SLOTS {
         under_way.push_back(send(block)?);
@@ -58,7 +58,7 @@ pub fn run(device: &Device, ring: &mut dyn Ring) -> Result<()> {
         let Some(transfer) = under_way.pop_front() else {
             break;
         };
-        // Its data are in the GPU's memory when its end is told: the board has read behind its writes.
+        // The data are in the GPU's memory when the transfer ends: the board has flushed its writes.
         transfer.wait(LIMIT)?;
         found += u64::from(ring.hits(block % SLOTS * BLOCK)?);
         if block + SLOTS < BLOCKS {
@@ -78,7 +78,7 @@ pub fn run(device: &Device, ring: &mut dyn Ring) -> Result<()> {
     Ok(())
 }
 
-/// The detector: fills its memory, and says how many hits a run has.
+/// Fills the detector's memory, and returns the number of hits in a run.
 fn detect(device: &Device, queue: &Queue, fpga: u64) -> Result<u64> {
     let memory = device.memory(MemoryKind::Host, (SOURCE * BLOCK) as usize)?;
     let words = (0..SOURCE * BLOCK / 4).map(|i| (i as u32).wrapping_mul(2_654_435_761));
@@ -95,7 +95,7 @@ fn detect(device: &Device, queue: &Queue, fpga: u64) -> Result<u64> {
     Ok(blocks.sum())
 }
 
-/// Hits in a block.
+/// Counts the hits in a block.
 fn count(block: &[u8]) -> u32 {
     let (words, _) = block.as_chunks::<4>();
     let hit = |word: &&[u8; 4]| u32::from_le_bytes(**word) >= LEVEL;
@@ -109,7 +109,7 @@ pub struct OnProcessor {
 }
 
 impl OnProcessor {
-    /// In memory of this kind.
+    /// Makes a ring in memory of this kind.
     pub fn new(device: &Device, kind: MemoryKind) -> Result<Self> {
         let memory = device.memory(kind, (SLOTS * BLOCK) as usize)?;
         let region = device.register_all(&memory, Permissions::ReadWrite)?;
@@ -180,7 +180,7 @@ done:
     }
 
     impl OnGpu {
-        /// On a GPU, in memory of its own.
+        /// Makes a ring on a GPU, in memory of its own.
         pub fn new(context: &Arc<CudaContext>) -> Result<Self> {
             let gpu = Gpu::over(Arc::clone(context))?;
             let module = context.load_module(Ptx::from_src(KERNEL))?;
@@ -193,7 +193,7 @@ done:
             })
         }
 
-        /// Lets the board write it.
+        /// Lets the board write the ring.
         pub fn register(&mut self, device: &Device) -> Result<()> {
             let all = 0..self.buffer.length();
             self.region = Some(self.buffer.register(device, all, Permissions::ReadWrite)?);
@@ -233,7 +233,7 @@ fn main() -> Result<()> {
     on_what_there_is().map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the remedy of its library is put before it.
+/// Adds the hint of the error's library in front of an error: the text of the error does not include it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     let board = error.downcast_ref().map(peerlane_host::Error::remedy);
     let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
@@ -246,7 +246,7 @@ pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
 fn on_what_there_is() -> Result<()> {
     use peerlane_gpu::cudarc::driver::CudaContext;
     let device = Device::first()?;
-    // Asked by the library: where there is no CUDA, `CudaContext` panics.
+    // The library is asked first: where there is no CUDA, `CudaContext` panics.
     match peerlane_gpu::Gpu::open(0) {
         Ok(_) => {
             let mut ring = cuda::OnGpu::new(&CudaContext::new(0)?)?;

@@ -1,12 +1,12 @@
-//! 04: a GPU feeds an FPGA. The GPU makes batches of input, the board fetches each while the GPU makes the next one, and
-//! a kernel in the FPGA would work on it there.
+//! 04: a GPU feeds an FPGA. The GPU makes batches of input, the board fetches each while the GPU makes the next one,
+//! and a kernel in the FPGA would work on it there.
 //!
 //! ```text
 //! cargo run -p peerlane-gpu --example inference_feed
 //! ```
 //!
-//! Not every computer passes reads between devices, so the way is chosen by a probe and by measurement: direct read, GPU
-//! push, or through the host. Without a GPU the processor makes the batches, in the host's memory.
+//! Not every computer passes reads between devices, so the way is chosen by a probe and by measurement: direct read,
+//! GPU push, or through the host. Without a GPU the processor makes the batches, in the host's memory.
 
 use anyhow::{Result, ensure};
 use peerlane_host::{Device, Direction, MemoryKind, Permissions};
@@ -20,28 +20,28 @@ const BATCHES: u64 = 8;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Word `i` of a batch.
+/// Computes word `i` of a batch.
 fn word(batch: u64, i: u64) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761) ^ batch as u32
 }
 
-/// A batch.
+/// Computes a batch.
 pub fn bytes(batch: u64) -> Vec<u8> {
     let words = (0..BATCH / 4).map(|i| word(batch, i));
     words.flat_map(u32::to_le_bytes).collect()
 }
 
-/// Who makes the batches.
+/// The processor or GPU that makes the batches.
 pub trait Maker {
-    /// Its memory: two batches.
+    /// Returns its memory: two batches.
     fn side(&self) -> Arc<dyn Side>;
     /// Begins to make a batch at an offset in the memory.
     fn begin(&mut self, batch: u64, at: u64) -> Result<()>;
-    /// Waits until it is made.
+    /// Waits until the batch is made.
     fn end(&mut self) -> Result<()>;
 }
 
-/// The example on an open device.
+/// Runs the example on an open device.
 pub fn run(device: &Device, maker: &mut dyn Maker) -> Result<()> {
     let board = Board::new(device, 2 * BATCH)?;
     let options = Options {
@@ -65,7 +65,7 @@ pub fn run(device: &Device, maker: &mut dyn Maker) -> Result<()> {
             length: BATCH,
         };
         routes.transfer(&order, Route::Auto, &Limits::within(LIMIT))?;
-        // Here a kernel in the FPGA would be started. Instead, its input is looked at.
+        // Here a kernel in the FPGA would be started. Instead, the host compares its input.
         let input = fetch(device, &board, half(batch))?;
         ensure!(
             input == bytes(batch),
@@ -79,7 +79,7 @@ pub fn run(device: &Device, maker: &mut dyn Maker) -> Result<()> {
     Ok(())
 }
 
-/// What is in FPGA memory.
+/// Reads a batch from FPGA memory.
 fn fetch(device: &Device, board: &Board, at: u64) -> Result<Vec<u8>> {
     let memory = device.memory(MemoryKind::Host, BATCH as usize)?;
     let region = device.register_all(&memory, Permissions::ReadWrite)?;
@@ -95,7 +95,7 @@ fn fetch(device: &Device, board: &Board, at: u64) -> Result<Vec<u8>> {
 pub struct OnProcessor(HostMemory);
 
 impl OnProcessor {
-    /// In memory of the host's.
+    /// Makes a maker in the host's memory.
     pub fn new(device: &Device) -> Result<Self> {
         Ok(Self(HostMemory::new(device, 2 * BATCH)?))
     }
@@ -115,7 +115,7 @@ impl Maker for OnProcessor {
     }
 }
 
-/// A GPU of NVIDIA's makes them.
+/// A maker on a GPU of NVIDIA's.
 pub mod cuda {
     use super::{BATCH, Maker};
     use anyhow::Result;
@@ -159,7 +159,7 @@ pub mod cuda {
     }
 
     impl OnGpu {
-        /// On a GPU, in memory of its own.
+        /// Makes a maker on a GPU, in memory of its own.
         pub fn new(context: &Arc<CudaContext>) -> Result<Self> {
             let gpu = Gpu::over(Arc::clone(context))?;
             let module = context.load_module(Ptx::from_src(KERNEL))?;
@@ -201,7 +201,7 @@ fn main() -> Result<()> {
     on_what_there_is().map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the remedy of its library is put before it.
+/// Adds the hint of the error's library in front of an error: the text of the error does not include it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     let board = error.downcast_ref().map(peerlane_host::Error::remedy);
     let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
@@ -215,7 +215,7 @@ pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
 fn on_what_there_is() -> Result<()> {
     use peerlane_gpu::cudarc::driver::CudaContext;
     let device = Device::first()?;
-    // Asked by the library: where there is no CUDA, `CudaContext` panics.
+    // The library is asked first: where there is no CUDA, `CudaContext` panics.
     match peerlane_gpu::Gpu::open(0) {
         Ok(_) => run(&device, &mut cuda::OnGpu::new(&CudaContext::new(0)?)?),
         Err(error) => {

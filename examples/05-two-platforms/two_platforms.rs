@@ -5,8 +5,8 @@
 //! cargo run -p peerlane-routes --example two_platforms
 //! ```
 //!
-//! Any two devices will do: a GPU and an FPGA, or two of PoCL's. Where one is a board of Peerlane's, `04-inference-feed`
-//! and `02-appendix-a` have the direct ways.
+//! Any two devices will do: a GPU and an FPGA, or two of PoCL's. Where one is a board of Peerlane's,
+//! `04-inference-feed` and `02-appendix-a` have the direct ways.
 
 use anyhow::{Result, bail, ensure};
 use peerlane_routes::opencl::devices;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const BYTES: u64 = 16 << 20;
 
-/// The example.
+/// Runs the example.
 pub fn run() -> Result<()> {
     let mut found = devices()?.into_iter();
     let (Some(one), Some(other)) = (found.next(), found.last()) else {
@@ -32,7 +32,7 @@ pub fn run() -> Result<()> {
                 .map(|i| (i * 7 + i / 4096 + from) as u8)
                 .collect();
             source.write(0, &data)?;
-            // What the engines' copies cost is measured once: not while the time is taken.
+            // The speed of the engines' copies is measured once, before the time is taken.
             pair.chunk(from as usize, BYTES)?;
             let begin = Instant::now();
             let copy = Copy {
@@ -41,7 +41,7 @@ pub fn run() -> Result<()> {
                 to: 0,
                 length: BYTES,
                 route,
-                // As long as measurement makes it.
+                // The chunk length that the measurement gave.
                 chunk: None,
             };
             pair.copy(&copy, &Limits::within(Duration::from_secs(10)))?;
@@ -61,7 +61,7 @@ fn main() -> Result<()> {
     run().map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the library's remedy is put before it.
+/// Adds the library's hint in front of an error: the text of the error does not include it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref().map(Error::remedy) {
         Some(remedy) => error.context(remedy),

@@ -1,5 +1,5 @@
-//! 06: several processes use a board at the same time. Each has a channel, FPGA memory and regions of its own, and reaches
-//! nothing of the others'. Then one of them gets FPGA memory from another, with what is in it.
+//! 06: several processes use a board at the same time. Each has a channel, FPGA memory and regions of its own, and
+//! reaches nothing of the others'. Then one of them gets FPGA memory from another, with its contents.
 //!
 //! ```text
 //! cargo run -p peerlane-host --example processes
@@ -68,7 +68,7 @@ impl Work {
     }
 }
 
-/// What each process does, on a context of its own.
+/// Does the work of each process, on a context of its own.
 pub fn work(device: &Device, number: u64) -> Result<()> {
     let fpga = device.allocate(BYTES as u64)?;
     let work = Work::new(device)?;
@@ -86,8 +86,8 @@ pub fn work(device: &Device, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// Fills FPGA memory and offers it to whoever has the token, which is a secret. The kernel writes the descriptor for it: a
-/// process that has a queue cannot give its FPGA memory away.
+/// Fills FPGA memory and offers it to any process that has the token, which is a secret. The kernel writes the
+/// descriptor for this transfer: a process that has a queue cannot offer its FPGA memory.
 pub fn offer(device: &Device) -> Result<Offer> {
     let fpga = device.allocate(BYTES as u64)?;
     let memory = device.memory(MemoryKind::Host, BYTES)?;
@@ -99,7 +99,7 @@ pub fn offer(device: &Device) -> Result<Offer> {
     Ok(fpga.offer()?)
 }
 
-/// Takes the memory over, and finds in it what the other has left there.
+/// Takes the memory over, and compares it with the bytes that the other process has left there.
 pub fn take_over(device: &Device, offer: Offer) -> Result<()> {
     let fpga = device.take_over(offer)?;
     let found = Work::new(device)?.fetch(&fpga)?;
@@ -111,7 +111,7 @@ pub fn take_over(device: &Device, offer: Offer) -> Result<()> {
     Ok(())
 }
 
-/// Starts this program anew.
+/// Starts this program as another process.
 fn start(arguments: &[String]) -> Result<Child> {
     let program = std::env::current_exe()?;
     let child = Command::new(&program).args(arguments).spawn();
@@ -137,7 +137,7 @@ fn main() -> Result<()> {
     run().map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the library's remedy is put before it.
+/// Adds the library's hint in front of an error: the text of the error does not include it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref().map(Error::remedy) {
         Some(remedy) => error.context(remedy),

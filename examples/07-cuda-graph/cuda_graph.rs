@@ -5,8 +5,8 @@
 //! cargo run -p peerlane-gpu --example cuda_graph
 //! ```
 //!
-//! This takes a GPU of NVIDIA's, and the right to map the board's registers into CUDA (host/gpu/README.md, "What it
-//! needs").
+//! This takes a GPU of NVIDIA's, and the right to map the board's registers into CUDA
+//! (docs/program/gpu.md, "Requirements").
 
 use anyhow::{Context as _, Result, ensure};
 use peerlane_gpu::cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg, sys};
@@ -21,7 +21,7 @@ pub const BYTES: u64 = 64 << 10;
 
 const LAUNCHES: u32 = 3;
 
-/// What the GPU waits at most for one transfer.
+/// Longest time that the GPU waits for one transfer.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Adds one to each word, a word a thread.
@@ -47,19 +47,19 @@ const KERNEL: &str = "\
 }
 ";
 
-/// The words' memory: where the board finds it, and where they go in the FPGA's.
+/// Memory of the words: its region at the board, and its place in the FPGA's memory.
 pub struct Place<'a> {
     /// Twice [`BYTES`] of the GPU's memory.
     pub buffer: &'a GpuBuffer,
-    /// The same at the board.
+    /// The region of the buffer at the board.
     pub region: &'a Region,
-    /// Where it begins in the region.
+    /// Offset in the region where the buffer begins.
     pub offset: u64,
     /// [`BYTES`] of FPGA memory.
     pub fpga: u64,
 }
 
-/// The example with a queue that the GPU has.
+/// Runs the example with a queue that the GPU has.
 pub fn run(context: &Arc<CudaContext>, queue: &GpuQueue, place: &Place<'_>) -> Result<()> {
     let words: Vec<u8> = (0..BYTES as u32 / 4)
         .flat_map(|i| i.wrapping_mul(3).to_le_bytes())
@@ -121,7 +121,7 @@ fn main() -> Result<()> {
     on_gpu().map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the remedy of its library is put before it.
+/// Adds the hint of the error's library in front of an error: the text of the error does not include it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     let board = error.downcast_ref().map(peerlane_host::Error::remedy);
     let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
@@ -134,7 +134,7 @@ pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
 fn on_gpu() -> Result<()> {
     let device = Device::first()?;
     let fpga = device.allocate(BYTES)?;
-    // Asked by the library: where there is no CUDA, `CudaContext` panics.
+    // The library is asked first: where there is no CUDA, `CudaContext` panics.
     Gpu::open(0)?;
     let context = CudaContext::new(0)?;
     let gpu = Gpu::over(Arc::clone(&context))?;

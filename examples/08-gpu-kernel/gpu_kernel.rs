@@ -1,14 +1,15 @@
-//! 08: a kernel starts transfers by itself (`kernel.cu`): it writes descriptors into the channel's page, rings the doorbell
-//! and looks at the completion ring. The host makes the queue, tells the kernel where memory lies, and waits for its end.
-//! This side is in Rust only: C and Python have no call that hands a channel to a GPU.
+//! 08: a kernel starts transfers by itself (`kernel.cu`): it writes descriptors into the channel's page, rings the
+//! doorbell and looks at the completion ring. The host makes the queue, gives the kernel the addresses of the memory,
+//! and waits for the kernel's end. The host's part is in Rust only: C and Python have no call that hands a channel to a
+//! GPU.
 //!
 //! ```text
 //! nvcc -arch=compute_75 -ptx -I host/gpu/include -I driver/uapi -o kernel.ptx examples/08-gpu-kernel/kernel.cu
 //! cargo run -p peerlane-gpu --example gpu_kernel kernel.ptx
 //! ```
 //!
-//! This takes a GPU of NVIDIA's from Volta on, and the right to map the board's registers into CUDA (host/gpu/README.md,
-//! "What it needs").
+//! This takes a GPU of NVIDIA's from Volta on, and the right to map the board's registers into CUDA
+//! (docs/program/gpu.md, "Requirements").
 
 use anyhow::{Context as _, Result, ensure};
 use peerlane_gpu::cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
@@ -25,20 +26,20 @@ pub const BYTES: u64 = 64 << 10;
 /// Transfers of each direction.
 pub const PIECES: u32 = 8;
 
-/// What the kernel waits at most for one transfer.
+/// Longest time that the kernel waits for one transfer.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Where memory lies.
 pub struct Place<'a> {
-    /// Twice [`BYTES`] of the GPU's memory: what is read, and what is written.
+    /// Twice [`BYTES`] of the GPU's memory: the bytes that are read, then the bytes that are written.
     pub buffer: &'a GpuBuffer,
-    /// Where that begins, for the board: `GpuRegion::att_address`.
+    /// Address of the buffer's beginning for the board: `GpuRegion::att_address`.
     pub peer: u64,
     /// [`BYTES`] of FPGA memory.
     pub fpga: u64,
 }
 
-/// The example with a queue that the GPU has, and the kernel as PTX.
+/// Runs the example with a queue that the GPU has, and the kernel as PTX.
 pub fn run(
     context: &Arc<CudaContext>,
     queue: &GpuQueue,
@@ -56,7 +57,7 @@ pub fn run(
     let (state, counts) = (queue.address(), result.address());
     let (input, output) = (place.peer, place.peer + BYTES);
     let (piece, limit) = (BYTES as u32 / PIECES, LIMIT.as_nanos() as u64);
-    // Not the default stream, which waits for others.
+    // Not the default stream, which waits for other streams.
     let stream = context.new_stream()?;
     let mut launch = stream.launch_builder(&both_ways);
     launch.arg(&state).arg(&input).arg(&output).arg(&place.fpga);
@@ -91,7 +92,7 @@ pub fn run(
 )]
 fn main() -> Result<()> {
     on_gpu().map_err(|error| {
-        // What to do about an error is no part of its text.
+        // The text of the error does not include its hint.
         let board = error.downcast_ref().map(peerlane_host::Error::remedy);
         let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
         match board.or(gpu) {
@@ -106,14 +107,14 @@ fn on_gpu() -> Result<()> {
     let ptx = ptx.context("name the kernel's PTX, which nvcc makes of kernel.cu")?;
     let device = Device::first()?;
     let fpga = device.allocate(BYTES)?;
-    // Asked by the library: where there is no CUDA, `CudaContext` panics.
+    // The library is asked first: where there is no CUDA, `CudaContext` panics.
     Gpu::open(0)?;
     let context = CudaContext::new(0)?;
     let gpu = Gpu::over(Arc::clone(&context))?;
     let buffer = gpu.buffer(2 * BYTES)?;
-    // The board may read what it writes, so that a record says that data have arrived.
+    // The board may also read the memory that it writes, so that a record says that data have arrived.
     let region = buffer.register(&device, 0..2 * BYTES, Permissions::ReadWrite)?;
-    // Nobody takes it back while the kernel runs.
+    // The region stays registered while the kernel runs.
     let _held = region.pages().hold()?;
     let queue = GpuQueue::new(&gpu, &device)?;
     let place = Place {

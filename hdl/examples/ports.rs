@@ -1,5 +1,5 @@
-//! Prints the ports of the default block, and what other builds have besides, as Markdown:
-//! `cargo run -p peerlane-hdl --example ports`.
+//! Prints the ports of the default block, and the additional ports of other builds, as Markdown: `cargo run -p
+//! peerlane-hdl --example ports`.
 
 use peerlane_hdl::{Irq, ModulePort, Params, Port, TOP, generate};
 use peerlane_verilog::Direction;

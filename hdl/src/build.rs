@@ -29,8 +29,8 @@ pub enum GenerateError {
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
 ///
-/// The top joins the engine, its reset, the adapter of its PCIe port and, in builds with one, the transaction layer, and leaves
-/// the bits of addresses away that this build has no use for. It is one module, and so one component of Platform
+/// The top joins the engine, its reset, the adapter of its PCIe port and, in builds with one, the transaction layer. It
+/// leaves out the address bits that this build does not use. It is one module, and so one component of Platform
 /// Designer: the streams between the parts have rules of their own, which no interconnect or adapter of that tool may
 /// meet.
 ///
@@ -88,8 +88,8 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     Ok(join(TOP, parts, &narrow, &header)?)
 }
 
-/// What stands beside a block with a transaction layer on a board, top module [`pcie::RESTART`]: the application's
-/// reset. Its files have the head of the block's.
+/// Emits the module that a board needs next to a block with a transaction layer: the application's reset, top module
+/// [`pcie::RESTART`]. Its files have the same header as the block's.
 ///
 /// # Errors
 /// Those of [`generate`].
@@ -98,10 +98,10 @@ pub fn restart(params: &Params) -> Result<Design, GenerateError> {
     pcie::restart(&header(params))
 }
 
-/// What the engine is told of the function's configuration, by what makes packets.
+/// Ports by which the part that makes packets reports the function's configuration to the engine.
 const LIMITS: &[&str] = &["max_payload", "max_request"];
 
-/// What it is told by a transaction layer of its own.
+/// Ports by which a transaction layer of our own reports its state to the engine.
 const FINDINGS: &[&str] = &[
     "extended_tags",
     "ko_cpl_spc_header",
@@ -118,7 +118,7 @@ const FINDINGS: &[&str] = &[
 /// Signals about data that only a transaction layer has.
 const LOSSES: &[&str] = &["answer_error"];
 
-/// What the transaction layer has to say to nobody in the block.
+/// Ports of the transaction layer that no part of the block uses.
 const UNUSED: &[&str] = &[
     "stalled_credits",
     "stalled_tags",
@@ -130,13 +130,13 @@ const UNUSED: &[&str] = &[
     "host_dropped",
 ];
 
-/// What the function's MSI capability says; only a transaction layer sees it.
+/// Ports with the state of the function's MSI capability; only a transaction layer sees it.
 const MSI_STATE: &[&str] = &["msi_enable", "msi_address", "msi_data"];
 
-/// What the function's MSI-X capability says, and the interrupt that would become a message with it.
+/// Ports with the state of the function's MSI-X capability, and the interrupt that becomes a message with it.
 const MSIX_STATE: [&str; 3] = ["msix_enable", "msix_mask", "kernel_irq"];
 
-/// What else a block without an MSI-X table does not have.
+/// Other ports that a block without an MSI-X table does not have.
 const MSIX_TABLE: [&str; 6] = [
     "msix_address",
     "msix_read",
@@ -146,7 +146,7 @@ const MSIX_TABLE: [&str; 6] = [
     "msix_readdata",
 ];
 
-/// The slaves that the block itself leads the host to.
+/// Returns the sizes of the slaves that the host reaches through the block.
 fn sizes(params: &Params) -> Sizes {
     Sizes {
         chan_log2: 12 + params.channels_log2(),
@@ -154,7 +154,8 @@ fn sizes(params: &Params) -> Sizes {
     }
 }
 
-/// The BAR that they are in: as large as the build says; else as it must be, and no smaller than the OpenCL BSPs'.
+/// Returns the BAR with these slaves: as large as the build says; else as large as needed, and at least as large as
+/// that of the OpenCL BSPs.
 fn reach(params: &Params) -> Reach {
     let usual = Reach::default();
     let slaves = params.slaves.as_ref();
@@ -217,7 +218,7 @@ fn parts<const W: usize, const B: usize, const E: usize>(
     Ok(vec![engine, reset, adapter])
 }
 
-/// What stands at the head of each file. `peerlane check` reads the two hashes back.
+/// Returns the header of each file. `peerlane check` reads the two hashes back.
 fn header(params: &Params) -> String {
     format!(
         "Peerlane DMA block. Generated; edit the generator, not this file.\n\
@@ -263,7 +264,7 @@ mod tests {
         assert!(mlabs > 1, "{mlabs}");
     }
 
-    /// The times of a build are its own, whatever a simulation defines.
+    /// The times of a build do not depend on the macros that a simulation defines.
     #[test]
     fn only_a_simulation_is_impatient() {
         let params = Params {

@@ -4,14 +4,14 @@ use crate::prim::BitSync;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// Takes the reset of the PCIe side into its clock once, for all parts: so no part sees its begin or its end in another
-/// cycle, whatever its source. The hard IP's reset may begin without a clock, and stand for longer than the clock does.
+/// Takes the reset of the PCIe side into its clock once, for all parts. So all parts see its begin and its end in the
+/// same cycle, from any source. The hard IP's reset may begin without a clock, and stay longer than the clock stops.
 #[derive(DocBlock, Default)]
 pub struct LinkReset {
     pub pcie_clk: Signal<In, Clock>,
     /// Reset of the PCIe side. Of any clock.
     pub pcie_reset: Signal<In, Bit>,
-    /// The same in this clock.
+    /// The reset in this clock.
     pub link_reset: Signal<Out, Bit>,
 
     arrives: BitSync,

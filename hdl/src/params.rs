@@ -1,4 +1,4 @@
-//! What a build of the block can be.
+//! Parameters of a build of the block.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum Port {
     Txs,
     /// Tagged request and completion streams, for an adapter to transaction layer packets.
     Stream,
-    /// The same with the block's own transaction layer behind them, on the hard IP's Avalon-ST interface.
+    /// The streams of `Stream`, connected to the block's own transaction layer, on the hard IP's Avalon-ST interface.
     Tlp,
 }
 
@@ -26,11 +26,10 @@ pub enum Irq {
     Msix,
 }
 
-/// Where the block's slaves lie in the BAR that the host reaches them by: byte offsets.
+/// Byte offsets of the block's slaves in the BAR through which the host reaches them.
 ///
-/// They are decided by the system around the block. Only a build with a transaction layer uses them, for what the host
-/// asks. But they are a part of what software must know before it may touch the block, so `BUILD_ID` stands for them,
-/// too.
+/// The system around the block decides them. Only a build with a transaction layer uses them, to decode requests of the
+/// host. But software must know them before it may touch the block, so `BUILD_ID` covers them, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slaves {
@@ -66,9 +65,9 @@ impl Slaves {
 /// Bytes of the window into FPGA memory.
 const WINDOW_BYTES: u64 = 1 << 16;
 
-/// Bits of a count of beats on `Txs`, as wide as its largest burst of 512 bytes needs and no wider
-/// (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3): what a master declares, the
-/// interconnect believes.
+/// Returns the width of a count of beats on `Txs`: as wide as its largest burst of 512 bytes needs and no wider
+/// (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3). The interconnect relies on the width
+/// that a master declares.
 pub fn txs_burst_bits(port_bits: u32) -> u32 {
     (512 * 8 / port_bits).ilog2() + 1
 }
@@ -92,8 +91,8 @@ pub struct Params {
     pub queue_log2: u32,
     /// Entries of the address translation table, log2: 8–16.
     pub att_log2: u32,
-    /// Bytes of FPGA memory, log2: 20–40. A descriptor that goes beyond is refused; behind the last
-    /// byte a board's interconnect need not answer at all.
+    /// Bytes of FPGA memory, log2: 20–40. A descriptor that goes beyond is refused; a board's interconnect need not
+    /// answer at addresses after the last byte.
     pub memory_log2: u32,
     /// Read requests between the request maker and FPGA memory, log2: 3–6. `Txs` itself has 8 in
     /// flight.
@@ -103,8 +102,9 @@ pub struct Params {
     /// Where the slaves lie in the host's BAR; `None` for a block that no BAR leads to, as on a test
     /// bench.
     pub slaves: Option<Slaves>,
-    /// Bytes of that BAR, log2: 12–32. A build with a transaction layer decodes so many address bits; what is not the
-    /// block's own goes on to the board. `None` stands for 256 KiB, or for more where the slaves need it.
+    /// Bytes of that BAR, log2: 12–32. A build with a transaction layer decodes so many address bits, and passes
+    /// accesses to addresses that are not the block's own to the board. `None` stands for 256 KiB, or for more where
+    /// the slaves need it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bar_log2: Option<u32>,
     /// Clock of the PCIe port in MHz: 250, or 125. A build with a transaction layer measures by it how long a read may
@@ -140,7 +140,7 @@ impl Default for Params {
     }
 }
 
-/// A parameter outside what can be built.
+/// A parameter with a value that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("build parameter `{name}` is {value}; it must be {allowed}")]
 pub struct ParamError {
@@ -148,7 +148,7 @@ pub struct ParamError {
     pub name: &'static str,
     /// Its value.
     pub value: u32,
-    /// What it may be.
+    /// Values that it may have.
     pub allowed: &'static str,
 }
 
@@ -310,7 +310,7 @@ impl Params {
         (1 << self.queue_log2) / self.channels
     }
 
-    /// The parameters as text, the same for the same build: what `BUILD_ID` is hashed from.
+    /// Returns the parameters as text, the same for the same build. `BUILD_ID` is hashed from it.
     pub fn canonical(&self) -> String {
         let block = format!(
             "port={} irq={} port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={} \
@@ -575,7 +575,8 @@ mod tests {
         assert!(sized.canonical().ends_with(" receive_log2=9 bar_log2=29"));
     }
 
-    /// The record of a build names its clock, where that is not the usual one, and only a transaction layer looks at it.
+    /// The record of a build names its clock, where that is not the usual one, and only a transaction layer looks at
+    /// it.
     #[test]
     fn a_slow_clock_is_one_of_a_transaction_layer() {
         let slow = Params {

@@ -1,8 +1,8 @@
 //! The memories where a word is read as it is written: the Verilog gives garbage where an FPGA promises nothing,
 //! and a [`ForwardRam`] or a FIFO never shows any of it.
 //!
-//! One random traffic drives each memory beside a plain array. A memory without a way around its own writes is
-//! planted under the same traffic and has to be found.
+//! One random traffic drives each memory and, for comparison, a plain array. A memory without a way around its own
+//! writes is injected under the same traffic and has to be found.
 
 mod common;
 
@@ -51,13 +51,13 @@ impl Bench {
     }
 }
 
-/// What the reads of a memory gave.
+/// Results of the reads of a memory.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Reads of a word in the cycle of its write, and in the cycle behind it; those that were not the array's.
+    /// Reads of a word in the cycle of its write, and in the next cycle; the reads that differed from the array.
     during: [usize; 2],
     behind: [usize; 2],
-    /// All other reads that were not the array's.
+    /// All other reads that differed from the array.
     wrong: usize,
 }
 
@@ -133,14 +133,14 @@ fn a_small_memory_gives_garbage_until_a_word_has_settled() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_block_of_memory_gives_garbage_at_the_edge_of_the_write() {
     let clocks = &["write_clock", "read_clock"];
-    // One of few words is made of LUTs, and keeps a word until it has settled.
+    // A memory of few words is made of LUTs, and keeps a word until it has settled.
     for log2 in [3, 6] {
         let mut bench = Bench::new("block", BlockRam::<Bits<32>, 6>::new(log2), clocks);
         let seen = traffic(&mut bench, true);
         assert_eq!(seen.during[0], seen.during[1], "{seen:?}");
         assert_eq!(seen.behind[1] + seen.wrong, 0, "{seen:?}");
     }
-    // Between two clocks, at the edge behind it, too.
+    // Between two clocks, at the next edge, too.
     let mut bench = Bench::new(
         "crossing",
         BlockRam::<Bits<32>, 3>::between_clocks(3),
@@ -162,7 +162,7 @@ fn a_forwarding_memory_gives_what_was_written_at_any_time() {
     }
 }
 
-/// Words through a FIFO, pushed and popped at random; every word that shows is the oldest.
+/// Pushes and pops words at random; every word that the FIFO shows is the oldest.
 fn words_through(bench: &mut Bench, reset: &[&str]) -> usize {
     let mut random = ChaCha8Rng::seed_from_u64(9);
     for on in [1, 0] {

@@ -1,4 +1,4 @@
-//! The application's reset: how long it is held, and what brings it back.
+//! The application's reset: how long it is held, and the events that set it again.
 
 mod common;
 
@@ -13,7 +13,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// As the FPGA has been configured: the hard IP is in reset, the link is fine otherwise.
+    /// Starts as the FPGA has been configured: the hard IP is in reset, the link is fine otherwise.
     fn new() -> Self {
         let (library, ports) = verilate("restart", Restart::default());
         let mut rig = Self {
@@ -46,7 +46,7 @@ impl Rig {
         self.model.get(self.ports["nreset_status"]) == 1
     }
 
-    /// Cycles until the application runs, at most.
+    /// Returns the cycles until the application runs, at most.
     fn until_it_runs(&mut self) -> u32 {
         for cycle in 0..2000 {
             if self.runs() {
@@ -108,7 +108,7 @@ fn whatever_ends_the_link_brings_it_back() {
     assert_eq!(rig.until_it_runs(), 1026);
 }
 
-/// The clock stands while the host holds the board in reset (PERST#).
+/// The clock is stopped while the host holds the board in reset (PERST#).
 #[test]
 fn the_hard_ips_reset_brings_it_without_a_clock() {
     for edges in [0, 1, 2, 3000] {

@@ -1,6 +1,6 @@
-//! Peer to FPGA: 1 MiB of memory beside the board straight into the board's. Run it with
-//! `cargo run -p peerlane-host --example read /dev/peerlane0`, or on the simulated board with
-//! `cargo run -p peerlane-simulated --example simulated-read`.
+//! Peer to FPGA: copies 1 MiB of memory next to the board directly into the board's memory. Run it with `cargo run -p
+//! peerlane-host --example read /dev/peerlane0`, or on the simulated board with `cargo run -p peerlane-simulated
+//! --example simulated-read`.
 
 use anyhow::{Result, ensure};
 use peerlane_host::{Device, Error, MemoryKind, Permissions};
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 const LENGTH: usize = 1 << 20;
 
-/// The example on an open device, with memory of this kind.
+/// Runs the example on an open device, with memory of this kind.
 pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let limit = Duration::from_secs(10);
     // FPGA memory of our own. It has to be there before the queue.
     let fpga = device.allocate(LENGTH as u64)?;
     let queue = device.queue()?;
 
-    // What a kernel on the GPU, or a program, would have computed; the board may read it, not write.
+    // Data that a kernel on the GPU, or a program, would have computed. The board may only read it.
     let data: Vec<u8> = (0..LENGTH).map(|i| ((i * i) >> 7) as u8).collect();
     let memory = device.memory(kind, LENGTH)?;
     memory.write(0, &data)?;
@@ -30,7 +30,7 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
         bytes as f64 / time.as_secs_f64() / 1e6
     );
 
-    // Back again, to see that they are there.
+    // Copies the data back, to see that they have arrived.
     let check = device.memory(kind, LENGTH)?;
     let region = device.register_all(&check, Permissions::ReadWrite)?;
     queue
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     done.map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the library's remedy is put before it.
+/// Puts the library's hint before an error, because the text of an error does not contain it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref().map(Error::remedy) {
         Some(remedy) => error.context(remedy),

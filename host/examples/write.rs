@@ -1,6 +1,6 @@
-//! FPGA to peer: 1 MiB of the board's memory straight into memory beside it. Run it with
-//! `cargo run -p peerlane-host --example write /dev/peerlane0`, or on the simulated board with
-//! `cargo run -p peerlane-simulated --example simulated-write`.
+//! FPGA to peer: copies 1 MiB of the board's memory directly into memory next to it. Run it with `cargo run -p
+//! peerlane-host --example write /dev/peerlane0`, or on the simulated board with `cargo run -p peerlane-simulated
+//! --example simulated-write`.
 
 use anyhow::{Result, ensure};
 use peerlane_host::{Device, Direction, Error, MemoryKind, Permissions, Request, Terms};
@@ -8,22 +8,22 @@ use std::time::Duration;
 
 const LENGTH: usize = 1 << 20;
 
-/// The example on an open device, with memory of this kind.
+/// Runs the example on an open device, with memory of this kind.
 pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let limit = Duration::from_secs(10);
     // FPGA memory of our own. It has to be there before the queue.
     let fpga = device.allocate(LENGTH as u64)?;
     let queue = device.queue()?;
 
-    // Here the FPGA would compute something; we bring it there.
+    // Here the FPGA would compute data; this example copies them there.
     let data: Vec<u8> = (0..LENGTH).map(|i| ((i * i) >> 9) as u8).collect();
     let from = device.memory(MemoryKind::Host, LENGTH)?;
     from.write(0, &data)?;
     let from = device.register_all(&from, Permissions::Read)?;
     let read = queue.to_fpga(from.part(0..LENGTH as u64), fpga.base())?;
 
-    // The peer's memory, made reachable for the board. The write starts by itself when the read has
-    // ended: nothing is waited for in between.
+    // The peer's memory, made reachable for the board. The write starts by itself when the read has ended: the program
+    // does not wait in between.
     let memory = device.memory(kind, LENGTH)?;
     let region = device.register_all(&memory, Permissions::ReadWrite)?;
     let request = Request {
@@ -68,7 +68,7 @@ fn main() -> Result<()> {
     done.map_err(with_remedy)
 }
 
-/// What to do about an error is no part of its text: the library's remedy is put before it.
+/// Puts the library's hint before an error, because the text of an error does not contain it.
 pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref().map(Error::remedy) {
         Some(remedy) => error.context(remedy),

@@ -1,11 +1,11 @@
-//! Registrations that are kept: to register memory costs a system call and often thousands of pages, to find it
-//! again nanoseconds.
+//! A cache of registrations. To register memory costs a system call and often thousands of pages; to find a cached
+//! region costs nanoseconds.
 //!
-//! A [`Cache`] keeps regions by *which* memory they are, and not by its address alone: addresses are used again, and
-//! a region found by an address may be that of memory that was freed since. What tells memory from all other memory
-//! that ever was at its place is a [`Buffer`]: CUDA's `CU_POINTER_ATTRIBUTE_BUFFER_ID`, or the inode of a dma-buf. Host
-//! memory has nothing of the kind; the kernel's driver, which the kernel tells of every change, keeps regions of it by
-//! itself ([`Device::register_address`](crate::Device::register_address)).
+//! A [`Cache`] looks regions up by the *identity* of their memory, and not by the address alone. Addresses are used
+//! again, so a region at an address may belong to memory that was freed since. A [`Buffer`] distinguishes memory from
+//! all other memory that ever was at its place: CUDA's `CU_POINTER_ATTRIBUTE_BUFFER_ID`, or the inode of a dma-buf.
+//! Host memory has no such identity. The kernel's driver, which the kernel notifies of every change, caches regions of
+//! host memory itself ([`Device::register_address`](crate::Device::register_address)).
 //!
 //! ```no_run
 //! use peerlane_host::cache::{Buffer, Cache, Limits};
@@ -31,19 +31,22 @@
 //!
 //! # Rules
 //!
-//! - What is found is the memory that was named: of the same identity, with the permissions that were asked for or
-//!   both, and not [forgotten](Region::forget). Regions of another identity at the same addresses are dead, and go.
-//! - Memory that a program maps piece by piece has [`Parts`]: what is found has the same pieces, and another piece at an
-//!   address is other memory.
-//! - Ranges of a buffer that overlap become one region. It has no bytes that nobody has asked for, and permissions are
-//!   not widened.
-//! - [`Limits`] are kept to. Room is made of what was used longest ago and is not in use; what has no room is
-//!   registered for its one use.
-//! - Memory is registered without a lock: others find theirs meanwhile. Two that want the same memory register it once.
+//! - A look-up finds only a region of the memory that was named. The region has the same identity, has the permissions
+//!   that were asked for or both, and was not [invalidated](Region::forget). Regions of another identity at the same
+//!   addresses are dead: the cache drops them.
+//! - Memory that a program maps piece by piece has [`Parts`]. A region of it is found only if it has the same pieces:
+//!   another piece at an address is other memory.
+//! - Ranges of a buffer that overlap become one region. That region has no bytes that no caller has asked for, and
+//!   permissions are not widened.
+//! - The cache stays within its [`Limits`]. To make room it evicts the region that was used longest ago and is not in
+//!   use. Memory for which there is no room is registered for its one use.
+//! - Memory is registered without a lock, so that other threads find their regions at the same time. Two threads that
+//!   want the same memory register it once.
 //! - A cached region keeps the memory of a dma-buf alive after its owner freed it, and NVIDIA's driver may take memory
-//!   from under a region. So tell the cache before memory is freed ([`Cache::invalidate`], [`Cache::invalidate_addresses`]: from
-//!   any thread, and from an allocator's own hooks), and [`Region::forget`] a region with which transfers fail.
-//! - In a child of a fork a cache is empty, and keeps nothing: its regions are the parent's.
+//!   from under a region. So notify the cache before memory is freed ([`Cache::invalidate`],
+//!   [`Cache::invalidate_addresses`]: from any thread, and from an allocator's own hooks), and [`Region::forget`] a
+//!   region with which transfers fail.
+//! - In a child of a fork a cache is empty and caches nothing: its regions are the parent's.
 
 mod leaving;
 mod parts;
@@ -62,7 +65,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use table::{Place, Seen, Table};
 
-/// Which memory it is.
+/// Identity of a buffer's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer {
     space: Space,
@@ -70,7 +73,7 @@ pub struct Buffer {
     bar: Option<u64>,
 }
 
-/// What offsets and addresses are counted in.
+/// Space in which offsets and addresses are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     /// CUDA's addresses, which all of a process's GPUs share ("Unified Addressing").
@@ -80,8 +83,8 @@ pub(crate) enum Space {
 }
 
 impl Buffer {
-    /// Memory of CUDA's, by its `CU_POINTER_ATTRIBUTE_BUFFER_ID`, which a process's CUDA gives once ("Unified Addressing"). Ranges
-    /// are addresses.
+    /// Names memory of CUDA's by its `CU_POINTER_ATTRIBUTE_BUFFER_ID`, which a process's CUDA assigns once ("Unified
+    /// Addressing"). Ranges are addresses.
     pub const fn cuda(identity: u64) -> Self {
         Self {
             space: Space::Cuda,
@@ -90,9 +93,9 @@ impl Buffer {
         }
     }
 
-    /// A dma-buf. Ranges are offsets in it. It is told by its inode, whose number the kernel gives once (since 5.18,
-    /// drivers/dma-buf/dma-buf.c; before, once in 2^32, and not while a region has it). The answer holds for as long
-    /// as the file is open.
+    /// Names a dma-buf. Ranges are offsets in it. Its inode identifies it. The kernel assigns each inode number once
+    /// (since 5.18, drivers/dma-buf/dma-buf.c; earlier kernels once in 2^32, and not while a region has it). The result
+    /// holds for as long as the file is open.
     ///
     /// # Errors
     /// [`Error::Call`].
@@ -108,27 +111,28 @@ impl Buffer {
         })
     }
 
-    /// The same, in a BAR of this name: any number, the same for all memory behind it. [`Limits::bar_bytes`] is for each.
+    /// Names the BAR that the memory lies in. `bar` is any number, the same for all memory in that BAR.
+    /// [`Limits::bar_bytes`] applies to each BAR.
     pub const fn behind(mut self, bar: u64) -> Self {
         self.bar = Some(bar);
         self
     }
 }
 
-/// How much a cache keeps.
+/// Limits of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Regions.
     pub regions: usize,
     /// Bytes of all of them.
     pub bytes: u64,
-    /// Bytes behind each BAR that [`Buffer::behind`] names: what is pinned takes a GPU's BAR up, which others need, too.
-    /// `nvidia-smi -q` says how large BAR1 is.
+    /// Bytes in each BAR that [`Buffer::behind`] names. Pinned memory takes up a GPU's BAR, which other users need,
+    /// too. `nvidia-smi -q` reports the size of BAR1.
     pub bar_bytes: u64,
 }
 
 impl Default for Limits {
-    /// 1024 regions, and as many bytes as the driver allows.
+    /// Allows 1024 regions, and as many bytes as the driver allows.
     fn default() -> Self {
         Self {
             regions: 1024,
@@ -138,14 +142,14 @@ impl Default for Limits {
     }
 }
 
-/// What a cache has done, and has.
+/// Counts of a cache's look-ups and registrations, and its present size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Times that memory was found.
     pub found: u64,
     /// Times that memory was registered.
     pub registered: u64,
-    /// Regions that it keeps.
+    /// Regions that are cached.
     pub regions: usize,
     /// Their bytes.
     pub bytes: u64,
@@ -160,17 +164,18 @@ pub struct Cached {
 }
 
 impl Cached {
-    /// The region, for requests.
+    /// Returns the region, for requests.
     pub fn region(&self) -> &Region {
         &self.region
     }
 
-    /// Where the memory begins in the region, in bytes. A transfer of all of the memory needs neither: `queue.to_fpga(&cached, ..)`.
+    /// Returns the offset of the memory in the region, in bytes. A transfer of all of the memory needs neither the
+    /// offset nor the length: `queue.to_fpga(&cached, ..)`.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of the memory.
+    /// Returns the length of the memory in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -184,8 +189,8 @@ impl<'a> From<&'a Cached> for crate::region::Part<'a> {
     }
 }
 
-/// What a registration gave: a region, and the range of the buffer that it is. It may have more than was asked for, whole
-/// pages for one.
+/// Result of a registration: a region, and the range of the buffer that it covers. The range may be larger than was
+/// asked for, for example whole pages.
 #[derive(Debug)]
 pub struct Registered {
     /// The region.
@@ -194,9 +199,9 @@ pub struct Registered {
     pub range: Range<u64>,
 }
 
-/// An error that says whether there was no room: then a cache gives back what nobody uses.
+/// An error that says whether there was no room. If so, a cache evicts regions that are not in use.
 pub trait NoRoom {
-    /// Whether another registration less would have helped.
+    /// Returns whether the registration would have succeeded with one registration less.
     fn no_room(&self) -> bool;
 }
 
@@ -212,21 +217,21 @@ impl NoRoom for Error {
     }
 }
 
-/// Keeps registrations. Clones are the same cache, for any thread. Take one for each [`Device`].
+/// A cache of registrations. Clones are the same cache, for any thread. Use one for each [`Device`].
 #[derive(Debug, Clone)]
 pub struct Cache(Arc<Shared>);
 
-/// A [`Cache`] that is not kept: for whoever has to tell it that memory goes, while there is one.
+/// A weak reference to a [`Cache`], for code that notifies the cache that memory goes, while the cache exists.
 #[derive(Debug, Clone)]
 pub struct WeakCache(Weak<Shared>);
 
 impl WeakCache {
-    /// The cache, if somebody still has it.
+    /// Returns the cache, if any handle of it still exists.
     pub fn upgrade(&self) -> Option<Cache> {
         self.0.upgrade().map(Cache)
     }
 
-    /// Whether it is this cache's.
+    /// Returns whether this refers to the given cache.
     pub fn is_of(&self, cache: &Cache) -> bool {
         std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&cache.0))
     }
@@ -242,7 +247,7 @@ struct Shared {
     leaving: Departures,
 }
 
-/// A registration that goes on. Others see it until this is dropped.
+/// A registration in progress. Other threads see it until this is dropped.
 struct Going<'a> {
     shared: &'a Shared,
     number: u64,
@@ -256,12 +261,12 @@ impl Drop for Going<'_> {
 }
 
 impl Shared {
-    /// Whether this is a child of the process that made it.
+    /// Returns whether this process is a child of the process that made the cache.
     fn is_inherited(&self) -> bool {
         self.born != Process::current()
     }
 
-    /// The table. A panic elsewhere leaves it consistent: nothing of others' is called while it is locked.
+    /// Locks the table. A panic elsewhere leaves it consistent: no foreign code is called while it is locked.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -277,7 +282,7 @@ impl Drop for Shared {
 }
 
 impl Cache {
-    /// An empty one.
+    /// Makes an empty cache.
     pub fn new(limits: Limits) -> Self {
         Self(Arc::new(Shared {
             limits,
@@ -288,17 +293,17 @@ impl Cache {
         }))
     }
 
-    /// The same, without keeping it.
+    /// Returns a weak reference to the cache.
     pub fn downgrade(&self) -> WeakCache {
         WeakCache(Arc::downgrade(&self.0))
     }
 
-    /// A range of a buffer as a region: one that is kept, or what `register` makes of the range that it is given, which
-    /// has what was asked for in it. It is called without a lock, once, or twice where there was no room at first, or where
-    /// ranges could not become one. It must not use the cache.
+    /// Returns a region for a range of a buffer: a cached one, or the one that `register` makes of the range that it is
+    /// given, which contains the range that was asked for. `register` is called without a lock. It is called once, or
+    /// twice where there was no room at first, or where ranges could not become one. It must not use the cache.
     ///
     /// # Errors
-    /// What `register` says.
+    /// The error of `register`.
     pub fn get<E: NoRoom>(
         &self,
         buffer: &Buffer,
@@ -310,11 +315,12 @@ impl Cache {
         self.get_with(buffer, None, range, permissions, register)
     }
 
-    /// The same for memory that is put together of pieces, of which the range has `parts`. `register` says the pieces of
-    /// what it has registered, too, and makes sure that their handles name no other memory meanwhile.
+    /// Returns a region for memory that consists of several pieces. `parts` has the pieces of the range. Otherwise as
+    /// [`get`](Self::get), but `register` also returns the pieces of the memory that it has registered, and makes sure
+    /// that their handles name no other memory in the meantime.
     ///
     /// # Errors
-    /// What `register` says.
+    /// The error of `register`.
     pub fn get_parts<E: NoRoom>(
         &self,
         buffer: &Buffer,
@@ -361,7 +367,8 @@ impl Cache {
         let (made, made_of) = made?;
         let cached = part(&made, &range);
         if made.range.start > range.start || made.range.end < range.end {
-            // Not what was asked for: whoever has registered it so may use it so, and nobody finds it.
+            // The region does not have all of the range. The caller may use it as its `register` made it, but it is not
+            // cached.
             return Ok(cached);
         }
         let leaving = {
@@ -379,7 +386,7 @@ impl Cache {
         Ok(cached)
     }
 
-    /// A range of a dma-buf. `buffer` is [`Buffer::dma_buf`] of the file.
+    /// Returns a region for a range of a dma-buf. `buffer` is [`Buffer::dma_buf`] of the file.
     ///
     /// # Errors
     /// As [`Device::register_dmabuf`].
@@ -398,18 +405,18 @@ impl Cache {
         })
     }
 
-    /// Lets go of all regions of a buffer: for whoever frees it, before. Regions that are in use stay with their users. What
-    /// other threads let go of meanwhile has gone, too, when this returns.
+    /// Drops all cached regions of a buffer. Call this before the buffer is freed. Regions that are in use stay with
+    /// their users. Regions that other threads are dropping at the same time are gone, too, when this returns.
     pub fn invalidate(&self, buffer: &Buffer) {
         self.invalidate_if(|seen| seen.is_of(buffer));
     }
 
-    /// Lets go of all regions of CUDA memory with some of these addresses in it.
+    /// Drops all cached regions of CUDA memory with some of these addresses in it.
     pub fn invalidate_addresses(&self, range: Range<u64>) {
         self.invalidate_if(|seen| seen.space == Space::Cuda && table::overlap(&seen.range, &range));
     }
 
-    /// Lets go of all regions.
+    /// Drops all cached regions.
     pub fn clear(&self) {
         self.invalidate_if(|_| true);
     }
@@ -422,12 +429,12 @@ impl Cache {
                 (leaving, self.0.leaving.last())
             };
             drop(leaving);
-            // The table has not what another thread has taken out of it, and the board may still have that.
+            // Regions that another thread has taken out of the table are not in it, but the board may still have them.
             self.0.leaving.wait(last);
         }
     }
 
-    /// What it has done, and has; nothing in a child of a fork.
+    /// Returns counts and the present size; all zero in a child of a fork.
     pub fn statistics(&self) -> Statistics {
         match self.0.is_inherited() {
             true => Statistics::default(),
@@ -436,7 +443,7 @@ impl Cache {
     }
 }
 
-/// A range of what was registered.
+/// Returns a range of a registration.
 fn part(registered: &Registered, range: &Range<u64>) -> Cached {
     Cached {
         region: registered.region.clone(),
@@ -445,7 +452,7 @@ fn part(registered: &Registered, range: &Range<u64>) -> Cached {
     }
 }
 
-/// How a look-up goes on.
+/// Result of a look-up.
 enum Begun<'a> {
     Found(Cached),
     /// The caller registers this range.
@@ -466,7 +473,7 @@ impl Shared {
             let mut out = Vec::new();
             table.expel(place, parts, range, &mut out);
             if !out.is_empty() {
-                // Before this waits for anybody.
+                // Before this thread waits for another one.
                 let leaving = self.leaving.begin(out);
                 drop(table);
                 drop(leaving);
@@ -479,7 +486,7 @@ impl Shared {
                     let shared = self;
                     return Begun::Going(Going { shared, number }, all);
                 }
-                // Somebody registers some of it.
+                // Another thread registers some of it.
                 None => {
                     let woken = self.ended.wait(table);
                     table = woken.unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The seam between the library and whatever drives a board.
+//! The interface between the library and the driver of a board.
 
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
@@ -27,7 +27,7 @@ pub struct RawChannel {
 }
 
 impl RawChannel {
-    /// A page of so many bytes, and a ring of so many records, a power of two.
+    /// Makes a channel of a page with `page_bytes` bytes and a ring with `slots` records, a power of two.
     ///
     /// # Safety
     /// Both are mapped for as long as the context lives that gives them out, the page for stores and loads of 4
@@ -46,65 +46,65 @@ impl RawChannel {
         }
     }
 
-    /// The page. It is no memory: each store has an effect.
+    /// Returns the page. It is not memory: each store has an effect.
     pub const fn page(&self) -> NonNull<u8> {
         self.page
     }
 
-    /// Bytes of the page.
+    /// Returns the number of bytes of the page.
     pub const fn page_bytes(&self) -> usize {
         self.page_bytes
     }
 
-    /// The ring, which the board writes and nobody else.
+    /// Returns the ring. Only the board writes it.
     pub const fn ring(&self) -> NonNull<u8> {
         self.ring
     }
 
-    /// Records that the ring holds: a power of two.
+    /// Returns the number of records that the ring holds: a power of two.
     pub const fn slots(&self) -> u32 {
         self.slots
     }
 }
 
-/// What a context can do: a share of a board, with one channel of its own.
+/// A context of a board: a share of it, with one channel of its own.
 ///
-/// This is the seam of the library. Above it are [`Device`](crate::Device), [`Region`](crate::Region),
-/// [`Queue`](crate::Queue) and the rest of the public interface, once for all boards. Below it is a
-/// driver. It lies where the kernel puts it: a context never sees the block's CSR or ATT, only its
-/// own channel page and completion ring, and what [`uapi`] has calls for. What the calls mean,
-/// [`uapi`] says; their structures are the arguments here.
+/// This is the interface between the library and a driver. Above it are [`Device`](crate::Device),
+/// [`Region`](crate::Region), [`Queue`](crate::Queue) and the rest of the public interface, once for all boards. Below
+/// it is a driver. The kernel's driver draws the line at the same place: a context never sees the block's CSR or ATT,
+/// only its own channel page and completion ring, and the calls of [`uapi`]. [`uapi`] documents the calls; their
+/// structures are the arguments here.
 ///
-/// Who does what:
+/// The work is divided as follows:
 ///
 /// - The *driver* owns the board: it starts and resets the block, writes the ATT, gives out channels
 ///   and FPGA memory, and keeps memory alive that the board may still reach.
-/// - The *library* owns the channel once [`open_channel`](Self::open_channel) was called: it cuts
-///   transfers into descriptors, knows which slots of queue and ring are free, reads the records,
-///   and keeps regions alive while transfers with them are under way. Only one [`Queue`](crate::Queue)
-///   of a context ever does that, and one thread at a time.
+/// - The *library* owns the channel once [`open_channel`](Self::open_channel) was called: it cuts transfers into
+///   descriptors, tracks which slots of queue and ring are free, reads the records, and keeps regions alive while
+///   transfers with them are under way. Only one [`Queue`](crate::Queue) of a context ever does that, and one thread at
+///   a time.
 ///
 /// The methods from [`post`](Self::post) to [`record`](Self::record) are the fast path. They do not
 /// allocate and, where the board's registers are mapped, make no system call. They cannot fail: a
 /// board that is gone takes no descriptors and writes no records, and [`query`](Self::query) says why.
 ///
-/// A driver that does not have a feature (a bit of [`uapi::feature`] in [`uapi::Info::features`])
-/// leaves its method at the default, which fails with `EOPNOTSUPP` or says that there is none.
+/// A driver without a feature (a bit of [`uapi::feature`] in [`uapi::Info::features`]) leaves the feature's method at
+/// the default. The default fails with `EOPNOTSUPP`, or returns `None` or `false`.
 pub trait Context: Debug + Send + Sync {
-    /// The board, for messages: its device node, for one.
+    /// Returns a name of the board for messages, for example its device node.
     fn name(&self) -> String;
 
-    /// Identity, limits and features, as they were when the context was opened.
+    /// Returns identity, limits and features, as they were when the context was opened.
     fn info(&self) -> &uapi::Info;
 
-    /// New memory of a peer, all zero, that [`register`](Self::register) accepts.
+    /// Allocates memory of a peer, all zero, that [`register`](Self::register) accepts.
     fn memory(&self, kind: MemoryKind, bytes: usize) -> Result<Memory>;
 
-    /// Makes memory reachable for the context's channel. Fills in what the driver answers.
+    /// Makes memory reachable for the context's channel. Writes the driver's results into `region`.
     fn register(&self, region: &mut uapi::Register) -> Result<()>;
 
-    /// Makes a range of bus addresses reachable for the context's channel, where the driver takes such. The kernel's does
-    /// not: [`Device::register_bus`](crate::Device::register_bus).
+    /// Makes a range of bus addresses reachable for the context's channel, where the driver supports it. The kernel's
+    /// driver does not: [`Device::register_bus`](crate::Device::register_bus).
     ///
     /// # Safety
     /// As [`Device::register_bus`](crate::Device::register_bus).
@@ -113,134 +113,137 @@ pub trait Context: Debug + Send + Sync {
         Err(Error::call("REGISTER", Errno::OPNOTSUPP))
     }
 
-    /// Whether a board that is gone ([`Error::Gone`]) reaches no memory any more. The kernel's driver has taken its right to be
-    /// bus master then. A driver in the process may only know that the board does not answer now.
+    /// Returns whether a board that is gone ([`Error::Gone`]) cannot reach memory any more. The kernel's driver has
+    /// cleared the board's bus master bit then. A driver in the process may only know that the board does not answer
+    /// now.
     fn is_cut_off_when_gone(&self) -> bool {
         true
     }
 
-    /// Gives a region back: [`uapi::Unregister`].
+    /// Unregisters a region: [`uapi::Unregister`].
     fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
 
-    /// Keeps memory that the board may still reach, because [`unregister`](Self::unregister) of a region has failed, until the
-    /// board has forgotten the region. Its drop must not use the device. The default drops it: the kernel's driver holds
-    /// all memory by itself.
+    /// Keeps memory that the board may still reach, because [`unregister`](Self::unregister) of its region has failed,
+    /// until the region is unregistered. The memory's drop must not use the device. The default drops it: the kernel's
+    /// driver keeps all memory alive by itself.
     fn keep(&self, handle: u32, memory: Box<dyn Any + Send + Sync>) {
         let _ = (handle, memory);
     }
 
-    /// Makes sure that what the board wrote to a region before the records that are there now has arrived, and can be
-    /// seen by the memory's owner. Called where the block has not done it: after a write that failed or was called
-    /// off, and by [`Region::flush`](crate::Region::flush). `EAGAIN`, as the kernel says while the board is being started again: it
-    /// is called again. The default does nothing, for a driver whose board has written everything by then.
+    /// Makes sure that all data that the board wrote to a region before the records that are there now have arrived,
+    /// and can be seen by the memory's owner. It is called where the block has not done that: after a write that failed
+    /// or was called off, and by [`Region::flush`](crate::Region::flush). It fails with `EAGAIN`, as the kernel does,
+    /// while the board is being restarted; then it is called again. The default does nothing, for a driver whose board
+    /// has written everything by then.
     fn flush(&self, handle: u32) -> Result<()> {
         let _ = handle;
         Ok(())
     }
 
-    /// The same after a write that ended well to a region that the board may not read, where the driver can prove
-    /// it. The default does nothing: the kernel's driver cannot, and there is only time ([`uapi::access::WRITE`]).
+    /// Flushes a region that the board may not read, after a write to it that ended well, where the driver can prove
+    /// that the data have arrived. The default does nothing: the kernel's driver has no such proof, and can only rely
+    /// on time ([`uapi::access::WRITE`]).
     fn flush_unread(&self, handle: u32) -> Result<()> {
         let _ = handle;
         Ok(())
     }
 
-    /// Gives the context FPGA memory. Fills in what the driver answers.
+    /// Allocates FPGA memory for the context. Writes the driver's results into `wanted`.
     fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()>;
 
-    /// Takes the context's FPGA memory back: [`uapi::Free`]. Returns the token of an offer.
+    /// Frees the context's FPGA memory: [`uapi::Free`]. Returns the token of an offer.
     fn free(&self, flags: u32) -> Result<[u64; 2]>;
 
-    /// Hands the channel's page and ring to the library. From now on the driver writes none of the
-    /// channel's descriptors. Says where they are mapped, if they are.
+    /// Hands the channel's page and ring to the library. From now on the driver writes no descriptors to the channel.
+    /// Returns the addresses of page and ring, if they are mapped.
     fn open_channel(&self) -> Result<Option<RawChannel>>;
 
-    /// Writes a descriptor into the channel's page and rings the doorbell, which tells that `freed`
-    /// slots of the ring are free again. Returns the number of stores to the page.
+    /// Writes a descriptor into the channel's page and rings the doorbell, which also reports that `freed` slots of the
+    /// ring are free again. Returns the number of stores to the page.
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32;
 
-    /// Doorbells that the write and the read queue take now; 0 while the board is being started.
+    /// Returns how many doorbells the write and the read queue take now; 0 while the board is being started.
     fn queue_free(&self) -> [u32; 2];
 
-    /// Whether doorbells were refused since the last call.
+    /// Returns whether doorbells were refused since the last call.
     fn take_refused(&self) -> bool;
 
-    /// The status dword of a slot of the ring, with acquire ordering.
+    /// Returns the status dword of a slot of the ring, with acquire ordering.
     fn status(&self, slot: u32) -> u32;
 
-    /// All dwords of a slot of the ring.
+    /// Returns all dwords of a slot of the ring.
     fn record(&self, slot: u32) -> [u32; record::DWORDS];
 
-    /// The state of the context; acknowledges its events. [`Error::Gone`], or
-    /// [`state::GONE`](uapi::state::GONE), if the board is gone.
+    /// Returns the state of the context, and acknowledges its events. If the board is gone, it fails with
+    /// [`Error::Gone`] or returns [`state::GONE`](uapi::state::GONE).
     fn query(&self) -> Result<uapi::Query>;
 
-    /// The same, but it acknowledges nothing; `None` where the driver has no such call.
+    /// Returns the state of the context without acknowledging events; `None` where the driver has no such call.
     fn peek(&self) -> Result<Option<uapi::Query>> {
         Ok(None)
     }
 
-    /// Waits for an event that no [`query`](Self::query) has acknowledged, for at most `limit`;
-    /// `None`: for as long as it takes. `false`: none has come in time.
+    /// Waits for an event that no [`query`](Self::query) has acknowledged, for at most `limit`; `None`: without a
+    /// limit. Returns `false` if no event has come in time.
     fn await_event(&self, limit: Option<Duration>) -> Result<bool>;
 
-    /// Names an eventfd that each event adds 1 to, or none any more.
+    /// Sets an eventfd that each event adds 1 to, or removes it.
     fn set_eventfd(&self, eventfd: Option<BorrowedFd<'_>>) -> Result<()> {
         let _ = eventfd;
         Err(Error::call(uapi::EventFd::NAME, Errno::OPNOTSUPP))
     }
 
-    /// The context as a file that can be polled, where it is one.
+    /// Returns the context's file, which can be polled, where it has one.
     fn file(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// Time as the board lives it: CLOCK_MONOTONIC, or simulated time.
+    /// Returns the board's time: CLOCK_MONOTONIC, or simulated time.
     fn now(&self) -> Duration;
 
-    /// A moment between two looks at the ring.
+    /// Waits a moment between two looks at the ring.
     fn pause(&self);
 
-    /// Ends what the channel was given: what has not ended by itself after `drain`, a second at most, is
-    /// aborted. Returns whether something had to be. Every descriptor has its record then.
+    /// Stops the channel. Descriptors that have not ended by themselves after `drain`, a second at most, are aborted.
+    /// Returns whether any descriptor was aborted. Afterwards every descriptor has its record.
     fn stop(&self, drain: Duration) -> Result<bool>;
 
-    /// Sets how the channel's interrupts are held back.
+    /// Sets the moderation of the channel's interrupts.
     fn moderate(&self, moderation: Moderation) -> Result<()>;
 
-    /// The slow path, where the driver has one.
+    /// Returns the slow path, where the driver has one.
     fn slow_path(&self) -> Option<&dyn SlowPath> {
         None
     }
 
-    /// The board's window into FPGA memory, where the driver has one.
+    /// Returns the board's window into FPGA memory, where the driver has one.
     fn window(&self) -> Option<&dyn BoardWindow> {
         None
     }
 
-    /// Takes the OpenCL side of the board. What is returned keeps what it needs of the context alive.
+    /// Takes the OpenCL side of the board. The result keeps the parts of the context alive that it needs.
     fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
         Err(Error::no_opencl())
     }
 }
 
-/// Descriptors that the driver writes itself, one a call.
+/// Interface to descriptors that the driver writes itself, one a call.
 pub trait SlowPath {
-    /// Has the driver write one descriptor. Fills in the cookie.
+    /// Has the driver write one descriptor. Writes the cookie into `descriptor`.
     fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()>;
 
-    /// Waits for a descriptor's end. `Ok(false)`: it has not ended at its deadline.
+    /// Waits for a descriptor's end. Returns `Ok(false)` if it has not ended at its deadline.
     fn wait(&self, ended: &mut uapi::Wait) -> Result<bool>;
 
-    /// Has the board read a piece of a region, and says what it read.
+    /// Has the board read a piece of a region, and returns the bytes that it read.
     fn probe(&self, probe: &mut uapi::Probe) -> Result<()>;
 }
 
 /// The board's window into FPGA memory, which one context at a time holds.
 pub trait BoardWindow {
-    /// Takes, moves or gives back the window.
+    /// Takes, moves or releases the window.
     fn place(&self, place: &uapi::Window) -> Result<()>;
 
-    /// Maps it into the process.
+    /// Maps the window into the process.
     fn map(&self) -> Result<Mapping>;
 }

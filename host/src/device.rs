@@ -24,24 +24,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How long a channel's work may end by itself when it is stopped: as long as the kernel driver waits at
-/// most ([`uapi::Stop::deadline_ns`]).
+/// The longest time that a channel's work may take to end by itself when the channel is stopped. The kernel driver
+/// waits no longer ([`uapi::Stop::deadline_ns`]).
 const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 
-/// An open device: a context of a board, with a channel of its own. Clones are the same context; it
-/// is closed when the last one is dropped and all regions, queues and transfers of it are.
+/// An open device: a context of a board, with a channel of its own. Clones are the same context. It is closed when the
+/// last clone and all its regions, queues and transfers are dropped.
 ///
 /// # Forks
-/// A child that a fork makes has copies of all values of this library, but the context is the parent's
-/// alone. Dropping the copies gives nothing back, and ends nothing; to end what is under way is refused. The child must not use them: the
-/// channel would have two writers. It may open a device of its own, or be sent the file of the parent's
-/// ([`from_file`](Self::from_file)). As with every fork of a process with several threads, the child
-/// may do little before it calls `execve`, and a drop can be too much: another thread may have held a
-/// lock (POSIX.1-2017, `fork`).
+/// A child that a fork makes has copies of all values of this library, but the context is the parent's alone. Dropping
+/// the copies releases nothing and ends nothing. Calls that would end transfers fail. The child must not use the
+/// copies: the channel would have two writers. It may open a device of its own, or receive the file of the parent's
+/// device ([`from_file`](Self::from_file)). As with every fork of a process with several threads, the child may do
+/// little before it calls `execve`, and a drop can be too much: another thread may have held a lock (POSIX.1-2017,
+/// `fork`).
 #[derive(Debug, Clone)]
 pub struct Device(pub(crate) Arc<Shared>, Registrations);
 
-/// How memory is registered by this value.
+/// Settings of registrations by this value.
 #[derive(Debug, Clone, Copy, Default)]
 struct Registrations {
     /// Memory of other devices is registered for reading only if there is a proof that the board can read it. Else the
@@ -51,24 +51,24 @@ struct Registrations {
     one_page_size: bool,
 }
 
-/// What the clones share.
+/// State that the clones share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) context: Box<dyn Context>,
     capabilities: Capabilities,
     range: Mutex<Range<u64>>,
-    /// Held while the driver gives FPGA memory or takes it back, so that `range` is what came of the last
-    /// call. Who only asks for the range does not wait for that.
+    /// Held while the driver allocates or frees FPGA memory, so that `range` is the result of the last call. A thread
+    /// that only reads the range does not wait for that.
     changes_range: Mutex<()>,
-    /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
+    /// The queue that the device has, or had. The queue reads the ring, so only it knows the ring's position.
     queue: Mutex<Option<Weak<queue::Shared>>>,
     /// Whether that queue may have transfers under way. Its drop stops them after the last reference to it is gone.
     queue_lives: (Mutex<bool>, Condvar),
-    /// Whose context it is: a child's copy ends nothing.
+    /// The process whose context it is: a child's copy ends nothing.
     owner: Process,
-    /// Whether somebody holds the board's window by this value.
+    /// Whether a window of this device holds the board's window.
     pub(crate) window_seat: Seat,
-    /// The most [`Query::doubts`](uapi::Query::doubts) that the driver has said.
+    /// The largest [`Query::doubts`](uapi::Query::doubts) that the driver has reported.
     doubts: AtomicU64,
 }
 
@@ -76,9 +76,8 @@ impl Device {
     /// Opens a device node of the kernel driver: a new context on a channel that is free.
     ///
     /// # Errors
-    /// [`Error::Open`] with `EBUSY` if no channel is free, with
-    /// `EDQUOT` if the user has as many as one may; [`Error::Version`] and
-    /// [`Error::Identity`] if driver, board and library do not go together.
+    /// [`Error::Open`] with `EBUSY` if no channel is free, with `EDQUOT` if the user has as many as a user may;
+    /// [`Error::Version`] and [`Error::Identity`] if driver, board and library do not match.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::over(Node::open(path.as_ref().to_path_buf())?)
     }
@@ -86,7 +85,7 @@ impl Device {
     /// Opens the first device node, by number, that can be opened.
     ///
     /// # Errors
-    /// [`Error::None`] if there is no node, else what [`open`](Self::open) said of the last one.
+    /// [`Error::None`] if there is no node, else the error of [`open`](Self::open) for the last one.
     pub fn first() -> Result<Self> {
         let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
             .into_iter()
@@ -112,15 +111,15 @@ impl Device {
         Err(failed)
     }
 
-    /// Takes a device node over that is open already: inherited, or sent by another process. The
-    /// context is then one for both; they must agree who uses it, and one of them at most has a
-    /// [`Queue`]. The other one then leaves [`query`](Self::query) and [`stop`](Self::stop) alone: its
-    /// questions tell the driver that a restart of the board is known. `path` is for messages.
+    /// Makes a device of a device node that is open already: inherited, or sent by another process. Both processes then
+    /// use one context. They must agree which of them uses it, and at most one of them has a [`Queue`]. The other one
+    /// then must not call [`query`](Self::query) and [`stop`](Self::stop): its queries report to the driver that a
+    /// restart of the board is known. `path` is for messages.
     pub fn from_file(file: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
         Self::from_file_with(file, path, 0)
     }
 
-    /// The same for who cannot do without some features: bits of [`uapi::feature`].
+    /// Makes a device as [`from_file`](Self::from_file), but requires some features: bits of [`uapi::feature`].
     ///
     /// # Errors
     /// [`Error::Features`] if one is missing.
@@ -128,10 +127,10 @@ impl Device {
         Self::over(Node::from_file(file, path.into(), required)?)
     }
 
-    /// The device over any driver's context.
+    /// Makes a device over any driver's context.
     ///
     /// # Errors
-    /// [`Error::Identity`] if board and library do not go together.
+    /// [`Error::Identity`] if board and library do not match.
     pub fn over(context: impl Context + 'static) -> Result<Self> {
         let info = context.info();
         let [caps0, caps1, caps2] = info.caps;
@@ -166,28 +165,29 @@ impl Device {
         &self.0
     }
 
-    /// The board, for messages: its device node, for one.
+    /// Returns a name of the board for messages, for example its device node.
     pub fn name(&self) -> String {
         self.context().name()
     }
 
-    /// What the driver said of board and context when it was opened.
+    /// Returns the driver's description of board and context, as of the time when the device was opened.
     pub fn info(&self) -> &uapi::Info {
         self.context().info()
     }
 
-    /// Whether driver and board have all of these features: bits of
-    /// [`peerlane_core::uapi::feature`](uapi::feature). What an
-    /// NVIDIA driver brings may have come, or gone, since the device was opened.
+    /// Returns whether driver and board have all of these features: bits of
+    /// [`peerlane_core::uapi::feature`](uapi::feature). Features that depend on an NVIDIA driver may have come, or
+    /// gone, since the device was opened.
     pub fn has(&self, features: u64) -> bool {
         features & !self.info().features == 0
     }
 
-    /// The same device, for registrations that risk no read. On a board with
-    /// [`PROVED_PEERS`](uapi::feature::PROVED_PEERS) the first registration of another device's memory that the board is to
-    /// read has it read a little. If that is not answered, the board takes no reads of any context's until its driver has
-    /// reset its link, which ends all that is under way. By this value such memory is registered only if the board was
-    /// seen to read from that device before: [`Error::Call`] with `EXDEV` otherwise.
+    /// Returns the same device, for registrations that risk no read. On a board with
+    /// [`PROVED_PEERS`](uapi::feature::PROVED_PEERS) the first registration of another device's memory for reading
+    /// makes the board read a few bytes. If that read is not answered, the board takes no reads of any context until
+    /// its driver has reset its link, which ends all transfers under way. With this value such memory is registered
+    /// only if the board has read from that device before; otherwise the registration fails: [`Error::Call`] with
+    /// `EXDEV`.
     #[must_use]
     pub fn proved_only(&self) -> Self {
         let proved_only = true;
@@ -200,9 +200,10 @@ impl Device {
         )
     }
 
-    /// The same device, for regions whose bytes have ATT addresses that follow each other. It is for programs that compute
-    /// addresses ([`Region::att_address`](crate::Region::att_address)). Otherwise memory of a process may have pages of two sizes, which takes fewer ATT entries by
-    /// far: huge pages have an entry of 2 MiB although the memory does not begin or end with one.
+    /// Returns the same device, for regions whose bytes have consecutive ATT addresses. It is for programs that compute
+    /// addresses ([`Region::att_address`](crate::Region::att_address)). Otherwise memory of a process may have pages of
+    /// two sizes. That takes far fewer ATT entries: huge pages have entries of 2 MiB although the memory does not begin
+    /// or end with one.
     #[must_use]
     pub fn one_page_size(&self) -> Self {
         let one_page_size = true;
@@ -215,7 +216,7 @@ impl Device {
         )
     }
 
-    /// The flag of a registration that risks no read. Drivers without the feature do not know the flag.
+    /// Returns the flag of a registration that risks no read. Drivers without the feature do not know the flag.
     pub(crate) fn proof_flag(&self) -> u32 {
         match self.1.proved_only && self.has(uapi::feature::PROVED_PEERS) {
             true => uapi::register::PROVED_ONLY,
@@ -223,8 +224,8 @@ impl Device {
         }
     }
 
-    /// The flag of a registration whose pages may be of two sizes, where the driver knows it. Programs on a GPU compute the
-    /// addresses of its memory.
+    /// Returns the flag of a registration whose pages may be of two sizes, where the driver knows it. It is not for a
+    /// GPU's memory: programs on a GPU compute its addresses.
     pub(crate) fn mixed_flag(&self, provider: u32) -> u32 {
         let is_host = provider == uapi::provider::HOST;
         match is_host && !self.1.one_page_size && self.has(uapi::feature::MIXED) {
@@ -233,32 +234,34 @@ impl Device {
         }
     }
 
-    /// What the board can do.
+    /// Returns the capabilities of the board.
     pub fn capabilities(&self) -> &Capabilities {
         &self.0.capabilities
     }
 
-    /// The board's time: CLOCK_MONOTONIC, or simulated time. Limits of waits are in it. Simulated time
-    /// goes on only while somebody waits.
+    /// Returns the board's time: CLOCK_MONOTONIC, or simulated time. Limits of waits are in it. Simulated time advances
+    /// only while a thread waits.
     pub fn now(&self) -> Duration {
         self.context().now()
     }
 
-    /// The device's queue, of which it has one: [`Queue::new`].
+    /// Returns the device's queue. A device has one: [`Queue::new`].
     pub fn queue(&self) -> Result<Queue> {
         Queue::new(self)
     }
 
-    /// The descriptor of a request that fits into one, checked as [`Queue::submit`](crate::Queue::submit) checks it: for whoever
-    /// gives descriptors to the board beside the library ([`hand_over`](Self::hand_over)). It asks for a record.
+    /// Returns the descriptor of a request that fits into one, checked as [`Queue::submit`](crate::Queue::submit)
+    /// checks it. It is for code that writes descriptors to the board without the library's queue
+    /// ([`hand_over`](Self::hand_over)). The descriptor asks for a record.
     ///
-    /// The board does with it what its entries say when the board gets it: [hold](crate::Region::hold) the region until the
-    /// descriptor has ended. A write whose data have arrived when it ends needs a region that the board may read, too. Register
-    /// memory of this process by [`one_page_size`](Self::one_page_size): one descriptor moves no bytes in pages of two sizes.
+    /// The board uses the ATT entries as they are when it gets the descriptor: [hold](crate::Region::hold) the region
+    /// until the descriptor has ended. A write whose end proves that its data have arrived needs a region that the
+    /// board may read, too. Register memory of this process by [`one_page_size`](Self::one_page_size): one descriptor
+    /// cannot move bytes in pages of two sizes.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
-    /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not do the ends of this write.
+    /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not write the ends of this transfer.
     pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
         self.check(request)?;
         let peer = request.region.place(request.offset, request.length)?;
@@ -286,14 +289,14 @@ impl Device {
         })
     }
 
-    /// Checks a request, and says where the bytes of the region are.
+    /// Checks a request, and returns the places of the region's bytes.
     pub(crate) fn check(&self, request: &Request<'_>) -> Result<Extents> {
         request.region.check_device(self)?;
         self.0.check_local(request.fpga_address, request.length)?;
         self.check_peer(request)
     }
 
-    /// Checks the region's side of a request, and says where the bytes are.
+    /// Checks the region's side of a request, and returns the places of the bytes.
     pub(crate) fn check_peer(&self, request: &Request<'_>) -> Result<Extents> {
         let &Request {
             direction,
@@ -314,16 +317,16 @@ impl Device {
         Ok(places)
     }
 
-    /// Whether the board writes all bytes of a write where they belong.
+    /// Returns whether the board writes all bytes of a write where they belong.
     pub(crate) fn writes_all(&self, request: &Request<'_>) -> bool {
         let granularity = self.0.write_granularity();
         let places = request.region.places(request.offset, request.length);
         places.is_ok_and(|places| !is_ragged(places.first(), request.length, granularity))
     }
 
-    /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes
-    /// descriptors, rings the doorbells and reads the records from now on. Where it computes addresses, register memory of this
-    /// process by [`one_page_size`](Self::one_page_size).
+    /// Hands the channel to a user that is not a [`Queue`], for example a GPU. That user writes descriptors, rings the
+    /// doorbells and reads the records from now on. Where it computes addresses, register memory of this process by
+    /// [`one_page_size`](Self::one_page_size).
     ///
     /// # Errors
     /// As [`Queue::new`], and [`Error::Map`] with `EOPNOTSUPP` where the channel is not mapped into the
@@ -332,32 +335,36 @@ impl Device {
         Queue::hand_over(self)
     }
 
-    /// Takes the channel back that was [handed over](Self::hand_over) and that nobody has used: the device can have a
-    /// [`Queue`] again. Whoever had it uses it no more, or the channel has two writers.
+    /// Takes back a channel that was [handed over](Self::hand_over) and was not used: the device can have a [`Queue`]
+    /// again. The user that had it must not use it any more, or the channel has two writers.
     ///
     /// # Errors
-    /// [`Error::Taken`] if it was used, which shows by the ring and the descriptors under way, or was not handed over.
+    /// [`Error::Taken`] if the channel was not handed over, or was used. Use shows in the ring and in descriptors under
+    /// way.
     pub fn take_back(&self) -> Result<()> {
         Queue::take_back(self)
     }
 
-    /// New memory that can be registered, all zero. The kernel's device takes any memory of the process,
-    /// a driver in the process only what comes from here.
+    /// Allocates memory that can be registered, all zero. The kernel's device takes any memory of the process, a driver
+    /// in the process only memory from here.
     ///
     /// # Errors
-    /// [`Error::Empty`]; [`Error::Map`], and [`Error::Backend`] of a driver in the process, if there is not
-    /// so much; [`Error::NoGpu`]: memory of a real GPU is allocated by the GPU's own driver.
+    /// [`Error::Empty`]; [`Error::Map`], and [`Error::Backend`] of a driver in the process, if there is not enough
+    /// memory; [`Error::NoGpu`]: memory of a real GPU is allocated by the GPU's own driver.
     pub fn memory(&self, kind: MemoryKind, length: usize) -> Result<Memory> {
         self.context().memory(kind, length)
     }
 
-    /// The state of the context. It acknowledges its events: `poll` says nothing more until the next one. While a thread
-    /// waits for them, in a wait of the device's [`Queue`], they are left to it, unless the board was started again
-    /// ([`feature::PEEK`](uapi::feature::PEEK)). The device's [`Queue`] learns of a restart of the board by this. Of a restart of the block alone
-    /// only what was under way is lost, and `generation` is another one; where `resets` is another one, too, FPGA
-    /// memory, kernels and their clock may not be what they were
-    /// ([`Query::resets`](uapi::Query::resets)). Where an event is acknowledged here that a thread waits for, in a wait of
-    /// that queue, the thread looks a second later at the latest.
+    /// Returns the state of the context, and acknowledges its events: `poll` reports nothing until the next event.
+    /// While a thread waits for events, in a wait of the device's [`Queue`], the events are left to that thread, unless
+    /// the board was restarted ([`feature::PEEK`](uapi::feature::PEEK)).
+    ///
+    /// The device's [`Queue`] learns of a restart of the board by this. After a restart of the block alone only
+    /// transfers under way are lost, and `generation` has changed. If `resets` has changed, too, FPGA memory, kernels
+    /// and their clock may have changed ([`Query::resets`](uapi::Query::resets)).
+    ///
+    /// If this acknowledges an event that a thread waits for, in a wait of that queue, the thread looks a second later
+    /// at the latest.
     pub fn query(&self) -> Result<uapi::Query> {
         let queue = self.0.queue_place();
         match queue.as_ref().and_then(Weak::upgrade) {
@@ -365,18 +372,18 @@ impl Device {
                 drop(queue);
                 shared.query()
             }
-            // No queue comes to be meanwhile: this may admit the channel after a restart.
+            // No queue is made at the same time: the lock is held, because this may admit the channel after a restart.
             None => self.0.query(),
         }
     }
 
-    /// Waits for an event of the context; `None`: for as long as it takes. `false`: none has
-    /// come in time. `true` comes without one, too, after a signal. Look at the ring, or at [`query`](Self::query), for what has happened.
+    /// Waits for an event of the context; `None`: without a limit. Returns `false` if no event has come in time. It
+    /// also returns `true` without an event, after a signal. The ring and [`query`](Self::query) have the result.
     pub fn poll(&self, limit: Option<Duration>) -> Result<bool> {
         self.context().await_event(limit)
     }
 
-    /// Names an eventfd that each event of the context adds 1 to, or none any more.
+    /// Sets an eventfd that each event of the context adds 1 to, or removes it.
     ///
     /// # Errors
     /// [`Error::Call`], with `EOPNOTSUPP` of a driver in the process.
@@ -384,19 +391,19 @@ impl Device {
         self.context().set_eventfd(eventfd)
     }
 
-    /// The device node, where there is one: for `poll`, and to be sent to another process.
+    /// Returns the device node, where there is one: for `poll`, and to be sent to another process.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.context().file()
     }
 
-    /// Ends what the channel was given: what has not ended by itself after `drain`, or after a second
-    /// if that is longer, is aborted. Says whether something had to be. Meanwhile the board refuses the
-    /// doorbells of a [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then:
-    /// who has one calls that instead, and who shares a device agrees on who stops it. Data that writes had sent to a GPU
-    /// may be on their way when this returns: [`Region::flush`](crate::Region::flush).
+    /// Stops the channel. Descriptors that have not ended by themselves after `drain`, at most a second, are aborted.
+    /// Returns whether any descriptor was aborted. In the meantime the board refuses the doorbells of a
+    /// [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then. So a program with a queue
+    /// calls `restart` instead, and processes that share a device agree which of them stops it. Data that writes had
+    /// sent to a GPU may be on their way when this returns: [`Region::flush`](crate::Region::flush).
     ///
     /// # Errors
-    /// [`Error::Inherited`] in the child of a fork, and what the driver says.
+    /// [`Error::Inherited`] in the child of a fork, and errors of the driver.
     pub fn stop(&self, drain: Duration) -> Result<bool> {
         if self.0.owner != Process::current() {
             return Err(Error::Inherited);
@@ -404,26 +411,26 @@ impl Device {
         self.context().stop(drain.min(LONGEST_DRAIN))
     }
 
-    /// FPGA memory that the context has ([`allocate`](Self::allocate)); none at first.
+    /// Returns the range of FPGA memory that the context has ([`allocate`](Self::allocate)); empty at first.
     pub fn range(&self) -> Range<u64> {
         self.0.range()
     }
 
-    /// Sets how the channel's interrupts are held back; at first none is. Give it an age. Without one, the
-    /// last completions may raise no interrupt, and a wait sees them at the end of its limit, or a second
-    /// late. [`Terms::urgent`](crate::Terms::urgent) is the way past it for one transfer.
+    /// Sets the moderation of the channel's interrupts; at first no interrupt is delayed. Set an age. Without one, the
+    /// last completions may raise no interrupt, and a wait sees them at the end of its limit, or a second late.
+    /// [`Terms::urgent`](crate::Terms::urgent) exempts one transfer.
     pub fn moderate(&self, moderation: Moderation) -> Result<()> {
         self.context().moderate(moderation)
     }
 }
 
 impl Shared {
-    /// The state of the context, which is noted.
+    /// Queries the state of the context, and notes it.
     pub(crate) fn query(&self) -> Result<uapi::Query> {
         Ok(self.noted(self.context.query()?))
     }
 
-    /// The same, without acknowledging an event; `None` where the driver cannot.
+    /// Returns the state of the context without acknowledging an event; `None` where the driver cannot.
     pub(crate) fn peek(&self) -> Result<Option<uapi::Query>> {
         Ok(self.context.peek()?.map(|query| self.noted(query)))
     }
@@ -433,18 +440,18 @@ impl Shared {
         query
     }
 
-    /// Whether a region with this [`Register::proof`](uapi::Register::proof) is only written from now on, as far as the driver has
-    /// said.
+    /// Returns whether a region with this [`Register::proof`](uapi::Register::proof) is only written from now on, as
+    /// far as the driver has reported.
     pub(crate) fn doubts(&self, proof: u64) -> bool {
         proof != 0 && proof <= self.doubts.load(Ordering::Relaxed)
     }
 
-    /// The device's queue; `None` if it never had one.
+    /// Returns the place of the device's queue; `None` inside if it never had one.
     pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The device's queue, while it has one.
+    /// Returns the device's queue, while it has one.
     pub(crate) fn queue(&self) -> Option<Arc<queue::Shared>> {
         self.queue_place().as_ref().and_then(Weak::upgrade)
     }
@@ -456,8 +463,8 @@ impl Shared {
         changed.notify_all();
     }
 
-    /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped may
-    /// not have stopped its transfers yet, and without a queue the slow path or a GPU may have the channel.
+    /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped
+    /// may not have stopped its transfers yet. Without a queue the slow path or a GPU may have the channel.
     pub(crate) fn may_move(&self) -> bool {
         let had_queue =
             (self.queue_place().as_ref()).is_some_and(|queue| !queue.ptr_eq(&Weak::new()));
@@ -472,14 +479,13 @@ impl Shared {
         drop(changed.wait_while(lives, |lives| *lives));
     }
 
-    /// Bytes of which the board writes multiples.
+    /// Returns the number of bytes of which the board writes multiples.
     pub(crate) fn write_granularity(&self) -> u32 {
         self.capabilities.write_granularity
     }
 
-    /// Does something between the descriptors that the queue gives the board. What `f` changes, the
-    /// queue sees before its next descriptor. `f` and whoever holds a lock that it takes must not use
-    /// the queue.
+    /// Calls `f` between the descriptors that the queue gives the board. The queue sees the changes of `f` before its
+    /// next descriptor. `f` must not use the queue, and neither must a thread that holds a lock that `f` takes.
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
         match self.queue() {
             Some(shared) => shared.between_descriptors(f),
@@ -490,7 +496,7 @@ impl Shared {
         }
     }
 
-    /// Has the driver change the context's FPGA memory, and takes note of the range that `call` returns.
+    /// Has the driver change the context's FPGA memory, and notes the range that `call` returns.
     pub(crate) fn change_range<T>(
         &self,
         call: impl FnOnce(&dyn Context) -> Result<(Range<u64>, T)>,
@@ -501,7 +507,7 @@ impl Shared {
         Ok(result)
     }
 
-    /// The driver's slow path, for the call of this name.
+    /// Returns the driver's slow path, for the call of this name.
     pub(crate) fn slow_path(&self, call: &'static str) -> Result<&dyn SlowPath> {
         (self.context.slow_path()).ok_or_else(|| Error::call(call, Errno::OPNOTSUPP))
     }

@@ -1,13 +1,14 @@
 //! Ends of writes that the board cannot write by itself.
 //!
 //! A board whose [granularity of writes](peerlane_core::capability::Capabilities::write_granularity) is 4 bytes writes
-//! whole dwords of a peer's memory. It writes the middle of a transfer in place. An end of 1 to 3 bytes goes into memory of
-//! the queue's, together with the rest of its dwords of FPGA memory: these are the context's own, for its range is of whole
-//! pages. From there the library copies the bytes of the write, and only those, before the write has ended.
+//! whole dwords of a peer's memory. It writes the middle of a transfer in place. An end of 1 to 3 bytes goes into
+//! memory of the queue, together with the rest of its dwords of FPGA memory. Those dwords belong to the context,
+//! because its range has whole pages. From there the library copies the bytes of the write, and only those, before the
+//! write has ended.
 //!
-//! One copy is made at a time, and the queue holds later writes back until it has been made, which keeps the order of
-//! writes. Into memory of the process it goes by the
-//! process's mapping, so it needs a page that may be written, and waits for a thread that serves a fault there.
+//! One copy is made at a time, and the queue holds later writes back until it is done, which keeps the order of writes.
+//! A copy into memory of the process uses the process's mapping. So it needs a page that may be written, and waits for
+//! a thread that serves a page fault there.
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -21,39 +22,40 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Bytes of a dword: all granularities but 1.
+/// Bytes of a dword: the only granularity other than 1.
 const DWORD: u64 = 4;
 
 /// Bytes of the queue's memory for one end: it may lie in two dwords of FPGA memory.
 const SLOT: u64 = 2 * DWORD;
 
-/// Writes a few bytes of memory that the library does not reach by itself: of a GPU, by the GPU's own copy.
+/// Writes a few bytes of memory that the library cannot reach itself: memory of a GPU, by the GPU's own copy.
 ///
 /// It is called by a thread that uses the queue, for one write at a time. It must not wait for the queue. It
 /// waits for the copy, but not for work of the program's that may wait for the transfer.
 pub trait Patch: Debug + Send + Sync {
-    /// Copies to the byte at `offset` of the region and on. The bytes have arrived when this returns well. Bytes beside them
-    /// are not written, not even with the value that they have.
+    /// Copies `bytes` to the region from the byte at `offset` on. The bytes have arrived when this returns `Ok`. Bytes
+    /// next to them are not written, not even with the value that they have.
     ///
     /// # Errors
-    /// [`Error::Forgotten`] if the memory is not there any more: the write ends as the board would end it then. The write
-    /// ends with any other error: [`Error::Ends`] is for those of the memory's device, and for a panic of this function.
+    /// [`Error::Forgotten`] if the memory does not exist any more: the write ends as the board would end it then. The
+    /// write ends with any other error: [`Error::Ends`] is for errors of the memory's device, and for a panic of this
+    /// function.
     fn patch(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 }
 
-/// How the library writes a region by itself.
+/// A way in which the library writes a region itself.
 #[derive(Debug, Clone)]
 pub(crate) enum Access {
-    /// Memory that is read and written by copying, from one of its bytes on.
+    /// Memory that is read and written by copying, from this byte on.
     Memory(Memory, usize),
     /// Memory of this process, at an address.
     Process(u64),
-    /// By its owner.
+    /// Memory that its owner writes.
     Owner(Arc<dyn Patch>),
 }
 
 impl Access {
-    /// Whether it is memory of the host's.
+    /// Returns whether it is memory of the host.
     pub(crate) fn is_host(&self) -> bool {
         match self {
             Self::Memory(memory, _) => memory.kind() == MemoryKind::Host,
@@ -68,59 +70,59 @@ impl Access {
 pub(crate) struct Ends {
     pub(crate) head: u64,
     pub(crate) tail: u64,
-    /// Where the board writes them: a slot for the head, and one for the tail behind it.
+    /// ATT address where the board writes them: a slot for the head, followed by one for the tail.
     bounce: AttAddress,
 }
 
-/// One of them.
+/// One end of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
-    /// Where it begins in the transfer.
+    /// Offset of its first byte in the transfer.
     pub(crate) start: u64,
-    /// Its bytes.
+    /// Number of its bytes.
     pub(crate) bytes: u64,
-    /// Where its slot begins in the queue's memory.
+    /// Offset of its slot in the queue's memory.
     slot: u64,
 }
 
-/// A descriptor's places for an end.
+/// Places of the descriptor that moves an end.
 pub(crate) struct Fetch {
     pub(crate) peer: AttAddress,
     pub(crate) local: u64,
     pub(crate) length: u32,
 }
 
-/// An end that the board has moved, and that is to be copied to where it belongs.
+/// An end that the board has moved, and that has to be copied to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Scrap {
-    /// Where its first byte belongs.
+    /// Place of its first byte in the region.
     pub(crate) to: AttAddress,
-    /// Where that is in the transfer.
+    /// Offset of that byte in the transfer.
     pub(crate) start: u64,
-    /// Where it lies in the queue's memory.
+    /// Offset in the queue's memory.
     at: usize,
     bytes: usize,
 }
 
-/// Whether a write begins or ends between multiples of the granularity.
+/// Returns whether a write begins or ends between multiples of the granularity.
 pub(crate) fn is_ragged(peer: AttAddress, length: u64, granularity: u32) -> bool {
     (peer.raw() | length) & (u64::from(granularity) - 1) != 0
 }
 
 impl Ends {
-    /// Those of a write of so many bytes.
+    /// Returns the ends of a write of `length` bytes.
     pub(crate) fn of(peer: AttAddress, length: u64, bounce: AttAddress) -> Self {
         let head = (peer.raw().wrapping_neg() % DWORD).min(length);
         let tail = (length - head) % DWORD;
         Self { head, tail, bounce }
     }
 
-    /// How many there are.
+    /// Returns the number of ends.
     pub(crate) fn count(&self) -> u64 {
         u64::from(self.head > 0) + u64::from(self.tail > 0)
     }
 
-    /// One of them, the head first, of a write of so many bytes.
+    /// Returns an end of a write of `length` bytes, the head first.
     pub(crate) fn get(&self, index: u64, length: u64) -> End {
         match self.head > 0 && index == 0 {
             true => End {
@@ -136,7 +138,8 @@ impl Ends {
         }
     }
 
-    /// Has the board move an end, of a write from this byte of FPGA memory on. `None`: it has no ATT address.
+    /// Returns the places from which and to which the board moves an end of a write that begins at `local` in FPGA
+    /// memory. `None`: the slot has no ATT address.
     pub(crate) fn fetch(&self, end: End, local: u64) -> Option<Fetch> {
         let first = local + end.start;
         let start = first - first % DWORD;
@@ -150,7 +153,7 @@ impl Ends {
 }
 
 impl End {
-    /// Its bytes in the queue's memory, of a write between these places.
+    /// Returns the end's bytes in the queue's memory, for a write between these places.
     pub(crate) fn scrap(&self, peer: &Extents, local: u64) -> Option<Scrap> {
         Some(Scrap {
             to: peer.from(self.start)?.address,
@@ -161,19 +164,19 @@ impl End {
     }
 }
 
-/// Memory of a queue's, that the board moves ends into: those of one write at a time.
+/// Memory of a queue, into which the board moves the ends of one write at a time.
 #[derive(Debug)]
 pub(crate) struct Bounce {
     memory: Memory,
     region: Region,
-    /// From here the kernel copies into memory of the process, which may be there no more.
+    /// File from which the kernel copies into memory of the process, which may have been unmapped.
     file: OwnedFd,
 }
 
 impl Bounce {
     pub(crate) fn new(device: &Device) -> Result<Self> {
         let memory = device.memory(MemoryKind::Host, 2 * SLOT as usize)?;
-        // It may read it to make sure that all has arrived.
+        // The board may read it to make sure that all data have arrived.
         let region = device.register_all(&memory, Permissions::ReadWrite)?;
         let file = rustix::fs::memfd_create("peerlane-ends", MemfdFlags::CLOEXEC);
         let file = file.map_err(|source| Error::map("memory for ends", SLOT as usize, source))?;
@@ -189,12 +192,12 @@ impl Bounce {
         }
     }
 
-    /// The ends of a write.
+    /// Returns the ends of a write.
     pub(crate) fn ends(&self, peer: AttAddress, length: u64) -> Ends {
         Ends::of(peer, length, self.region.att_address())
     }
 
-    /// Copies an end to where it belongs, which is in this region.
+    /// Copies an end to its place in this region.
     ///
     /// # Errors
     /// As [`Patch::patch`].
@@ -210,7 +213,7 @@ impl Bounce {
             Access::Memory(memory, start) => memory.write(start + offset as usize, bytes),
             Access::Process(address) => self.store(address + offset, bytes),
             Access::Owner(owner) => {
-                // The write must end, and others wait for that.
+                // The write must end, because other writes wait for that.
                 let patched = catch_unwind(AssertUnwindSafe(|| owner.patch(offset, bytes)));
                 patched.unwrap_or_else(|_| {
                     let reason = "the function that copies them panicked".into();
@@ -220,8 +223,8 @@ impl Bounce {
         }
     }
 
-    /// Stores into memory of the process. The program may have unmapped it while the board did not look: the kernel stores,
-    /// which says so.
+    /// Stores into memory of the process. The program may have unmapped it in the meantime, so the kernel makes the
+    /// store and reports an error then.
     fn store(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let failed = |error: std::io::Error| Error::Ends {
             reason: format!("address {address:#x}: {error}"),
@@ -230,8 +233,8 @@ impl Bounce {
         put.map_err(|error| failed(error.into()))?;
         let to = std::ptr::with_exposed_provenance_mut(address as usize);
         // SAFETY: the file is open. The bytes are of a region that was registered by this address, which the board may
-        // write until this transfer has ended, by the promise of `register_address`; where they are not mapped, the call
-        // says so.
+        // write until this transfer has ended, by the promise of `register_address`; where they are not mapped, the
+        // call returns an error.
         let moved = unsafe { libc::pread(self.file.as_raw_fd(), to, bytes.len(), 0) };
         match usize::try_from(moved) {
             Ok(moved) if moved == bytes.len() => Ok(()),
@@ -253,7 +256,7 @@ mod tests {
         AttAddress::new(PageSize::Kib4, 3, offset).unwrap()
     }
 
-    /// Head, middle and tail are the write, in this order and without a gap; the middle is of whole dwords.
+    /// Head, middle and tail make up the write, in this order and without a gap; the middle has whole dwords.
     #[test]
     fn a_write_falls_into_ends_and_a_middle() {
         for start in 0..4 {

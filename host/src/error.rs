@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of the library.
 
 mod remedy;
 
@@ -21,11 +21,11 @@ use std::time::Duration;
 /// Result of the library's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the library. [`Error::remedy`] says what to do.
+/// An error of the library. [`Error::remedy`] returns a hint.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No device node is there.
+    /// There is no device node.
     #[error("there is no Peerlane device: no /dev/peerlane*")]
     None,
     /// The device node cannot be opened.
@@ -33,7 +33,7 @@ pub enum Error {
     Open {
         /// The node.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         source: Errno,
     },
     /// Driver and library speak different versions of the interface.
@@ -47,7 +47,7 @@ pub enum Error {
         /// The driver's versions.
         driver: RangeInclusive<u32>,
     },
-    /// Driver or board lack what was asked for.
+    /// Driver or board lack features that were required.
     #[error("{}: driver or board lack {}", path.display(), features(*.missing))]
     Features {
         /// The node.
@@ -55,12 +55,12 @@ pub enum Error {
         /// Bits of [`feature`](peerlane_core::uapi::feature).
         missing: u64,
     },
-    /// The hardware is not what this library was built for.
+    /// The hardware is not the one that this library was built for.
     #[error("{board}: {source}")]
     Identity {
-        /// The board: its node, for one.
+        /// Name of the board, for example its node.
         board: String,
-        /// What does not fit.
+        /// Difference that was found.
         source: IdentityError,
     },
     /// The driver refused a call.
@@ -68,17 +68,17 @@ pub enum Error {
     Call {
         /// The call.
         call: &'static str,
-        /// Why.
+        /// Reason.
         source: Errno,
     },
-    /// Memory for the caller cannot be had.
+    /// Memory for the caller cannot be mapped.
     #[error("cannot map {length} bytes of {what}: {source}")]
     Map {
-        /// What was to be mapped.
+        /// Name of the memory.
         what: &'static str,
         /// Bytes.
         length: usize,
-        /// Why.
+        /// Reason.
         source: Errno,
     },
     /// A range does not lie in the memory.
@@ -90,7 +90,7 @@ pub enum Error {
         offset: usize,
         /// Bytes in the range.
         length: usize,
-        /// Bytes there are.
+        /// Size in bytes.
         size: usize,
     },
     /// No driver of Peerlane's allocates memory of a real GPU.
@@ -99,22 +99,24 @@ pub enum Error {
     /// The region belongs to another device.
     #[error("the region belongs to another device")]
     Foreign,
-    /// The board only writes the region from now on. It has lost reads since the memory was registered, and the region's
-    /// device may be the cause ([`Query::doubts`](peerlane_core::uapi::Query::doubts)).
+    /// The board only writes the region from now on. It has lost reads since the memory was registered, and the
+    /// region's device may be the cause ([`Query::doubts`](peerlane_core::uapi::Query::doubts)).
     #[error(
         "the board has lost reads since the memory was registered, and only writes it from now on"
     )]
     Doubted,
-    /// The region was forgotten: its entries of the board's table are another's, or will be.
+    /// The region was invalidated: its entries of the board's table belong to another region, or will.
     #[error("the board was told to forget the region")]
     Forgotten,
-    /// The value is its parent's: this process is the child of a fork, and would end what the parent has under way.
+    /// The value belongs to the parent process: this process is the child of a fork, and would end the parent's
+    /// transfers.
     #[error("this process is the child of a fork, and what is under way is its parent's")]
     Inherited,
     /// The region cannot be used so.
     #[error(transparent)]
     Region(RegionError),
-    /// A write begins or ends inside of a dword, all of which the board writes, and nobody writes the bytes at its ends.
+    /// A write begins or ends inside of a dword. The board writes whole dwords, and the region has no copy for the
+    /// bytes at the ends.
     #[error(
         "a write of {length} bytes at offset {offset} does not begin and end at multiples of {granularity} bytes, and the board writes no others (write_granularity)"
     )]
@@ -126,10 +128,10 @@ pub enum Error {
         /// Bytes of which the board writes multiples.
         granularity: u32,
     },
-    /// The first or last bytes of a write, which the board cannot write by itself, were not copied to where they belong.
+    /// The first or last bytes of a write, which the board cannot write by itself, were not copied to their place.
     #[error("the bytes at an end of a write were not copied: {reason}")]
     Ends {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A range does not lie in the context's part of FPGA memory.
@@ -143,53 +145,53 @@ pub enum Error {
         length: u64,
         /// First byte of the context's FPGA memory.
         base: u64,
-        /// First byte behind it.
+        /// First byte after it.
         end: u64,
     },
-    /// FPGA memory cannot be had, or not be given back.
+    /// FPGA memory cannot be allocated, or not be freed.
     #[error("{}: {source}", fpga_memory(*.bytes))]
     Memory {
-        /// Bytes asked for; 0: it was to be given back or taken over, or as much as there is.
+        /// Bytes asked for; 0: memory was to be freed or taken over, or all memory was asked for.
         bytes: u64,
-        /// Why.
+        /// Reason.
         source: Errno,
     },
-    /// The board's window into FPGA memory cannot be had, or cannot stand there.
+    /// The board's window into FPGA memory is not available, or cannot be placed there.
     #[error("the window into FPGA memory cannot stand at {base:#x}: {source}")]
     Window {
         /// FPGA address of its first byte.
         base: u64,
-        /// Why.
+        /// Reason.
         source: Errno,
     },
-    /// The OpenCL side of the board cannot be had.
+    /// The OpenCL side of the board is not available.
     #[error("the OpenCL side of the board: {source}")]
     OpenCl {
-        /// Why.
+        /// Reason.
         source: Errno,
     },
     /// The FPGA was not programmed.
     #[error("the FPGA was not programmed: {reason}")]
     Program {
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// The channel has, or had, a queue, of this device or of another one over the same file: nobody else
-    /// knows where its ring stands.
+    /// The channel has, or had, a queue, of this device or of another one over the same file. No other queue can know
+    /// the position in its ring.
     #[error("the channel has, or had, a queue already")]
     Taken,
-    /// The block has not done in time what it promises to.
+    /// The block has not completed an operation in the promised time.
     #[error(
         "the block has not {what} after {waited:?} (the register at {register:#x} is {value:#010x})"
     )]
     NotReady {
-        /// What it was to do.
+        /// The operation, after "the block has not".
         what: &'static str,
-        /// How long was waited, in the board's time.
+        /// Time waited, in the board's time.
         waited: Duration,
         /// Offset of the register that was looked at.
         register: usize,
-        /// What it said last.
+        /// Last value of that register.
         value: u32,
     },
     /// Every channel is held by some context.
@@ -198,12 +200,11 @@ pub enum Error {
         /// Channels of this build.
         channels: u32,
     },
-    /// The range cannot be what a channel may touch of FPGA memory.
+    /// The range cannot be the FPGA memory of a channel.
     #[error("the channel cannot have its FPGA memory: {0}")]
     LocalRange(#[source] LocalRangeError),
-    /// The PCIe port has stopped taking what the block sends. Every transfer ends, but
-    /// nobody knows what the port still holds: memory that was registered is not given
-    /// back.
+    /// The PCIe port has stopped taking packets of the block. Every transfer ends, but it is unknown which packets the
+    /// port still holds. So registered memory is not freed.
     #[error(
         "the board's PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer (STATUS.port_dead)"
     )]
@@ -216,7 +217,7 @@ pub enum Error {
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
     Layout(#[source] LayoutError),
-    /// The region can never fit the board's address table.
+    /// The region is too large for the board's address table.
     #[error(
         "a region of {length} bytes needs {entries} entries of the board's address table or more, and this context can hold {most}"
     )]
@@ -231,7 +232,7 @@ pub enum Error {
     /// The ATT has no room.
     #[error("cannot map the memory: {0}")]
     AttFull(#[source] AllocError),
-    /// The memory lies where the board cannot reach.
+    /// The board cannot reach the address of the memory.
     #[error("bus address {address:#x} does not fit the {bits} address bits of this build")]
     Unreachable {
         /// The bus address.
@@ -245,16 +246,16 @@ pub enum Error {
     /// Nothing was asked for, or a range ends before it begins.
     #[error("{what} of no bytes")]
     Empty {
-        /// What was asked for: "a transfer".
+        /// Name of the empty item: "a transfer".
         what: &'static str,
     },
-    /// A stream cannot be so.
+    /// A stream cannot have these settings.
     #[error("no stream can be so: {reason}")]
     Course {
-        /// Why.
+        /// Reason.
         reason: &'static str,
     },
-    /// The slow path moves what one descriptor can.
+    /// The transfer does not fit into one descriptor, and the slow path takes one descriptor a transfer.
     #[error(
         "{length} bytes do not fit one descriptor, which moves {} at most",
         u32::MAX
@@ -269,15 +270,15 @@ pub enum Error {
         place(*.offset)
     )]
     Fault {
-        /// Which way.
+        /// Direction.
         direction: Direction,
-        /// Why, as the board says.
+        /// Fault that the board reported.
         fault: Fault,
         /// Bytes moved from the start without a gap.
         bytes_done: u64,
         /// Bytes asked for.
         length: u64,
-        /// Offset in the transfer of the request that failed, if the board named one.
+        /// Offset in the transfer of the request that failed, if the board reported one.
         offset: Option<u64>,
     },
     /// The transfer has not ended in time. It goes on; wait again, or end it by
@@ -286,13 +287,13 @@ pub enum Error {
         "{direction} of {length} bytes has not ended after {waited:?}; {bytes_done} bytes are done"
     )]
     Timeout {
-        /// Which way.
+        /// Direction.
         direction: Direction,
-        /// Bytes known to be moved.
+        /// Bytes that are known to be moved.
         bytes_done: u64,
         /// Bytes asked for.
         length: u64,
-        /// How long was waited, in the board's time.
+        /// Time waited, in the board's time.
         waited: Duration,
     },
     /// Transfers of a queue have not ended in time. They go on; wait again, or restart the queue.
@@ -300,26 +301,26 @@ pub enum Error {
     NotDrained {
         /// Transfers that have not ended, of those that were waited for.
         under_way: usize,
-        /// How long was waited, in the board's time.
+        /// Time waited, in the board's time.
         waited: Duration,
     },
-    /// The block was reset while the transfer was under way, or before it was submitted and the queue had
-    /// not learnt of that yet. A queue learns of it by the first wait that comes upon it, and by
-    /// [`Device::query`](crate::Device::query). Whether more than the block was reset, FPGA memory and kernels
-    /// with it, that says, too: [`Query::resets`](peerlane_core::uapi::Query::resets) is another one then.
+    /// The block was reset while the transfer was under way, or before it was submitted and before the queue had learnt
+    /// of the reset. A queue learns of it by the first wait that meets it, and by
+    /// [`Device::query`](crate::Device::query). That query also reports whether more than the block was reset, that is
+    /// FPGA memory and kernels with it: [`Query::resets`](peerlane_core::uapi::Query::resets) has changed then.
     #[error("the board was reset: what was submitted before the queue knew of it is lost")]
     Restarted,
-    /// The program has ended the transfer before its time, by [`Transfer::stop`](crate::Transfer::stop) or
-    /// [`Queue::restart`](crate::Queue::restart) for one; or its channel was stopped.
+    /// The program has ended the transfer early, for example by [`Transfer::stop`](crate::Transfer::stop) or
+    /// [`Queue::restart`](crate::Queue::restart), or its channel was stopped.
     #[error("the transfer was called off, or its queue or channel stopped, before it had ended")]
     Stopped,
-    /// The board does not answer any more, or the driver has let it go.
+    /// The board does not answer any more, or the driver has released it.
     #[error("the device is gone")]
     Gone,
-    /// Board and library disagree about what is under way.
+    /// Board and library disagree about the transfers under way.
     #[error("the channel's bookkeeping is broken: {reason}")]
     Broken {
-        /// What was found.
+        /// Description of the disagreement.
         reason: String,
     },
 }
@@ -366,7 +367,7 @@ impl From<BackendError> for Error {
     fn from(error: BackendError) -> Self {
         match error {
             BackendError::Gone => Self::Gone,
-            // As the kernel's driver says it.
+            // The kernel's driver returns the same error.
             BackendError::NoProcessMemory { .. } => Self::call(uapi::Register::NAME, Errno::FAULT),
             error => Self::Backend(error),
         }
@@ -374,7 +375,7 @@ impl From<BackendError> for Error {
 }
 
 impl Error {
-    /// The error of a call to the driver.
+    /// Makes the error of a call to the driver.
     pub(crate) fn call(call: &'static str, source: Errno) -> Self {
         match source {
             Errno::NODEV => Self::Gone,
@@ -382,7 +383,8 @@ impl Error {
         }
     }
 
-    /// Why memory of a peer was not registered, where the kernel or the memory's own driver is the reason.
+    /// Returns the reason why memory of a peer was not registered, where the kernel or the memory's own driver refused
+    /// it.
     pub fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::Call { call, source } if *call == uapi::Register::NAME => {
@@ -392,21 +394,21 @@ impl Error {
         }
     }
 
-    /// Whether the memory cannot be had in this way, and may be had in another: by NVIDIA's interface instead of a
-    /// dma-buf, for one.
+    /// Returns whether the memory cannot be registered in this way, and may be in another: for example by NVIDIA's
+    /// interface instead of a dma-buf.
     pub fn is_no_way(&self) -> bool {
         let refused = self.refusal();
         refused.is_some_and(|refusal| refusal.kind == refusal::Kind::NoWay)
             || matches!(self, Self::Call { call, source: Errno::OPNOTSUPP } if *call == uapi::Register::NAME)
     }
 
-    /// Whether it leaves open what the transfers of a queue do: the driver has refused a call for the queue. A refused
-    /// registration is not such an error, and nor is the end of the board.
+    /// Returns whether the state of a queue's transfers is unknown after this error: the driver has refused a call for
+    /// the queue. A refused registration is not such an error, and neither is the end of the board.
     pub fn leaves_transfers_open(&self) -> bool {
         matches!(self, Self::Call { call, source } if *call != uapi::Register::NAME && *source != Errno::NODEV)
     }
 
-    /// The error of a mapping that the driver makes.
+    /// Makes the error of a mapping by the driver.
     pub(crate) fn map(what: &'static str, length: usize, source: Errno) -> Self {
         match source {
             Errno::NODEV => Self::Gone,
@@ -418,7 +420,7 @@ impl Error {
         }
     }
 
-    /// The error of a call that is about FPGA memory.
+    /// Makes the error of a call about FPGA memory.
     pub(crate) fn memory(bytes: u64, source: Errno) -> Self {
         match source {
             Errno::NODEV => Self::Gone,
@@ -426,7 +428,7 @@ impl Error {
         }
     }
 
-    /// The error of a call that takes the OpenCL side of a board.
+    /// Makes the error of a call that takes the OpenCL side of a board.
     pub(crate) fn opencl(source: Errno) -> Self {
         match source {
             Errno::NODEV => Self::Gone,
@@ -434,12 +436,12 @@ impl Error {
         }
     }
 
-    /// Board or driver have no OpenCL side, or not this part of one.
+    /// Makes the error for a board or driver without an OpenCL side, or without this part of one.
     pub(crate) fn no_opencl() -> Self {
         Self::opencl(Errno::OPNOTSUPP)
     }
 
-    /// The error of a call that places the window into FPGA memory.
+    /// Makes the error of a call that places the window into FPGA memory.
     pub(crate) fn window(base: u64, source: Errno) -> Self {
         match source {
             Errno::NODEV => Self::Gone,
@@ -520,7 +522,7 @@ mod tests {
         for part in ["one PCIe switch", "any_distance=1", "peerlane doctor"] {
             assert!(far.contains(part), "{far}");
         }
-        // What the GPU's own driver says, which is neither the board's end nor the limit of locked memory.
+        // Errors of the GPU's own driver. They are neither the board's end nor the limit of locked memory.
         for (errno, part) in [
             (Errno::HOSTUNREACH, "NVreg_GrdmaPciTopoCheckOverride=1"),
             (Errno::NOBUFS, "BAR1"),
@@ -550,10 +552,10 @@ mod tests {
                 assert!(hint.contains(part), "{call}: {hint}");
             }
         }
-        // What was opened is no device of Peerlane's.
+        // The file that was opened is not a device of Peerlane.
         let remedy = Error::call("INFO", Errno::NOTTY).remedy();
         assert!(remedy.contains("device node"), "{remedy}");
-        // Who has a queue restarts it: a stop beside it has its doorbells refused.
+        // A program with a queue restarts the queue. After a stop by other means its doorbells are refused.
         let late = Error::Timeout {
             direction: Direction::ToFpga,
             bytes_done: 0,

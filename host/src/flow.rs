@@ -1,7 +1,7 @@
-//! The account of a channel's transfers: pieces onto the channel, records back. It knows no driver:
-//! doorbells and ring come in as traits.
+//! The bookkeeping of a channel's transfers: descriptors go to the channel, records come back. It knows no driver:
+//! doorbells and ring are traits.
 //!
-//! Once as many transfers were under way together as will ever be, it allocates no more.
+//! It allocates no more memory once the number of simultaneous transfers has reached its maximum.
 
 mod work;
 
@@ -18,26 +18,26 @@ use work::{Work, broken};
 
 pub(crate) use work::{Order, Unproven};
 
-/// Where descriptors go.
+/// Destination of descriptors.
 pub(crate) trait Post {
-    /// Writes a descriptor into the channel's page, and rings the doorbell, which says how many slots of
-    /// the ring are free again.
+    /// Writes a descriptor into the channel's page and rings the doorbell, which also reports how many slots of the
+    /// ring are free again.
     fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16);
 }
 
-/// What must live as long as the board works on a transfer.
+/// Value that must live as long as the board works on a transfer.
 pub(crate) trait Keep {
-    /// Whether the board still has it. Descriptors of what it has not could reach something else. It
-    /// changes between two descriptors only, and is found without a lock.
+    /// Returns whether the board still has the region. Descriptors for an invalidated region could reach other memory.
+    /// The result changes only between two descriptors, and takes no lock.
     fn stands(&self) -> bool;
 }
 
-/// Names a transfer.
+/// Name of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TransferId {
-    /// Where it is in the table.
+    /// Its index in the table.
     index: u32,
-    /// Rises with every transfer of the channel.
+    /// Its number, which rises with every transfer of the channel.
     number: u64,
 }
 
@@ -54,13 +54,14 @@ enum State<K> {
 #[derive(Debug, Clone, Copy)]
 struct Rest {
     unproven: Option<Unproven>,
-    /// The board has flushed the queue's memory and not the region: data of writes before it may arrive behind the copy.
+    /// The board has flushed the queue's memory but not the region: data of earlier writes may arrive after the copy.
     bounced: bool,
-    /// Ends that are to be copied when all has arrived.
+    /// Ends that are to be copied when all data have arrived.
     ends: [Option<Scrap>; 2],
 }
 
-/// A write that the board is done with, while somebody does the rest of it. The account can be used meanwhile.
+/// A write that the board is done with, while a thread does the rest of it. The bookkeeping can be used at the same
+/// time.
 #[derive(Debug)]
 pub(crate) struct Closing<K> {
     id: TransferId,
@@ -70,10 +71,10 @@ pub(crate) struct Closing<K> {
     keep: K,
 }
 
-/// How far the rest of a write came.
+/// Result of the rest of a write.
 #[derive(Debug)]
 pub(crate) enum Closed {
-    /// The board is being started again: nothing was done.
+    /// The board is being restarted: nothing was done.
     Away,
     /// The flush failed: its data may be on their way.
     Unproven(Error),
@@ -81,11 +82,11 @@ pub(crate) enum Closed {
     Flushed(Result<u64>),
 }
 
-/// Which write somebody does the rest of.
+/// The write whose rest a thread does.
 #[derive(Debug, Clone, Copy)]
 struct Finishing {
     id: TransferId,
-    /// The channel was reset meanwhile.
+    /// The channel was reset in the meantime.
     renewed: bool,
 }
 
@@ -93,13 +94,13 @@ struct Finishing {
 #[derive(Debug)]
 struct Entry<K> {
     number: u64,
-    /// Somebody will ask for the result.
+    /// The result is still needed.
     held: bool,
     state: State<K>,
 }
 
 impl Rest {
-    /// How a write ends whose ends were not copied: the bytes of its head are not there.
+    /// Returns the result of a write whose ends were not copied: the bytes of its head are not in place.
     fn without_ends(&self, result: Result<u64>) -> Result<u64> {
         let without_head = self.ends.iter().flatten().any(|end| end.start == 0);
         result.map_err(|mut error| {
@@ -112,7 +113,7 @@ impl Rest {
         })
     }
 
-    /// Copies the ends of a write that was to end so; how it ends.
+    /// Copies the ends of a write that was to end with `result`. Returns its final result.
     fn place<K: Keep>(
         &self,
         result: Result<u64>,
@@ -126,7 +127,7 @@ impl Rest {
             };
             match placed {
                 Ok(()) => {}
-                // What the board says of a region that is gone.
+                // The board reports the same fault for a region that is gone.
                 Err(Error::Forgotten) => {
                     let length = match result {
                         Ok(length) | Err(Error::Fault { length, .. }) => length,
@@ -148,7 +149,7 @@ impl Rest {
 }
 
 impl<K: Keep> Closing<K> {
-    /// Flushes the write if that is to be done, and copies its ends.
+    /// Flushes the write if necessary, and copies its ends.
     pub(crate) fn carry_out(
         &self,
         flush: impl FnOnce(&K, Unproven) -> Result<()>,
@@ -188,11 +189,11 @@ struct Flight {
 struct Lane {
     /// Transfers with pieces that are still to go to the board.
     waiting: VecDeque<TransferId>,
-    /// What the board has.
+    /// Descriptors that the board has.
     flights: VecDeque<Flight>,
 }
 
-/// The account of a channel's transfers.
+/// The bookkeeping of a channel's transfers.
 #[derive(Debug)]
 pub(crate) struct Flow<K> {
     occupancy: Occupancy,
@@ -200,25 +201,25 @@ pub(crate) struct Flow<K> {
     channel: u32,
     lanes: [Lane; 2],
     table: Vec<Entry<K>>,
-    /// Empty places of the table.
+    /// Free places of the table.
     empty: Vec<u32>,
     under_way: usize,
-    /// Places of the writes of which something is left to do, in the order in which the board was done with them.
+    /// Places of the writes with a rest to do, in the order in which the board was done with them.
     unfinished: VecDeque<u32>,
-    /// The first of them, while somebody does the rest of it.
+    /// The first of them, while a thread does its rest.
     finishing: Option<Finishing>,
     /// A write has ended whose data may not have arrived.
     loose: bool,
-    /// The write with ends that has begun and not ended. Transfers that are to come after it wait.
+    /// The write with ends that has begun and not ended. Transfers that must come after it wait.
     ragged: Option<TransferId>,
-    /// What was kept for transfers that have ended.
+    /// Kept values of transfers that have ended.
     ended: Vec<K>,
-    /// A record that came out of turn: descriptors before it were refused, or it is a wrong one.
+    /// A record out of turn: descriptors before it were refused, or the record is wrong.
     odd: Option<Record>,
-    /// What a record said that cannot be, of a descriptor that the board has.
+    /// Contradiction in a record for a descriptor that the board has.
     wrong: Option<Error>,
     next: u64,
-    /// Descriptors that each queue takes.
+    /// Number of descriptors that each queue takes.
     slots: u32,
 }
 
@@ -234,7 +235,7 @@ impl From<RingError> for Error {
     }
 }
 
-/// Whether an error says that the board is being started again.
+/// Returns whether an error means that the board is being restarted.
 fn is_away(error: &Error) -> bool {
     let Error::Call { source, .. } = error else {
         return false;
@@ -243,7 +244,7 @@ fn is_away(error: &Error) -> bool {
 }
 
 impl<K: Keep + Clone> Flow<K> {
-    /// Nothing under way on a channel whose queues take `slots` descriptors each.
+    /// Makes the bookkeeping of an idle channel whose queues take `slots` descriptors each.
     pub(crate) fn new(slots: u32, ring_log2: u32, channel: u32) -> Result<Self> {
         let ring = Ring::new(ring_log2, channel)?;
         let room = slots as usize;
@@ -271,13 +272,13 @@ impl<K: Keep + Clone> Flow<K> {
         })
     }
 
-    /// Descriptors that each of the channel's queues takes.
+    /// Returns the number of descriptors that each of the channel's queues takes.
     pub(crate) fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// The same channel after a reset, from its ring's first slot on: what was under way is
-    /// lost. A write of which somebody does the rest ends with that, for its copy may come as late.
+    /// Begins again after a reset of the channel, from its ring's first slot on. Transfers under way are lost. So is a
+    /// write whose rest a thread does, because its copy may come as late.
     pub(crate) fn renew(&mut self, slots: u32) -> Result<()> {
         let fresh = Self::new(slots, self.ring.size_log2(), self.channel)?;
         let finishing = self.finishing.map(|finishing| Finishing {
@@ -291,7 +292,7 @@ impl<K: Keep + Clone> Flow<K> {
             }
             match std::mem::replace(&mut self.table[index].state, State::Empty) {
                 State::UnderWay(work) => self.end(index, Err(Error::Restarted), work.keep),
-                // What was written before the reset has arrived, or never will.
+                // Data that were written before the reset have arrived, or never will.
                 State::Unfinished(result, rest, keep) => {
                     let result = rest.without_ends(result).and(Err(Error::Restarted));
                     self.end(index, result, keep);
@@ -315,14 +316,14 @@ impl<K: Keep + Clone> Flow<K> {
             next: self.next,
             under_way: self.under_way,
             finishing,
-            // Writes that come after it wait for its copy still.
+            // Writes after it still wait for its copy.
             ragged: self.ragged,
             ..fresh
         };
         Ok(())
     }
 
-    /// Gives the board nothing more of what was submitted before a number.
+    /// Gives the board no more descriptors of transfers that were submitted before number `before`.
     pub(crate) fn abandon(&mut self, before: u64) {
         for lane in &mut self.lanes {
             lane.waiting.retain(|id| id.number >= before);
@@ -342,8 +343,8 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Gives the board nothing more of one transfer. What it has goes on to its end. Before the transfer has ended all data
-    /// have arrived that it or writes before it have sent to its memory.
+    /// Gives the board no more descriptors of one transfer. Its descriptors at the board go on to their end. Before the
+    /// transfer ends, all data have arrived that it or earlier writes have sent to its memory.
     pub(crate) fn cancel(&mut self, id: TransferId) {
         let Some(work) = self.work(id) else {
             return;
@@ -355,8 +356,9 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Bytes that others have given the board before a transfer that it has something of, and that are wanted still: of its
-    /// direction, and where it is chained of the other one.
+    /// Returns the bytes of the earlier descriptors that the board still has before those of this transfer: of other
+    /// transfers in its direction, and where it is chained also in the other one. Those of called-off transfers do not
+    /// count. Returns 0 if the board has no descriptors of this transfer.
     pub(crate) fn before(&self, id: TransferId) -> u64 {
         let work = |id: TransferId| match self.table.get(id.index as usize) {
             Some(Entry {
@@ -382,7 +384,8 @@ impl<K: Keep + Clone> Flow<K> {
         before.map(|flight| u64::from(flight.length)).sum()
     }
 
-    /// Calls `f` with what is kept for each write that the board has something of, or whose data may not have arrived.
+    /// Calls `f` with the kept value of each write that the board has descriptors of, or whose data may not have
+    /// arrived.
     pub(crate) fn each_write(&self, mut f: impl FnMut(&K)) {
         for entry in &self.table {
             match &entry.state {
@@ -399,9 +402,9 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Takes the records of a channel at rest of which doorbells were refused. Descriptors without a
-    /// record were refused, and their transfers fail, with all that was submitted before a number. The board has nothing
-    /// that was submitted later. Returns how many records there were.
+    /// Takes the records of an idle channel of which doorbells were refused. Descriptors without a record were refused.
+    /// Their transfers fail, together with all that were submitted before number `before`. The board has no descriptors
+    /// of later transfers. Returns the number of records.
     pub(crate) fn salvage(&mut self, before: u64, slots: &mut impl Slots) -> Result<u64> {
         self.abandon(before);
         let mut records = 0;
@@ -426,7 +429,7 @@ impl<K: Keep + Clone> Flow<K> {
         Ok(records)
     }
 
-    /// The oldest descriptor of a direction was refused; whether there was one.
+    /// Notes that the oldest descriptor of a direction was refused. Returns whether there was one.
     fn lose(&mut self, direction: Direction) -> bool {
         let Some(flight) = self.lane(direction).flights.pop_front() else {
             return false;
@@ -444,7 +447,7 @@ impl<K: Keep + Clone> Flow<K> {
         self.table.get_mut(id.index as usize)?.work(id)
     }
 
-    /// Notes the result of a transfer once the board has nothing more to do with it.
+    /// Notes the result of a transfer once the board has no more descriptors of it.
     fn settle(&mut self, index: usize) {
         let Some(entry) = self.table.get_mut(index) else {
             return;
@@ -472,7 +475,7 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Ends a transfer, whose state was taken out of its place.
+    /// Ends a transfer whose state was taken out of its place.
     fn end(&mut self, index: usize, result: Result<u64>, keep: K) {
         self.under_way -= 1;
         self.ended.push(keep);
@@ -486,8 +489,8 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Flushes writes that the block could not flush, copies their ends, and ends them. While the board is being started
-    /// again all wait.
+    /// Flushes writes that the block could not flush, copies their ends, and ends them. While the board is being
+    /// restarted, all of them wait.
     pub(crate) fn finish(
         &mut self,
         mut flush: impl FnMut(&K, Unproven) -> Result<()>,
@@ -501,18 +504,18 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Whether the rest of a write is to be done, and nobody does it.
+    /// Returns whether a write has a rest to do that no thread does.
     pub(crate) fn can_finish(&self) -> bool {
         self.finishing.is_none() && !self.unfinished.is_empty()
     }
 
-    /// The write whose rest a thread does.
+    /// Returns the write whose rest a thread does.
     pub(crate) fn finishing(&self) -> Option<TransferId> {
         self.finishing.map(|finishing| finishing.id)
     }
 
-    /// Begins the rest of the write that the board was done with first: one at a time, for a copy must not come before
-    /// earlier data to the same bytes. [`end_finish`](Self::end_finish) must follow.
+    /// Begins the rest of the write that the board was done with first. Only one is in progress at a time, because a
+    /// copy must not come before earlier data to the same bytes. [`end_finish`](Self::end_finish) must follow.
     pub(crate) fn begin_finish(&mut self) -> Option<Closing<K>> {
         if self.finishing.is_some() {
             return None;
@@ -539,8 +542,8 @@ impl<K: Keep + Clone> Flow<K> {
         })
     }
 
-    /// Ends a write whose rest was done, or takes note that the board is away: `false`. Then the rest is to be done later,
-    /// or [`renew`](Self::renew) ends the write. A write fails if its rest fails.
+    /// Ends a write whose rest was done. Returns `false` if the board is being restarted: then the rest is to be done
+    /// later, or [`renew`](Self::renew) ends the write. A write fails if its rest fails.
     pub(crate) fn end_finish(&mut self, closing: &Closing<K>, closed: Closed) -> bool {
         let Some(finishing) = self.finishing.take() else {
             return false;
@@ -556,7 +559,8 @@ impl<K: Keep + Clone> Flow<K> {
             Closed::Unproven(error) => {
                 self.loose = true;
                 match &closing.result {
-                    // Whoever called it off counts on the flush. Of another failure its own error says more.
+                    // The caller that called it off relies on the flush. For other failures the transfer's own error is
+                    // more precise.
                     Ok(_) | Err(Error::Stopped) => Err(error),
                     failed => closing.rest.without_ends(failed.clone()),
                 }
@@ -572,18 +576,18 @@ impl<K: Keep + Clone> Flow<K> {
         true
     }
 
-    /// Whether something is still kept for a transfer that has ended.
+    /// Returns whether a value is still kept for a transfer that has ended.
     pub(crate) fn has_ended(&self) -> bool {
         !self.ended.is_empty()
     }
 
-    /// What was kept for a transfer that has ended, to be let go where that does no harm.
+    /// Takes the kept value of a transfer that has ended. The caller drops it where that does no harm.
     pub(crate) fn take_ended(&mut self) -> Option<K> {
         self.ended.pop()
     }
 
-    /// Takes a transfer on. What the board has room for goes to it by [`pump`](Self::pump). Its place is
-    /// taken until [`release`](Self::release).
+    /// Adds a transfer. Its descriptors go to the board by [`pump`](Self::pump), as there is room. Its place is taken
+    /// until [`release`](Self::release).
     pub(crate) fn submit(&mut self, order: Order, keep: K) -> TransferId {
         let number = self.next;
         self.next += 1;
@@ -609,7 +613,7 @@ impl<K: Keep + Clone> Flow<K> {
         id
     }
 
-    /// Nobody will ask for the result of a transfer any more.
+    /// Releases a transfer whose result is not needed any more.
     pub(crate) fn release(&mut self, id: TransferId) {
         let Some(entry) = self.table.get_mut(id.index as usize) else {
             return;
@@ -628,13 +632,13 @@ impl<K: Keep + Clone> Flow<K> {
         &mut self.lanes[direction as usize]
     }
 
-    /// Gives the board what it has room for.
+    /// Gives the board the descriptors that it has room for.
     pub(crate) fn pump(&mut self, port: &mut impl Post) {
-        // A piece of one direction can be what the other one waited for.
+        // A descriptor of one direction can be one that the other direction waited for.
         while self.pump_lane(Direction::FromFpga, port) | self.pump_lane(Direction::ToFpga, port) {}
     }
 
-    /// Gives the board pieces of one direction; says whether any could go.
+    /// Gives the board descriptors of one direction. Returns whether it took any.
     fn pump_lane(&mut self, direction: Direction, port: &mut impl Post) -> bool {
         let [write, read] = Direction::BOTH.map(|of| self.lanes[of as usize].waiting.front());
         let first_of_other = match direction {
@@ -653,7 +657,7 @@ impl<K: Keep + Clone> Flow<K> {
                 continue;
             };
             if !work.keep.stands() {
-                // What the board says of a region that is gone.
+                // The board reports the same fault for a region that is gone.
                 let (bytes_done, length) = (work.done, work.order.length);
                 work.fail(Error::Fault {
                     direction,
@@ -667,8 +671,8 @@ impl<K: Keep + Clone> Flow<K> {
             }
             let more = more - 1;
             let Order { terms, .. } = work.order;
-            // The board chains to what it was given before: all of the other direction's earlier
-            // transfers must be there. Earlier ones never wait for later ones, so this ends.
+            // The board chains a descriptor to those that it was given before: all earlier transfers of the other
+            // direction must be there. Earlier transfers never wait for later ones, so this ends.
             let chained = match direction {
                 Direction::FromFpga => terms.after_to_fpga,
                 Direction::ToFpga => terms.after_from_fpga,
@@ -676,7 +680,7 @@ impl<K: Keep + Clone> Flow<K> {
             if chained && !work.begun && first_of_other.is_some_and(|first| first < id.number) {
                 return moved;
             }
-            // The board knows nothing of its ends, so it does not wait for them.
+            // The board does not know the ends, so it does not wait for them.
             let behind = |ragged: TransferId| {
                 let waits = direction == Direction::FromFpga || terms.after_from_fpga;
                 waits && !work.begun && ragged.number < id.number
@@ -712,8 +716,8 @@ impl<K: Keep + Clone> Flow<K> {
         moved
     }
 
-    /// Takes the records that have come; says how many. Once a record said what cannot be, this fails
-    /// until [`forgive`](Self::forgive).
+    /// Takes the records that have come, and returns their number. After a record with a contradiction this fails until
+    /// [`forgive`](Self::forgive).
     pub(crate) fn drain(&mut self, slots: &mut impl Slots) -> Result<u64> {
         let records = self.take(slots)?;
         match &self.wrong {
@@ -722,7 +726,7 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Takes the records that have come, whatever they say of their transfers.
+    /// Takes the records that have come, whether their transfers went well or not.
     pub(crate) fn take(&mut self, slots: &mut impl Slots) -> Result<u64> {
         self.check_odd()?;
         let mut records = 0;
@@ -734,12 +738,12 @@ impl<K: Keep + Clone> Flow<K> {
         Ok(records)
     }
 
-    /// Nothing is under way any more, so that nothing depends on a wrong record.
+    /// Clears the error of a wrong record: no transfer is under way any more, so none depends on that record.
     pub(crate) fn forgive(&mut self) {
         self.wrong = None;
     }
 
-    /// How many descriptors of its direction went out before the one that a record names.
+    /// Returns how many descriptors of its direction were posted before the one that a record names.
     fn place_of(&self, record: &Record) -> Option<usize> {
         let mut flights = self.lanes[record.direction as usize].flights.iter();
         flights.position(|flight| flight.cookie == record.cookie)
@@ -761,7 +765,7 @@ impl<K: Keep + Clone> Flow<K> {
         })
     }
 
-    /// Takes a record's descriptor for ended. A record that is not of the oldest one is kept as odd.
+    /// Notes the end of a record's descriptor. A record that does not belong to the oldest descriptor is kept as odd.
     fn complete(&mut self, record: &Record) {
         let &Record {
             direction, cookie, ..
@@ -784,7 +788,7 @@ impl<K: Keep + Clone> Flow<K> {
         self.settle(flight.transfer.index as usize);
     }
 
-    /// The result of a transfer, if it has ended.
+    /// Returns the result of a transfer, if it has ended.
     pub(crate) fn result(&self, id: TransferId) -> Option<Result<u64>> {
         match self.table.get(id.index as usize) {
             Some(entry) if entry.number == id.number => match &entry.state {
@@ -795,17 +799,17 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Bytes of a transfer under way that are known to be moved.
+    /// Returns the bytes of a transfer under way that are known to be moved.
     pub(crate) fn done(&mut self, id: TransferId) -> u64 {
         self.work(id).map_or(0, |work| work.in_place())
     }
 
-    /// The number that the next transfer gets.
+    /// Returns the number that the next transfer gets.
     pub(crate) fn submitted(&self) -> u64 {
         self.next
     }
 
-    /// Transfers before a number that have not ended.
+    /// Returns the number of transfers before number `before` that have not ended.
     pub(crate) fn left(&self, before: u64) -> usize {
         let left = |entry: &&Entry<K>| {
             let under_way = matches!(entry.state, State::UnderWay(_) | State::Unfinished(..));
@@ -817,13 +821,13 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
-    /// Transfers that have not ended.
+    /// Returns the number of transfers that have not ended.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// Whether the board will raise an interrupt for what it has, in each direction that it has
-    /// something of. After a fault the last pieces of a transfer may all be silent.
+    /// Returns whether the board will raise an interrupt for its descriptors, in each direction that has some. After a
+    /// fault the last descriptors of a transfer may all be silent.
     pub(crate) fn will_interrupt(&self) -> bool {
         let mut busy = self.lanes.iter().filter(|lane| !lane.flights.is_empty());
         let will = |lane: &Lane| lane.flights.iter().any(|flight| flight.interrupt);

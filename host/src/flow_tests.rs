@@ -14,17 +14,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 const RING_LOG2: u32 = 4;
 const CHANNEL: u32 = 3;
 
-/// A board that does what it is told when it is told: descriptors in, records into plain
-/// memory. It writes the status last, as the block does.
+/// A board that acts when a test says so: it takes descriptors, and writes records into plain memory. It writes the
+/// status last, as the block does.
 struct Board {
     taken: [VecDeque<Descriptor>; 2],
     ring: Vec<AtomicU32>,
     sequence: u32,
-    /// Slots of the ring that no descriptor has, as the doorbells said.
+    /// Slots of the ring that no descriptor has, as reported by the doorbells.
     room: u32,
     /// Every doorbell so far.
     all: Vec<Descriptor>,
-    /// Refuses doorbells, as a channel that was stopped does. What they give back counts even so.
+    /// Refuses doorbells, as a stopped channel does. The slots that they free count even so.
     closed: bool,
 }
 
@@ -131,7 +131,7 @@ impl<K: Keep + Clone> Flow<K> {
     }
 }
 
-/// The result of a transfer, which is let go then. What is to be flushed is.
+/// Returns the result of a transfer, and releases it then. Flushes all writes that need it.
 fn take(flow: &mut Flow<()>, id: TransferId) -> Result<Option<u64>> {
     flow.flush(|(), _| Ok(()));
     let result = flow.result(id).transpose();
@@ -169,12 +169,12 @@ fn a_transfer_becomes_descriptors_that_cover_it_once() {
         board.end(FromFpga, None, Ok(()));
         assert_eq!(flow.drain(&mut board.memory()).unwrap(), 1);
     }
-    // As often as somebody asks.
+    // The result can be asked for repeatedly.
     for _ in 0..2 {
         assert_eq!(flow.result(id).unwrap().unwrap(), 10_000);
     }
     assert_eq!(take(&mut flow, id).unwrap(), Some(10_000));
-    // The place is another transfer's then.
+    // Then the place belongs to another transfer.
     flow.submit(request(FromFpga, 64, 4096), ());
     assert!(matches!(flow.result(id), Some(Err(Error::Broken { .. }))));
 }
@@ -203,7 +203,7 @@ fn a_transfer_larger_than_queue_and_ring_goes_on() {
     assert_eq!(board.all.len(), 100);
 }
 
-/// A page of 4 KiB, two of 2 MiB and one of 4 KiB, from byte 0xff1 of the first on.
+/// Extents of a page of 4 KiB, two of 2 MiB and one of 4 KiB, from byte 0xff1 of the first on.
 fn mixed(length: u64) -> Extents {
     let extent = |page_size, entry, offset, length| Extent {
         address: AttAddress::new(page_size, entry, offset).unwrap(),
@@ -259,7 +259,7 @@ fn no_descriptor_crosses_from_one_extent_to_the_next() {
         &[(at(15 + (4 << 20)), 15 + (4 << 20), 8)],
     ];
     assert_eq!(places(FromFpga), parts.concat());
-    // A fault is at its place in the transfer, with the bytes before it.
+    // A fault is reported at its place in the transfer, with the bytes before it.
     board.end(ToFpga, None, Ok(()));
     board.end(ToFpga, None, Ok(()));
     board.end(ToFpga, Some(64), Err(Fault::ReadTimeout));
@@ -286,7 +286,7 @@ fn no_descriptor_crosses_from_one_extent_to_the_next() {
     ));
 }
 
-/// The board is done with its ends long before they are in place.
+/// The board is done with the ends of a write long before they are in place.
 #[test]
 fn what_comes_behind_ends_waits_for_them() {
     let (mut board, mut flow) = (Board::new(), flow(8));
@@ -355,7 +355,7 @@ fn what_comes_behind_ends_waits_for_them() {
     flow.pump(&mut board);
     assert_eq!(written(&board), parts);
     assert_eq!(board.taken[ToFpga as usize].len(), 1);
-    // One that is called off holds nobody up.
+    // A transfer that is called off delays no other.
     flow.cancel(second);
     assert!(!ended(&flow, last) && !ended(&flow, chained));
     for _ in 0..3 {
@@ -368,7 +368,7 @@ fn what_comes_behind_ends_waits_for_them() {
     assert_eq!(written(&board).len(), 1);
 }
 
-/// A write from byte 1 of a dword on, by the queue's memory where the board does not write its bytes.
+/// Makes a write that begins at byte 1 of a dword. It uses the queue's memory where the board does not write its bytes.
 fn ragged(length: u64, terms: Terms) -> Order {
     let first = peer(0x101);
     Order {
@@ -379,7 +379,7 @@ fn ragged(length: u64, terms: Terms) -> Order {
     }
 }
 
-/// Data of an earlier write do not arrive behind the copy of an end.
+/// Data of an earlier write do not arrive after the copy of an end.
 #[test]
 fn an_end_is_copied_behind_all_earlier_data() {
     let (usual, lazy) = (
@@ -394,7 +394,7 @@ fn an_end_is_copied_behind_all_earlier_data() {
         ..request(FromFpga, 64, 4096)
     };
     let failed = Err(Fault::AttBounds);
-    // The first write, how it ends, whether its flush goes well; the write behind it; flushes and copies, by the write.
+    // The first write, its result, whether its flush succeeds; the write after it; flushes and copies, by the write.
     let cases: [(_, _, bool, _, &[(&str, usize)]); 8] = [
         (whole(usual), Ok(()), true, ragged(2, usual), &[("copy", 1)]),
         (
@@ -418,7 +418,7 @@ fn an_end_is_copied_behind_all_earlier_data() {
             ragged(2, usual),
             &[("flush", 1), ("copy", 1)],
         ),
-        // Nothing was asked for.
+        // No flush was asked for.
         (whole(lazy), Ok(()), true, ragged(2, lazy), &[("copy", 1)]),
         // The board has flushed its middle.
         (whole(lazy), Ok(()), true, ragged(7, usual), &[("copy", 1)]),
@@ -459,7 +459,7 @@ fn an_end_is_copied_behind_all_earlier_data() {
         assert_eq!(flow.result(first).unwrap().is_ok(), outcome.is_ok());
         assert!(flow.result(second).unwrap().is_ok(), "{index}");
     }
-    // While the board is being started again both wait, and nothing is copied before its turn.
+    // While the board is being restarted both wait, and nothing is copied before its turn.
     let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
     flow.submit(whole(usual), 0_usize);
     flow.submit(ragged(2, usual), 1);
@@ -483,7 +483,7 @@ fn an_end_is_copied_behind_all_earlier_data() {
     assert_eq!((asked, flow.under_way()), (vec![0, 0], 2));
 }
 
-/// The bytes of a head count when they were copied.
+/// The bytes of a head count as done when they were copied.
 #[test]
 fn a_failed_write_says_what_is_in_place() {
     type Finish = fn(&mut Flow<()>);
@@ -557,7 +557,7 @@ fn a_chained_transfer_waits_until_the_board_has_what_it_waits_for() {
     ];
     while flow.under_way() > 0 {
         flow.pump(&mut board);
-        // The board keeps the order of what it has; here one direction after the other has any.
+        // The board keeps the order of its descriptors; here one direction after the other has some.
         let has = |of: Direction| !board.taken[of as usize].is_empty();
         let chained = |of: Direction| {
             let first = board.taken[of as usize].front().unwrap().control;
@@ -577,7 +577,7 @@ fn a_chained_transfer_waits_until_the_board_has_what_it_waits_for() {
     let chains: Vec<_> = (board.all.iter())
         .map(|one| (one.control.after_write, one.control.after_read))
         .collect();
-    // The bits are on the first pieces alone; the board's order does the rest.
+    // The bits are on the first pieces alone; the board's order makes the rest wait.
     let mut expected = [(false, false); 24];
     expected[8] = (false, true);
     expected[16] = (true, true);
@@ -666,12 +666,12 @@ fn a_write_that_cannot_be_flushed_fails() {
     flow.drain(&mut board.memory()).unwrap();
     flow.flush(|(), _| Err(Error::PortDead));
     assert!(matches!(flow.result(ids[0]), Some(Err(Error::PortDead))));
-    // Its own fault says more.
+    // Its own fault is more precise.
     assert!(matches!(
         flow.result(ids[1]),
         Some(Err(Error::Fault { .. }))
     ));
-    // A reset comes before anybody could flush.
+    // A reset comes before any flush.
     board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     flow.renew(4).unwrap();
@@ -692,7 +692,7 @@ fn each_direction_has_an_interrupt_of_its_own() {
     board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
-    // The fault keeps the piece with the next interrupt away; the silent one before it is on the board.
+    // The fault prevents the piece with the next interrupt; the board has the silent one before it.
     board.end(FromFpga, Some(0), Err(Fault::AttBounds));
     for _ in 2..8 {
         board.end(FromFpga, None, Ok(()));
@@ -721,7 +721,7 @@ fn no_piece_goes_out_for_a_region_that_was_forgotten() {
     }
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
-    // Its entries may be another region's by now.
+    // Its entries may belong to another region by now.
     assert_eq!(board.all.len(), 5);
     let moved = 4 * 4096 - 0x100;
     assert!(matches!(
@@ -804,7 +804,7 @@ fn a_reset_ends_everything_and_the_ring_starts_anew() {
     flow.drain(&mut board.memory()).unwrap();
     let lost = transfer(&mut flow);
     flow.pump(&mut board);
-    // Refused: nobody knows of the reset yet.
+    // Refused: the reset is not known yet.
     let unknowing = transfer(&mut flow);
     flow.pump(&mut Board::new());
     flow.renew(4).unwrap();
@@ -842,7 +842,7 @@ fn what_is_abandoned_ends_with_what_the_board_has() {
 
 #[test]
 fn what_was_refused_fails_and_nothing_else() {
-    // Over several laps of the ring: no slot of it is told twice, or not at all.
+    // Over several laps of the ring: each slot of it is reported as free exactly once.
     let (mut board, mut flow) = (Board::new(), flow(4));
     let one = |flow: &mut Flow<()>, board: &mut Board, direction, closed| {
         board.closed = closed;
@@ -857,7 +857,7 @@ fn what_was_refused_fails_and_nothing_else() {
         let alone = one(&mut flow, &mut board, ToFpga, true);
         board.end(FromFpga, None, Ok(()));
         board.end(FromFpga, None, Ok(()));
-        // The record behind the refused descriptor shows it.
+        // The record after the refused descriptor shows it.
         for _ in 0..2 {
             let error = flow.drain(&mut board.memory()).unwrap_err();
             assert!(error.to_string().contains("refused"), "{error}");
@@ -879,7 +879,7 @@ fn what_was_refused_fails_and_nothing_else() {
 
 #[test]
 fn what_does_not_fit_the_account_is_an_error() {
-    // A record of a descriptor that nobody submitted, and one that ends short without a fault.
+    // A record of a descriptor that was not submitted, and one that ends short without a fault.
     type Case = fn(&mut Flow<()>, &mut Board);
     let cases: BTreeMap<&str, Case> = BTreeMap::from([
         (
@@ -906,7 +906,7 @@ fn what_does_not_fit_the_account_is_an_error() {
     for (text, case) in cases {
         let (mut board, mut flow) = (Board::new(), flow(4));
         case(&mut flow, &mut board);
-        // Until somebody does something about it.
+        // Until the error is handled.
         for _ in 0..3 {
             let error = flow.drain(&mut board.memory()).unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
@@ -945,7 +945,7 @@ fn a_ring_of_zeros_never_gives_a_record() {
     assert!(flow.drain(&mut RingMemory(&zeros)).is_err());
 }
 
-/// What the board was not given of a transfer that is called off it does not get; others take its place.
+/// Descriptors of a called-off transfer that the board does not have are not posted; others take their place.
 #[test]
 fn a_transfer_that_is_called_off_goes_no_further() {
     let (mut board, mut flow) = (Board::new(), flow(2));
@@ -970,23 +970,23 @@ fn a_transfer_that_is_called_off_goes_no_further() {
     assert!(matches!(take(&mut flow, behind), Ok(Some(256))));
     assert_eq!(flow.under_way(), 0);
 
-    // All of which the board has: it ends as the board says.
+    // The board has all of this transfer: it ends as the board reports.
     let all = flow.submit(request(ToFpga, 256, 256), ());
     flow.pump(&mut board);
     flow.cancel(all);
     board.end(ToFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert!(matches!(take(&mut flow, all), Ok(Some(256))));
-    // And none of which it has: at once.
+    // The board has nothing of this transfer: it ends at once.
     let none = flow.submit(request(ToFpga, 256, 256), ());
     flow.cancel(none);
     assert!(matches!(take(&mut flow, none), Err(Error::Stopped)));
-    // One that is gone, and whose place another one has.
+    // A released transfer whose place another one has.
     flow.cancel(none);
     assert_eq!(flow.under_way(), 0);
 }
 
-/// What the channel's stop aborts of it is no fault of the board's; of others it is.
+/// An abort of a called-off transfer by the channel's stop is not a fault of the board. For other transfers it is.
 #[test]
 fn what_was_called_off_is_stopped_and_not_aborted() {
     for direction in Direction::BOTH {
@@ -1009,8 +1009,8 @@ fn what_was_called_off_is_stopped_and_not_aborted() {
     }
 }
 
-/// Whoever has a write called off gets its memory back: all has arrived that the board sent there, also by a write before it,
-/// which had left the flush to it.
+/// A caller that calls a write off gets its memory back. So all data that the board sent there have arrived, also those
+/// of an earlier write that had left the flush to it.
 #[test]
 fn what_is_called_off_is_flushed_first() {
     let silent = |direction| Order {
@@ -1029,7 +1029,7 @@ fn what_is_called_off_is_flushed_first() {
         });
         told
     };
-    // One that the board was not given yet, behind one that has ended without a flush; by both ways.
+    // A write that the board was not given yet, after one that has ended without a flush; by both ways.
     for whole_queue in [false, true] {
         let (mut board, mut flow) = (Board::new(), Flow::new(1, RING_LOG2, CHANNEL).unwrap());
         let first = flow.submit(silent(FromFpga), 1);
@@ -1046,7 +1046,7 @@ fn what_is_called_off_is_flushed_first() {
         assert_eq!(flushes(&mut flow), [2]);
         assert!(matches!(flow.result(behind), Some(Err(Error::Stopped))));
     }
-    // What the board has: without a flush, and where the board flushes it itself; and reads need none.
+    // Writes that the board has: without a flush, and one that the board flushes itself. Reads need no flush.
     let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
     let orders = [
         silent(FromFpga),
@@ -1066,8 +1066,8 @@ fn what_is_called_off_is_flushed_first() {
     }
 }
 
-/// While the board is being started again nothing is proven: the flush is asked for again. An end that was asked for and that
-/// nothing proves is none.
+/// While the board is being restarted nothing is proven: the flush is requested again. An end that was requested but
+/// cannot be proven does not count.
 #[test]
 fn a_flush_that_has_to_wait_is_asked_for_again() {
     let (mut board, mut flow) = (Board::new(), flow(4));

@@ -7,8 +7,8 @@ use peerlane_core::uapi::{self, allocate, free};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The range of FPGA memory that a context has, and no other context. Dropping this gives it back:
-/// `device.allocate(bytes)?.base()` is the address of memory that is gone already.
+/// The range of FPGA memory that a context has, and no other context. Dropping this frees it:
+/// `device.allocate(bytes)?.base()` is the address of memory that is already freed.
 ///
 /// ```compile_fail
 /// # #![deny(unused_must_use)]
@@ -18,20 +18,19 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// A context that has, or had, a [`Queue`](crate::Queue) writes descriptors without the kernel's
-/// knowledge: its memory stays its own until the device is closed. So allocate before you make the
-/// queue.
+/// A context that has, or had, a [`Queue`](crate::Queue) writes descriptors without the kernel's knowledge. So its
+/// memory stays its own until the device is closed. Allocate before you make the queue.
 #[derive(Debug)]
 #[must_use = "the memory is given back when this is dropped"]
 pub struct FpgaMemory {
-    /// `None` once it was given back, or is left to the context.
+    /// `None` once it was freed, or is left to the context.
     device: Option<Arc<Shared>>,
     range: Range<u64>,
-    /// Who got it: a child's copy gives nothing back.
+    /// The process that allocated it: a child's copy frees nothing.
     owner: Process,
 }
 
-/// A secret: whoever has it may take memory over that was offered.
+/// A secret. Any process that has it may take over the memory that was offered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Offer(pub [u64; 2]);
 
@@ -42,9 +41,8 @@ impl std::fmt::Debug for Offer {
 }
 
 impl Device {
-    /// Allocates FPGA memory: so many bytes in one piece, rounded up to whole 64 KiB, all zero. The call
-    /// waits while the board fills it with zeros, a few gigabytes a second; a signal does not end it. A
-    /// context has one piece.
+    /// Allocates `bytes` bytes of FPGA memory in one piece, rounded up to whole 64 KiB, all zero. The call waits while
+    /// the board fills it with zeros, a few gigabytes a second; a signal does not end it. A context has one piece.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
@@ -55,8 +53,8 @@ impl Device {
         })
     }
 
-    /// Holds all FPGA memory that nobody has allocated, `least` bytes or more, from address 0 on and
-    /// with what happens to be in it: for who loads kernels into the FPGA, which reach all of it.
+    /// Allocates all FPGA memory that is free, `least` bytes or more, from address 0 on and with its present content.
+    /// It is for programs that load kernels into the FPGA, which reach all of it.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory): by default with `EPERM` unless the process has `CAP_SYS_RAWIO`.
@@ -68,8 +66,7 @@ impl Device {
         })
     }
 
-    /// Takes over FPGA memory that another context has [offered](FpgaMemory::offer), with what is
-    /// in it.
+    /// Takes over FPGA memory that another context has [offered](FpgaMemory::offer), with its content.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory): with `ENOENT` if the offer has ended.
@@ -97,33 +94,33 @@ impl Device {
 }
 
 impl FpgaMemory {
-    /// FPGA address of the first byte, a multiple of 64 KiB.
+    /// Returns the FPGA address of the first byte, a multiple of 64 KiB.
     pub fn base(&self) -> u64 {
         self.range.start
     }
 
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         self.range.end - self.range.start
     }
 
-    /// Its FPGA addresses.
+    /// Returns its FPGA addresses.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
     }
 
-    /// Gives it back.
+    /// Frees the memory.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory): with `EBUSY` while transfers are under way, the context holds the board's
-    /// [`Window`](crate::Window), or once it has a [`Queue`](crate::Queue). Then the memory stays the
-    /// context's until the device is closed. [`Error::Inherited`](crate::Error::Inherited) in the child of a fork.
+    /// [`Error::Memory`](crate::Error::Memory): with `EBUSY` while transfers are under way, while the context holds the
+    /// board's [`Window`](crate::Window), or once it has a [`Queue`](crate::Queue). Then the memory stays the context's
+    /// until the device is closed. [`Error::Inherited`](crate::Error::Inherited) in the child of a fork.
     pub fn free(self) -> Result<()> {
         self.release(0).map(drop)
     }
 
-    /// Gives it back, and lets whoever has the [`Offer`] take it over with what is in it, once. The
-    /// offer ends when the memory is needed for somebody else, and when the board is restarted.
+    /// Frees the memory, and lets the process that has the [`Offer`] take it over with its content, once. The offer
+    /// ends when another context needs the memory, and when the board is restarted.
     ///
     /// # Errors
     /// As [`free`](Self::free).
@@ -131,7 +128,7 @@ impl FpgaMemory {
         self.release(free::OFFER).map(Offer)
     }
 
-    /// Leaves it to the context for as long as that lives.
+    /// Leaves the memory to the context until the context ends.
     pub fn keep(mut self) -> Range<u64> {
         self.device = None;
         self.range()
@@ -151,7 +148,7 @@ impl Drop for FpgaMemory {
         if let Some(device) = self.device.take()
             && self.owner == Process::current()
         {
-            // If that cannot be, it goes with the context.
+            // If that fails, it is freed with the context.
             let _ = device.free(0);
         }
     }

@@ -1,4 +1,4 @@
-//! The kernel's device: one open `/dev/peerlane*` is a context.
+//! The kernel's device: each open `/dev/peerlane*` is a context.
 
 mod opencl;
 
@@ -58,7 +58,7 @@ impl Node {
         }
     }
 
-    /// Takes a file over that is open already, if driver and board have the features.
+    /// Makes a node of a file that is open already, if driver and board have the features.
     pub(crate) fn from_file(file: OwnedFd, path: PathBuf, required: u64) -> Result<Self> {
         let ask = |version, required| {
             let mut info = uapi::Info {
@@ -68,7 +68,7 @@ impl Node {
             };
             sys::call(&file, &mut info).map(|()| info)
         };
-        // Why it was refused says what a driver answers to everybody.
+        // The driver answers this query in any case. Its answer explains why the other one was refused.
         let any = || ask(0, 0).map_err(|source| Error::call(uapi::Info::NAME, source));
         match ask(uapi::VERSION, required) {
             Ok(info) => Ok(Self {
@@ -100,12 +100,12 @@ impl Node {
             .map_err(|source| Error::call(T::NAME, source))
     }
 
-    /// Calls the driver; the error number as it is.
+    /// Calls the driver, and returns its error number.
     fn try_call<T: Argument>(&self, argument: &mut T) -> Result<(), Errno> {
         sys::call(&self.file, argument)
     }
 
-    /// The same, again after each signal.
+    /// Calls the driver, and repeats the call after each signal.
     fn try_again<T: Argument>(&self, argument: &mut T) -> Result<(), Errno> {
         loop {
             match self.try_call(argument) {
@@ -149,8 +149,8 @@ impl Channel {
         assert!(
             offset + size_of::<T>() <= self.page.length() && offset.is_multiple_of(size_of::<T>())
         );
-        // SAFETY: it lies in the mapping, which begins at a page boundary, and is aligned. Nobody has
-        // a reference to it but as atomics.
+        // SAFETY: the word lies in the mapping, which begins at a page boundary, and is aligned. All references to it
+        // are atomics.
         unsafe { place.add(offset).cast::<T>().write_volatile(value) };
     }
 }
@@ -202,7 +202,7 @@ impl Context for Node {
         loop {
             match self.try_call(&mut argument) {
                 Ok(()) => break,
-                // What was filled so far need not be filled again.
+                // Memory that was filled so far need not be filled again.
                 Err(Errno::INTR) => argument = *wanted,
                 Err(source) => return Err(Error::memory(wanted.bytes, source)),
             }
@@ -243,10 +243,10 @@ impl Context for Node {
         Ok(Some(channel))
     }
 
-    /// 5 stores: the bus carries 64 bits in one packet. Stores leave in program order, those to memory
-    /// and those to an uncached mapping (Intel SDM, volume 3, 8.2.2 and 11.3), so the doorbell comes last.
-    /// A store to an uncached mapping also empties the buffers of non-temporal stores and of stores to
-    /// write-combining memory (11.3, "Write Combining").
+    /// Makes 5 stores: the bus carries 64 bits in one packet. Stores to memory and to an uncached mapping leave in
+    /// program order (Intel SDM, volume 3, 8.2.2 and 11.3), so the doorbell comes last. A store to an uncached mapping
+    /// also empties the buffers of non-temporal stores and of stores to write-combining memory (11.3, "Write
+    /// Combining").
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
         let Some(page) = self.channel.get() else {
             return 0;
@@ -255,8 +255,8 @@ impl Context for Node {
             Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
         };
-        // The compiler keeps no order of its own between data in memory, which the board reads, and
-        // volatile stores. The processor needs no instruction for it.
+        // The compiler guarantees no order between data in memory, which the board reads, and volatile stores. The
+        // processor needs no instruction for it.
         fence(Ordering::Release);
         let (pairs, rest) = descriptor.as_chunks::<2>();
         for (index, [low, high]) in pairs.iter().enumerate() {
@@ -317,7 +317,7 @@ impl Context for Node {
         match rustix::event::poll(&mut files, limit.as_ref()) {
             Ok(0) => Ok(false),
             Ok(_) if files[0].revents().contains(PollFlags::HUP) => Err(Error::Gone),
-            // A signal: the caller looks, and waits again.
+            // After a signal the caller looks, and waits again.
             Ok(_) | Err(Errno::INTR) => Ok(true),
             Err(source) => Err(Error::call("poll", source)),
         }
@@ -372,7 +372,7 @@ impl Context for Node {
 
 impl SlowPath for Node {
     fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
-        // A signal comes in a wait for earlier descriptors, and the board has none of this call then.
+        // A signal comes in a wait for earlier descriptors; the board has no descriptor of this call then.
         let submitted = self.try_again(descriptor);
         submitted.map_err(|source| Error::call(uapi::Submit::NAME, source))
     }

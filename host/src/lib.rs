@@ -23,37 +23,34 @@
 //! # }
 //! ```
 //!
-//! Two whole programs are in `host/examples`. Without a board, a program opens its devices at the
-//! simulated one: the crate `peerlane-simulated`, in `host/simulated`.
+//! Two whole programs are in `host/examples`. Without a board, a program can use the simulated board: the crate
+//! `peerlane-simulated`, in `host/simulated`.
 //!
-//! A [`Device`] is a context of a board, with a channel of its own: one open `/dev/peerlane*`, or one
-//! of any other driver that implements [`Context`]. Memory that the board
-//! is to reach is registered and becomes a [`Region`]; memory of the FPGA's own is
-//! [allocated](Device::allocate). Then there are two ways to move data:
+//! A [`Device`] is a context of a board, with a channel of its own: one open `/dev/peerlane*`, or one of any other
+//! driver that implements [`Context`]. Memory that the board must reach is registered and becomes a [`Region`]; the
+//! FPGA's own memory is [allocated](Device::allocate). There are two ways to move data:
 //!
-//! * The *fast path*: a [`Queue`] has the channel's page and its completion ring. Descriptors
-//!   and doorbells are written from here, and a record that is already there is found without
-//!   a system call. Transfers of any size, chained or urgent. A device has one queue, and no slow path
-//!   from then on.
-//! * The *slow path*: [`Device::submit`] hands one descriptor to the kernel, which writes it
-//!   to the board; [`Submitted::wait`] waits. Two system calls a descriptor.
+//! * The *fast path*: a [`Queue`] has the channel's page and its completion ring. The library writes descriptors and
+//!   doorbells itself, and finds a record that is already there without a system call. Transfers have any size, and can
+//!   be chained or urgent. A device has one queue, and no slow path from then on.
+//! * The *slow path*: [`Device::submit`] hands one descriptor to the kernel, which writes it to the board;
+//!   [`Submitted::wait`] waits. This takes two system calls a descriptor.
 //!
-//! Little data can be stored and loaded by the processor itself: [`Device::window`] is the
-//! board's window into FPGA memory.
+//! For small amounts of data, the processor itself can store and load: [`Device::window`] is the board's window into
+//! FPGA memory.
 //!
-//! What an OpenCL BSP has beside the block, kernels and their clock, is [`Device::open_cl`]'s, for the
-//! one program that runs kernels.
+//! [`Device::open_cl`] has the other parts of an OpenCL BSP, kernels and their clock, for the one program that runs
+//! kernels.
 //!
-//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. (What the processor does
-//! to a [`Memory`] or a [`Window`] is the processor's own writing and reading.) The library starts no
-//! thread; all handles can be sent to and used from several threads. What a driver promises is written
-//! at [`Context`] and at [`peerlane_core::uapi`].
+//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. (For a [`Memory`] or a [`Window`], the
+//! words mean the processor's own writing and reading.) The library starts no thread; all handles can be sent to and
+//! used from several threads. [`Context`] and [`peerlane_core::uapi`] document the promises of a driver.
 //!
-//! What blocks: [`Device::allocate`] while the board fills the memory, [`Device::register`] while the
-//! driver pins and maps, [`Region::forget`], [`Device::stop`] and [`Queue::restart`] for as long as the
-//! board needs, and what waits by its name. Submitting never waits for the board.
+//! These calls block: [`Device::allocate`] while the board fills the memory, [`Device::register`] while the driver pins
+//! and maps, [`Region::forget`], [`Device::stop`] and [`Queue::restart`] for as long as the board needs, and calls that
+//! wait by their name. Submitting never waits for the board.
 //!
-//! Error numbers and the structures of the driver's interface come with the library:
+//! The library also exports error numbers and the structures of the driver's interface:
 //!
 //! ```no_run
 //! use peerlane_host::peerlane_core::uapi::feature;

@@ -1,5 +1,5 @@
-//! What several threads, or the board and a thread, do to the same memory without a lock. `tests/concurrent.rs` runs this
-//! very file in every order (loom).
+//! Accesses of several threads, or the board and a thread, to the same memory without a lock. `tests/concurrent.rs`
+//! runs this very file in every order (loom).
 
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use peerlane_core::record;
@@ -13,8 +13,7 @@ impl Ring<'_> {
     const DWORDS: usize = Completion::SIZE / 4;
 
     fn load(&self, index: usize, ordering: Ordering) -> u32 {
-        // What lies behind the memory is no record: phase bit and all are those of a ring
-        // that is not there.
+        // Dwords outside of the memory hold no record: phase bit and all are those of a missing ring.
         let dword = self.0.get(index).map_or(0, |dword| dword.load(ordering));
         u32::from_le(dword)
     }
@@ -41,43 +40,43 @@ pub(crate) fn put(word: &AtomicU64, at: usize, bytes: &[u8]) {
         new[at..at + bytes.len()].copy_from_slice(bytes);
         Some(u64::from_ne_bytes(new))
     };
-    // It always gives a new value.
+    // The closure always returns a new value.
     let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
 }
 
-/// Something that one at a time has: a board's window.
+/// An exclusive right, for example to a board's window.
 #[derive(Debug, Default)]
 pub(crate) struct Seat(AtomicBool);
 
 impl Seat {
-    /// Takes it, unless somebody has it. What the one before did with it is seen from then on.
+    /// Takes the right, unless it is taken. The actions of its previous owner are visible from then on.
     pub(crate) fn take(&self) -> bool {
         let taken = (self.0).compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
         taken.is_ok()
     }
 
-    /// Gives it back.
+    /// Releases the right.
     pub(crate) fn leave(&self) {
         self.0.store(false, Ordering::Release);
     }
 }
 
-/// Whether a task is to look again.
+/// A flag for a task that has to look again.
 #[derive(Debug, Default)]
 pub(crate) struct Flag(AtomicBool);
 
 impl Flag {
-    /// Before the task looks: what happens from then on raises it again.
+    /// Lowers the flag, before the task looks: an event from then on raises it again.
     pub(crate) fn lower(&self) {
         self.0.store(false, Ordering::Release);
     }
 
-    /// Something has happened.
+    /// Raises the flag, after an event.
     pub(crate) fn raise(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether something has.
+    /// Returns whether the flag is raised.
     pub(crate) fn is_raised(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

@@ -15,28 +15,27 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// atomic accesses").
 const WORD: usize = size_of::<AtomicU64>();
 
-/// Memory mapped into the process, unmapped when dropped.
+/// Memory mapped into the process; its drop unmaps it.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
     length: usize,
     /// Bytes that were mapped: `length`, or with huge pages the whole pages.
     mapped: usize,
-    /// Who mapped it, if a child gets no copy of it: something else may lie there in the child.
+    /// The process that mapped it, if a child gets no copy of it: other memory may lie there in the child.
     owner: Option<Process>,
 }
 
 // SAFETY: it is an address range that belongs to this value and may be used from any thread;
 // every access goes through pointers or atomics.
 unsafe impl Send for Mapping {}
-// SAFETY: as above. What `&self` gives out are atomics; a window's accesses, which are volatile, take
-// turns by `&mut`.
+// SAFETY: as above. `&self` only gives atomics; a window's accesses, which are volatile, take turns by `&mut`.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of a file of memory, shared: for the window of a driver that is not the kernel's
-    /// ([`BoardWindow::map`](crate::BoardWindow::map)) and that carries on by itself what is stored. Nobody may make
-    /// the file shorter meanwhile: an access behind its end is a `SIGBUS`.
+    /// Maps `length` bytes of a file of memory, shared. It is for the window of a driver other than the kernel's
+    /// ([`BoardWindow::map`](crate::BoardWindow::map)) that forwards stores itself. The file must not become shorter in
+    /// the meantime: an access after its end is a `SIGBUS`.
     ///
     /// # Errors
     /// [`Error::Empty`], and [`Error::Map`].
@@ -64,8 +63,7 @@ impl Mapping {
         })
     }
 
-    /// Maps what a device has at an offset, shared. A child may get no copy: the device's driver
-    /// decides that.
+    /// Maps a device's memory at an offset, shared. A child may get no copy: the device's driver decides that.
     pub(crate) fn device(
         what: &'static str,
         file: BorrowedFd<'_>,
@@ -98,8 +96,8 @@ impl Mapping {
         })
     }
 
-    /// Maps `length` bytes in whole pages of `page` bytes. The kernel makes whole huge pages of a
-    /// length by itself, but takes back whole ones only: `munmap(2)`, "Notes".
+    /// Maps `length` bytes in whole pages of `page` bytes. The kernel rounds a length up to whole huge pages by itself,
+    /// but unmaps whole ones only: `munmap(2)`, "Notes".
     fn new(
         what: &'static str,
         length: usize,
@@ -119,41 +117,40 @@ impl Mapping {
         })
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Bytes.
+    /// Returns the number of bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// Copies from the mapping, which must be memory. What somebody writes meanwhile is seen, or not,
-    /// word by word.
+    /// Copies from the mapping, which must be memory. Each word is read before or after a concurrent write to it.
     pub(crate) fn copy_to(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         check("mapping", self.length, offset, bytes.len())?;
         words::load(self.words(), offset, bytes);
         Ok(())
     }
 
-    /// Copies into the mapping, which must be memory. The bytes beside those in the first and the last
-    /// word stay what they are, whoever writes them meanwhile.
+    /// Copies into the mapping, which must be memory. The neighbouring bytes in the first and the last word keep their
+    /// values, also under concurrent writes.
     pub(crate) fn copy_from(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         check("mapping", self.length, offset, bytes.len())?;
         words::store(self.words(), offset, bytes);
         Ok(())
     }
 
-    /// The mapping as words that somebody else may write, to the end of its last page.
+    /// Returns the mapping as words that others may write, to the end of its last page.
     fn words(&self) -> &[AtomicU64] {
         let count = self.mapped.div_ceil(WORD);
         // SAFETY: mappings begin at page boundaries, are of whole pages and live as long as `self`.
-        // Nobody has a reference into them but as atomics.
+        // All references into them are atomics.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().cast(), count) }
     }
 
-    /// The mapping as dwords that somebody else may write.
+    /// Returns the mapping as dwords that others may write.
     pub(crate) fn dwords(&self) -> &[AtomicU32] {
         // SAFETY: mappings begin at page boundaries and live as long as `self`; memory that is
         // mapped read-only is only loaded, 4 bytes at a time, which `std::sync::atomic` allows.
@@ -166,9 +163,9 @@ impl Drop for Mapping {
         if self.owner.is_some_and(|owner| owner != Process::current()) {
             return;
         }
-        // SAFETY: the range is ours, and no reference into it outlives `self`.
-        // It fails where the process has as many mappings as it may, and the kernel had joined this one
-        // to its neighbours (`munmap(2)`, ENOMEM). Then it stays.
+        // SAFETY: the range is ours, and no reference into it outlives `self`. This fails if the process has reached
+        // its limit of mappings and the kernel had joined this one to its neighbours (`munmap(2)`, ENOMEM). Then the
+        // mapping stays.
         let _ = unsafe { mm::munmap(self.base.as_ptr().cast(), self.mapped) };
     }
 }
@@ -182,7 +179,7 @@ mod tests {
         Mapping::anonymous("memory", length, 1, MapFlags::PRIVATE).unwrap()
     }
 
-    /// Whether a huge page is mapped at an address. Other tests may map other memory there.
+    /// Returns whether a huge page is mapped at an address. Other tests may map other memory there.
     fn is_huge(address: usize) -> bool {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let huge = maps.lines().filter(|line| line.contains("/anon_hugepage"));
@@ -262,7 +259,7 @@ mod tests {
     #[test]
     fn huge_pages_are_given_back_whole() {
         const HUGE: usize = 2 << 20;
-        // Without pages in reserve: it is not touched.
+        // Without reserved pages: the mapping is not touched.
         let flags =
             MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::HUGE_2MB | MapFlags::NORESERVE;
         for length in [1, HUGE, HUGE + 4096] {

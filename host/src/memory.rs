@@ -1,4 +1,4 @@
-//! Memory that the board may be let into.
+//! Memory that the board may be allowed to reach.
 
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// include/uapi/linux/magic.h, `HUGETLBFS_MAGIC`, and fs/hugetlbfs/inode.c, `hugetlbfs_statfs`).
 const HUGETLBFS: u64 = 0x9584_58f6;
 
-/// Whose memory it is.
+/// Owner of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryKind {
     /// The host's main memory.
@@ -23,19 +23,18 @@ pub enum MemoryKind {
     Gpu,
 }
 
-/// Memory as its owner sees it: what is behind a [`Memory`].
+/// Memory as its owner sees it: the implementation of a [`Memory`].
 ///
 /// # Safety
-/// Safe code registers the memory by what this says, and the board then writes it at any time. As long
+/// Safe code registers the memory by the results of these functions, and the board then writes it at any time. As long
 /// as the value lives,
 ///
 /// - [`kind`](Self::kind), [`address`](Self::address) and [`length`](Self::length) do not change;
-/// - the memory that a driver knows by them is the value's own, or no memory at all. Any driver may be
-///   asked, the kernel's too: in host memory it takes the bytes of this process from `address` on. They
-///   stay mapped, and nobody has a reference to them but as atomics. A driver with other memory takes
-///   addresses where no process has any.
+/// - the memory that a driver finds by them is the value's own, or does not exist. The caller may use any driver, also
+///   the kernel's: in host memory that driver takes the bytes of this process from `address` on. They stay mapped, and
+///   all references to them are atomics. A driver with other memory takes addresses where no process has any.
 ///
-/// So not everybody can say which memory that is:
+/// So safe code cannot say which memory it is:
 ///
 /// ```compile_fail,E0200
 /// # use peerlane_host::{MemoryKind, Place, Result};
@@ -61,19 +60,19 @@ pub enum MemoryKind {
 /// }
 /// ```
 pub unsafe trait Place: Debug + Send + Sync {
-    /// Whose memory it is: decides how it is registered ([`provider`]).
+    /// Returns the owner of the memory. This decides how it is registered ([`provider`]).
     fn kind(&self) -> MemoryKind;
 
-    /// The address it is registered by: of this process, or what its owner's driver calls it.
+    /// Returns the address by which it is registered: an address of this process, or of the memory's own driver.
     fn address(&self) -> u64;
 
-    /// Bytes.
+    /// Returns the number of bytes.
     fn length(&self) -> usize;
 
-    /// Copies from the memory. The range was found to lie in it.
+    /// Copies from the memory. The caller has checked that the range lies in it.
     fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()>;
 
-    /// Copies into the memory. The range was found to lie in it.
+    /// Copies into the memory. The caller has checked that the range lies in it.
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<()>;
 }
 
@@ -84,8 +83,8 @@ pub unsafe trait Place: Debug + Send + Sync {
 pub struct Memory(Arc<dyn Place>);
 
 impl Memory {
-    /// New memory of this process, all zero: for the kernel's device. A driver in the process may take
-    /// only what [`Device::memory`](crate::Device::memory) gives.
+    /// Allocates memory of this process, all zero: for the kernel's device. A driver in the process may accept only
+    /// memory of [`Device::memory`](crate::Device::memory).
     ///
     /// # Errors
     /// [`Error::Empty`] and [`Error::Map`].
@@ -94,10 +93,10 @@ impl Memory {
         Mapping::anonymous("memory", length, 1, MapFlags::PRIVATE).map(Self::over)
     }
 
-    /// New memory of huge pages of the default size, as many as `length` needs, all zero.
+    /// Allocates huge pages of the default size, as many as `length` needs, all zero.
     ///
     /// # Errors
-    /// [`Error::Empty`] and [`Error::Map`]: with `ENOMEM` where not so many are free.
+    /// [`Error::Empty`] and [`Error::Map`]: with `ENOMEM` where not enough are free.
     pub fn huge(length: usize) -> Result<Self> {
         let what = "huge pages";
         let length = some(length)?;
@@ -108,8 +107,8 @@ impl Memory {
         Mapping::anonymous(what, length, page, flags).map(Self::over)
     }
 
-    /// `length` bytes of a regular file from its start, shared with whoever else maps it. Nobody may
-    /// make the file shorter meanwhile: an access behind its end is a `SIGBUS`.
+    /// Maps `length` bytes of a regular file from its start, shared with other mappings of it. The file must not become
+    /// shorter in the meantime: an access after its end is a `SIGBUS`.
     ///
     /// # Errors
     /// [`Error::Empty`]; [`Error::Bounds`] if the file is shorter; [`Error::Map`], with `EACCES` if it is
@@ -132,12 +131,11 @@ impl Memory {
         Mapping::file(what, file.as_fd(), length, page).map(Self::over)
     }
 
-    /// `length` bytes of memory that a device's file maps from offset 0 on.
+    /// Maps `length` bytes of memory of a device's file from offset 0 on.
     ///
     /// # Safety
-    /// It must be memory, and no registers: whole words are loaded, and around bytes that are written
-    /// stored, with the bytes beside them as they are. It must stay mapped, and nobody may have a
-    /// reference to it in this process but as atomics.
+    /// It must be memory, and not registers: whole words are loaded, and stores of bytes store whole words, with the
+    /// neighbouring bytes unchanged. It must stay mapped, and all references to it in this process must be atomics.
     ///
     /// # Errors
     /// [`Error::Empty`] and [`Error::Map`].
@@ -147,17 +145,17 @@ impl Memory {
         Mapping::device("a device's memory", file.as_fd(), 0, length, both).map(Self::over)
     }
 
-    /// Memory of any kind.
+    /// Makes a memory of any kind.
     pub fn over(place: impl Place + 'static) -> Self {
         Self(Arc::new(place))
     }
 
-    /// Whose memory it is.
+    /// Returns the owner of the memory.
     pub fn kind(&self) -> MemoryKind {
         self.0.kind()
     }
 
-    /// What the driver knows it by.
+    /// Returns the number by which the driver knows the kind of memory.
     pub(crate) fn provider(&self) -> u32 {
         match self.kind() {
             MemoryKind::Host => provider::HOST,
@@ -165,12 +163,12 @@ impl Memory {
         }
     }
 
-    /// Address of the first byte.
+    /// Returns the address of the first byte.
     pub fn address(&self) -> u64 {
         self.0.address()
     }
 
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn length(&self) -> usize {
         self.0.length()
     }
@@ -178,7 +176,7 @@ impl Memory {
     /// Copies from the memory at `offset`.
     ///
     /// # Errors
-    /// [`Error::Bounds`], and what the memory's owner says.
+    /// [`Error::Bounds`], and errors of the memory's owner.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         check("memory", self.length(), offset, bytes.len())?;
         self.0.read(offset, bytes)
@@ -194,7 +192,7 @@ impl Memory {
     }
 }
 
-/// A length that is not 0.
+/// Returns a length, or an error if it is 0.
 fn some(length: usize) -> Result<usize> {
     match length {
         0 => Err(Error::Empty { what: "memory" }),
@@ -202,7 +200,7 @@ fn some(length: usize) -> Result<usize> {
     }
 }
 
-/// Bytes of a huge page of the default size, by the text of `/proc/meminfo` (the kernel's
+/// Returns the bytes of a huge page of the default size, from the text of `/proc/meminfo` (the kernel's
 /// Documentation/admin-guide/mm/hugetlbpage.rst).
 fn huge_page(meminfo: &str) -> Option<usize> {
     let mut lines = meminfo.lines();
@@ -212,7 +210,7 @@ fn huge_page(meminfo: &str) -> Option<usize> {
         .filter(|bytes| bytes.is_power_of_two())
 }
 
-/// Checks that a range lies in so many bytes of something.
+/// Checks that a range lies in `size` bytes; `what` names them in the error.
 pub(crate) fn check(what: &'static str, size: usize, offset: usize, length: usize) -> Result<()> {
     match offset.checked_add(length) {
         Some(end) if end <= size => Ok(()),
@@ -225,7 +223,7 @@ pub(crate) fn check(what: &'static str, size: usize, offset: usize, length: usiz
     }
 }
 
-// SAFETY: the range is mapped as long as the value lives, and what is made from it are atomics.
+// SAFETY: the range is mapped as long as the value lives, and all references into it are atomics.
 unsafe impl Place for Mapping {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Host

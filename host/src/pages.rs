@@ -2,26 +2,26 @@
 
 use std::ops::Range;
 
-/// Pages that a GPU's memory has at its BAR, the largest first: 2 MiB, 64 KiB (NVIDIA TB-06712-001, "Pinning
-/// GPU memory"), and the host's, which a dma-buf must keep to (`cuMemGetHandleForAddressRange`).
+/// Sizes of the pages of a GPU's memory at its BAR, the largest first: 2 MiB, 64 KiB (NVIDIA TB-06712-001, "Pinning GPU
+/// memory"), and the host's, of which a dma-buf must consist (`cuMemGetHandleForAddressRange`).
 const PAGES: [u64; 3] = [2 << 20, 64 << 10, HOST_PAGE];
 
-/// The host's page.
+/// Bytes of the host's page.
 const HOST_PAGE: u64 = 4 << 10;
 
 /// Pages of a GPU's memory around a range of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages {
-    /// What to export as a dma-buf: whole pages.
+    /// Range to export as a dma-buf: whole pages.
     pub export: Range<u64>,
-    /// What of it to register: all of it where it is the allocation's, or else what was asked for.
+    /// Range to register: the exported range if it lies in the allocation, otherwise the range that was asked for.
     pub register: Range<u64>,
 }
 
-/// A range of a GPU's addresses in the largest pages that the allocation has room for, so that a board needs few entries for
-/// it. An allocation that does not consist of pages of the host's shares them with others of the program, and CUDA exports
-/// them all the same (driver 580, for allocations of 256 bytes to 3 MiB): then those around the range. `None`: the range is
-/// not in the allocation.
+/// Extends a range of a GPU's addresses to the largest pages that fit into the allocation, so that a board needs few
+/// entries for it. An allocation that does not consist of whole host pages shares its pages with other memory of the
+/// program. CUDA exports these pages, too (driver 580, for allocations of 256 bytes to 3 MiB): then the result is the
+/// pages around the range. `None`: the range does not lie in the allocation.
 pub fn widen(asked: &Range<u64>, allocation: &Range<u64>) -> Option<Pages> {
     let around = |page: u64| {
         let start = asked.start / page * page;
@@ -60,14 +60,14 @@ mod tests {
             assert_eq!(pages.export, pages.register);
             pages.export
         };
-        // A pool of 8 MiB: a small piece of it is a page of 2 MiB.
+        // In a pool of 8 MiB, a small piece is extended to a page of 2 MiB.
         let pool = of(0, 8 * MIB);
         assert_eq!(whole(of(100, 200), &pool), of(0, 2 * MIB));
         assert_eq!(whole(of(2 * MIB - 1, 2 * MIB + 1), &pool), of(0, 4 * MIB));
         // An allocation of 1 MiB has no such page, but pages of 64 KiB.
         let small = of(0, MIB);
         assert_eq!(whole(of(70_000, 70_001), &small), of(65_536, 131_072));
-        // One that does not begin or end at such a page keeps to what it has.
+        // An allocation that does not begin or end at such a page gets smaller pages.
         let odd = of(4096, 12_288);
         assert_eq!(whole(of(5000, 6000), &odd), of(4096, 8192));
     }
@@ -89,7 +89,7 @@ mod tests {
             of(98_304, 102_400)
         );
         assert_eq!(around(of(5000, 6000), of(5000, 6000)), of(4096, 8192));
-        // Its middle has pages of its own.
+        // Its middle has whole pages of its own.
         let middle = widen(&of(5000, 6000), &array).expect("it is inside");
         assert_eq!(
             (middle.export, middle.register),

@@ -1,4 +1,4 @@
-//! The driver's ioctls, each with its structure, and which process calls them.
+//! The driver's ioctls, each with its structure, and the identity of the calling process.
 
 use peerlane_core::uapi;
 use rustix::fd::AsFd;
@@ -23,8 +23,8 @@ pub(crate) unsafe trait Argument {
 
 macro_rules! arguments {
     ($($type:ident $ioctl:ident;)*) => {$(
-        // SAFETY: `uapi` says so at the constant, and its ioctls write into their structures
-        // only. Memory that is named in them is the business of whoever fills them in.
+        // SAFETY: the documentation of the constant in `uapi` says so, and its ioctls write into their structures only.
+        // The code that fills in a structure is responsible for memory that it names.
         unsafe impl Argument for uapi::$type {
             const IOCTL: uapi::Ioctl = uapi::$ioctl;
             const NAME: &'static str = stringify!($ioctl);
@@ -78,35 +78,36 @@ unsafe impl<T: Argument> Ioctl for Call<'_, T> {
 
 /// Calls the driver.
 pub(crate) fn call<T: Argument>(file: impl AsFd, argument: &mut T) -> Result<(), Errno> {
-    // SAFETY: see the implementation of `Ioctl`. A file that is no Peerlane device does not
-    // know the code: the type byte and the size are in it.
+    // SAFETY: see the implementation of `Ioctl`. A file that is not a Peerlane device does not know the code: the type
+    // byte and the size are in it.
     unsafe { rustix::ioctl::ioctl(file, Call(argument)) }
 }
 
-/// A process, and no child of its: who made a value, for one.
+/// Identity of a process, different from that of its children: for example of the process that made a value.
 ///
-/// A fork copies every value into the child, but not what the driver has: both processes hold the same
-/// open file. What the child's copies gave back as they are dropped, the parent would lose.
+/// A fork copies every value into the child, but not the driver's state: both processes hold the same open file. If the
+/// child's copies released resources when they are dropped, the parent would lose them.
 ///
-/// Numbers of processes do not tell: process 1 of a PID name space may have a child that is process 1 of the next
-/// (pid_namespaces(7)). A page does that is empty in the child of a fork (madvise(2), `MADV_WIPEONFORK`, since Linux 4.14).
+/// Process numbers do not distinguish the two: process 1 of a PID name space may have a child that is process 1 of the
+/// next (pid_namespaces(7)). A page that is empty in the child of a fork does (madvise(2), `MADV_WIPEONFORK`, since
+/// Linux 4.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process(u64);
 
-/// The page's first word: this process's generation, or 0 until somebody asks for it.
+/// The page's first word: this process's generation, or 0 until the first query.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
-/// The last generation that was given: in a child, that of the process that it is the child of, or more.
+/// The last generation that was assigned: in a child, that of its parent process, or more.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// As long as the page is mapped.
+/// Bytes of the page that is mapped.
 const PAGE_BYTES: usize = 4096;
 
-/// In values of processes whose kernel has no such page: their numbers.
+/// Mark in the identities of processes whose kernel has no such page: these are process numbers.
 const NUMBERED: u64 = 1 << 63;
 
 impl Process {
-    /// The one that runs this. It makes no system call but the first time.
+    /// Returns the identity of the calling process. Only the first call makes a system call.
     pub fn current() -> Self {
         let Some(word) = word() else {
             return Self(NUMBERED | u64::from(std::process::id()));
@@ -123,7 +124,7 @@ impl Process {
     }
 }
 
-/// The page's word. No lock is taken: a fork might copy it locked.
+/// Returns the page's word. It takes no lock: a fork might copy the lock in the locked state.
 fn word() -> Option<&'static AtomicU64> {
     let mut page = PAGE.load(Ordering::Acquire);
     if page.is_null() {
@@ -132,7 +133,7 @@ fn word() -> Option<&'static AtomicU64> {
         page = match set {
             Ok(_) => new,
             Err(first) => {
-                // SAFETY: the page was just mapped, and nobody else knows it.
+                // SAFETY: the page was just mapped, and there are no other references to it.
                 let _ = unsafe { munmap(new.cast(), PAGE_BYTES) };
                 first
             }
@@ -142,12 +143,12 @@ fn word() -> Option<&'static AtomicU64> {
     unsafe { page.as_ref() }
 }
 
-/// A page of zeros that children of a fork find so, too.
+/// Maps a page of zeros that children of a fork find full of zeros, too.
 fn map() -> Option<*mut AtomicU64> {
     let both = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at no place that is named.
     let page = unsafe { mmap_anonymous(null_mut(), PAGE_BYTES, both, MapFlags::PRIVATE) }.ok()?;
-    // SAFETY: the page was just mapped, and nobody else knows it.
+    // SAFETY: the page was just mapped, and there are no other references to it.
     if unsafe { madvise(page, PAGE_BYTES, Advice::LinuxWipeOnFork) }.is_err() {
         // SAFETY: as above; it is not used.
         let _ = unsafe { munmap(page, PAGE_BYTES) };

@@ -10,30 +10,30 @@ use peerlane_core::uapi::{self, window};
 use rustix::io::Errno;
 use std::sync::Arc;
 
-/// The window, held and mapped: 64 KiB of FPGA memory that the processor stores to and loads
-/// from. A board has one, and one context at a time holds it. Dropping this gives it back.
+/// The window, held and mapped: 64 KiB of FPGA memory that the processor stores to and loads from. A board has one, and
+/// one context at a time holds it. Dropping this releases it.
 ///
-/// It is for little data: the board takes one access of at most 8 bytes at a time, and a load
-/// waits for the board. While the block is reset and started again, it shows nothing and what
-/// is stored is lost: [`Device::query`] tells by the generation.
+/// It is for small amounts of data: the board takes one access of at most 8 bytes at a time, and a load waits for the
+/// board. While the block is reset and restarted, the window shows no FPGA memory and stores are lost. The generation
+/// in [`Device::query`] shows that.
 ///
-/// The kernel knows the file, not this value: where a file is shared, by a fork or because it was
-/// sent, what the one process moves or gives back is moved or given back for the other. A child's copy
-/// of this value has no mapping, and gives nothing back when it is dropped.
+/// The kernel knows the file, not this value. If a file is shared, by a fork or because it was sent, a process that
+/// moves or releases the window does so for the other process, too. A child's copy of this value has no mapping, and
+/// releases nothing when it is dropped.
 #[derive(Debug)]
 #[must_use = "the window is given back when this is dropped"]
 pub struct Window {
-    // Unmapped before it is given back.
+    // Unmapped before it is released.
     shown: Shown,
     held: Held,
     base: u64,
 }
 
-/// The window is this context's.
+/// The right to the window, while this context has it.
 #[derive(Debug)]
 struct Held {
     device: Arc<Shared>,
-    /// Who took it: a child's copy does not give it back.
+    /// The process that took it: a child's copy does not release it.
     owner: Process,
 }
 
@@ -57,18 +57,18 @@ impl Drop for Held {
             flags: window::RELEASE,
             reserved: 0,
         };
-        // If it is not held any more, that is as well.
+        // If it is not held any more, there is nothing to release.
         let _ = (self.device.window(0)).and_then(|window| window.place(&release));
         self.device.window_seat.leave();
     }
 }
 
 impl Device {
-    /// Takes the board's window and places it at an FPGA address, a multiple of 64 KiB; all that it
-    /// shows must lie in the context's [`range`](Device::range) of FPGA memory.
+    /// Takes the board's window and places it at an FPGA address, a multiple of 64 KiB. All of the window must lie in
+    /// the context's [`range`](Device::range) of FPGA memory.
     ///
     /// # Errors
-    /// [`Error::Window`]: the board has none, somebody holds it, or it cannot stand there.
+    /// [`Error::Window`]: the board has none, another context holds it, or it cannot be placed there.
     pub fn window(&self, base: u64) -> Result<Window> {
         if !self.0.window_seat.take() {
             return Err(Error::window(base, Errno::BUSY));
@@ -87,40 +87,39 @@ impl Device {
 }
 
 impl Shared {
-    /// What places the window, to have it at `base`.
+    /// Returns the driver's interface to the window. `base` is for the error.
     fn window(&self, base: u64) -> Result<&dyn BoardWindow> {
         (self.context.window()).ok_or_else(|| Error::window(base, Errno::OPNOTSUPP))
     }
 }
 
 impl Window {
-    /// FPGA address of the first byte.
+    /// Returns the FPGA address of the first byte.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// Bytes: 64 KiB.
+    /// Returns the number of bytes: 64 KiB.
     pub fn length(&self) -> usize {
         self.shown.0.length()
     }
 
-    /// Address of the first byte in this process, for a GPU that is to store to it
-    /// (`cudaHostRegister` with `cudaHostRegisterIoMemory`).
+    /// Returns the address of the first byte in this process, for a GPU that must store to it (`cudaHostRegister` with
+    /// `cudaHostRegisterIoMemory`).
     ///
-    /// The kernel cannot take the window from a GPU that was given it so. Undo the registration
-    /// before this is dropped or moved: what the GPU stores goes to what the window shows then.
+    /// The kernel cannot revoke the window from a GPU that got it in this way. Undo the registration before this is
+    /// dropped or moved: the GPU's stores go to the memory that the window shows then.
     pub fn address(&self) -> u64 {
         self.shown.0.base().as_ptr() as u64
     }
 
-    /// Moves the window. What was stored before has gone to the old place, what is stored after
-    /// goes to the new one.
+    /// Moves the window. Earlier stores have gone to the old place, later ones go to the new one.
     ///
     /// # Errors
-    /// As [`Device::window`]. It stays where it was if it cannot stand there. After `EIO`, and after
-    /// [`Error::Gone`], the board may have been in the middle of the move: the window shows zeros then,
-    /// and what is stored is lost, though [`read`](Self::read) and [`write`](Self::write) return well.
-    /// That ends when this succeeds, or when the board was started again.
+    /// As [`Device::window`]. It stays where it was if it cannot be placed there. After `EIO`, and after
+    /// [`Error::Gone`], the board may have been in the middle of the move: the window shows zeros then, and stores are
+    /// lost, though [`read`](Self::read) and [`write`](Self::write) return `Ok`. That ends when this succeeds, or when
+    /// the board was restarted.
     pub fn place(&mut self, base: u64) -> Result<()> {
         self.held.place(base)?;
         self.base = base;
@@ -135,8 +134,8 @@ impl Window {
         self.shown.read(offset, bytes)
     }
 
-    /// Copies into FPGA memory at `offset` of the window. The stores are on their way when it
-    /// returns: see [`settle`](Self::settle).
+    /// Copies into FPGA memory at `offset` of the window. The stores may still be on their way when this returns: see
+    /// [`settle`](Self::settle).
     ///
     /// # Errors
     /// [`Error::Bounds`].
@@ -144,15 +143,15 @@ impl Window {
         self.shown.write(offset, bytes)
     }
 
-    /// Waits until what was stored is in FPGA memory: before a transfer that moves it on is
-    /// submitted, for its doorbell takes another way through the board.
+    /// Waits until all stores are in FPGA memory. Call it before a transfer of that memory is submitted, because its
+    /// doorbell takes another way through the board.
     pub fn settle(&self) {
-        // A load passes no store that was made before (PCI Express Base Specification, 2.4.1).
+        // A load does not pass earlier stores (PCI Express Base Specification, 2.4.1).
         let _ = self.read(0, &mut [0]);
     }
 }
 
-/// What the window shows.
+/// The mapping of the window.
 #[derive(Debug)]
 struct Shown(Mapping);
 
@@ -162,8 +161,8 @@ impl Shown {
         for (from, width) in Words::of(offset, bytes.len()) {
             let word = &mut bytes[from..from + width];
             let place = self.at(offset + from);
-            // SAFETY: so many bytes from the place on lie in the mapping, by `check`, and `Words`
-            // are aligned, as the mapping begins at a page boundary.
+            // SAFETY: `width` bytes at the place lie in the mapping, by `check`, and `Words` are aligned, as the
+            // mapping begins at a page boundary.
             unsafe {
                 match width {
                     8 => word.copy_from_slice(&place.cast::<u64>().read_volatile().to_ne_bytes()),
@@ -213,8 +212,7 @@ impl Shown {
     }
 }
 
-/// A stretch cut into the widest naturally aligned words, 8 bytes at most: the bus carries each in
-/// one packet.
+/// A range split into the widest naturally aligned words, 8 bytes at most: the bus carries each in one packet.
 struct Words {
     offset: usize,
     done: usize,
@@ -232,7 +230,7 @@ impl Words {
 }
 
 impl Iterator for Words {
-    /// First byte, counted from the start of the stretch, and bytes.
+    /// First byte, counted from the start of the range, and bytes.
     type Item = (usize, usize);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,17 +1,18 @@
-//! Memory that somebody else may write meanwhile, copied by words of 64 bits.
+//! Copies of memory that may be written concurrently, by words of 64 bits.
 //!
-//! For memory that a type of another crate shows as [`Memory`](crate::Memory): its accesses are atomic, and as fast as
-//! the words are wide.
+//! They are for memory that a type of another crate offers as [`Memory`](crate::Memory): the accesses are atomic, and
+//! as fast as the words are wide.
 
 use crate::lock_free::put;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORD: usize = size_of::<u64>();
 
-/// Copies from the byte at `offset` on. What somebody writes meanwhile is seen, or not, word by word.
+/// Copies from the byte at `offset` on. Each word is read before or after a concurrent write to it.
 ///
 /// # Panics
-/// When `offset` lies behind the words. Bytes behind their end are left as they are.
+/// If `offset` lies a word or more after the end of the words. `bytes` that would lie after their end are left
+/// unchanged.
 pub fn load(words: &[AtomicU64], offset: usize, bytes: &mut [u8]) {
     let load = |word: &AtomicU64| word.load(Ordering::Relaxed).to_ne_bytes();
     let (skip, head) = head(offset, bytes.len());
@@ -34,11 +35,11 @@ pub fn load(words: &[AtomicU64], offset: usize, bytes: &mut [u8]) {
     }
 }
 
-/// Copies to the byte at `offset` and on. The bytes beside these in the first and the last word stay what they are,
-/// whoever writes them meanwhile.
+/// Copies to the byte at `offset` and on. The neighbouring bytes in the first and the last word keep their values, also
+/// under concurrent writes.
 ///
 /// # Panics
-/// When `offset` lies behind the words. Bytes that would lie behind their end are dropped.
+/// If `offset` lies a word or more after the end of the words. Bytes that would lie after their end are dropped.
 pub fn store(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
     let (skip, head) = head(offset, bytes.len());
     let mut words = &words[offset / WORD..];
@@ -60,7 +61,7 @@ pub fn store(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
     }
 }
 
-/// The part of a stretch that lies in a word it does not begin at: where in the word, and bytes.
+/// Returns the part of a range before its first whole word: its offset in its word, and its bytes.
 fn head(offset: usize, length: usize) -> (usize, usize) {
     let skip = offset % WORD;
     (skip, ((WORD - skip) % WORD).min(length))

@@ -1,4 +1,4 @@
-//! Threads that use a queue beside one that restarts it, or that flushes a write: each call keeps its own limit.
+//! Threads that use a queue while another thread restarts it or flushes a write: each call keeps its own limit.
 
 mod least;
 
@@ -14,10 +14,10 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a call may take beside its own limit, on a busy machine.
+/// Time that a call may take in addition to its own limit, on a busy machine.
 const SLACK: Duration = Duration::from_millis(300);
 
-/// How long the other thread takes: longer than any call may.
+/// Time that the other thread takes: longer than any call may.
 const LONG: Duration = Duration::from_millis(1200);
 
 fn with_queue() -> (Least, Region, Queue) {
@@ -30,7 +30,7 @@ fn with_queue() -> (Least, Region, Queue) {
     (least, region.unwrap(), queue)
 }
 
-/// A write that the board has ended and not flushed, and that is to be flushed before it has ended.
+/// Returns a write that the board has ended and not flushed. It must be flushed before it has ended.
 fn called_off(queue: &Queue, region: &Region) -> Transfer {
     let request = Request {
         direction: Direction::FromFpga,
@@ -136,7 +136,7 @@ fn a_restart_holds_nobody_up() {
     assert!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
 }
 
-/// The driver starts the board again after the stop, before a write was flushed. That takes longer than records do.
+/// The driver restarts the board after the stop, before a write was flushed. That takes longer than records do.
 #[test]
 fn a_restart_waits_for_a_board_that_goes_away_behind_its_stop() {
     let (least, region, queue) = with_queue();
@@ -200,7 +200,7 @@ fn a_flush_holds_nobody_up() {
         let flushing = scope.spawn(|| flushed.wait(None));
         begins.recv().unwrap();
         all_keep_their_limits(&queue, &region, &transfer);
-        // What is not flushed has not ended, and its region is not anybody else's.
+        // A write that is not flushed has not ended, and its region does not belong to another user.
         assert_eq!(flushed.poll().unwrap(), None);
         let forgetting = scope.spawn(|| region.clone().forget());
         thread::sleep(SLACK);
@@ -211,7 +211,7 @@ fn a_flush_holds_nobody_up() {
     });
 }
 
-/// A write whose flush is under way when the board is started again ends, once, after its flush.
+/// A write whose flush is under way when the board is restarted ends, once, after its flush.
 #[test]
 fn a_write_that_is_flushed_across_a_reset_has_not_arrived() {
     let (least, region, queue) = with_queue();
@@ -278,7 +278,7 @@ fn a_record_wakes_its_own_task() {
     assert!(counts.iter().all(|count| woken(count) == 1));
 }
 
-/// A thread that asks for the state of the device takes no event from one that waits for it.
+/// A thread that queries the state of the device takes no event from one that waits for it.
 #[test]
 fn a_question_acknowledges_no_event_of_a_wait() {
     for features in [0, peerlane_core::uapi::feature::PEEK] {
@@ -288,7 +288,7 @@ fn a_question_acknowledges_no_event_of_a_wait() {
         let region = device.register_all(&memory, Permissions::ReadWrite);
         let (queue, region) = (device.queue().unwrap(), region.unwrap());
         least.real.store(true, Ordering::Relaxed);
-        // Nobody waits: as it always was.
+        // No thread waits: as before.
         least.events.store(1, Ordering::Relaxed);
         device.query().unwrap();
         assert_eq!(least.events.load(Ordering::Relaxed), 0);
@@ -300,7 +300,7 @@ fn a_question_acknowledges_no_event_of_a_wait() {
             let asked = least.count();
             device.query().unwrap();
             assert_eq!(least.count() - asked, usize::from(features == 0));
-            // The queue has to know of a board that was started again.
+            // The queue has to know of a restarted board.
             least.start_again();
             assert_eq!(device.query().unwrap().generation, 1);
             assert!(matches!(waits.join().unwrap(), Err(Error::Restarted)));
@@ -308,7 +308,7 @@ fn a_question_acknowledges_no_event_of_a_wait() {
     }
 }
 
-/// Waits that end by a look, and not by the interrupt that was due, are counted.
+/// Waits that end by a look at the ring, and not by the interrupt that was due, are counted.
 #[test]
 fn a_lost_interrupt_is_counted() {
     for lost in [false, true] {

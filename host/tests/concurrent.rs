@@ -1,4 +1,4 @@
-//! What the library does without a lock, under all orders of the threads that do it (loom). The wrong variants fail.
+//! Lock-free code of the library, under all orders of its threads (loom). The wrong variants fail.
 
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use peerlane_core::record::{DWORDS, Record, STATUS};
 use peerlane_core::ring;
 use sync::{AtomicU32, AtomicU64, Ordering};
 
-/// The library's atomics are loom's here.
+/// Here loom replaces the library's atomics.
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 }
@@ -34,7 +34,7 @@ fn expected(sequence: u32) -> Record {
     }
 }
 
-/// The board writes a record: the status last, with this ordering, and the rest in any order.
+/// Writes a record as the board: the status last, with this ordering, and the rest in any order.
 fn write(ring: &[AtomicU32], sequence: u32, last: Ordering) {
     let record = expected(sequence).encode();
     let slot = &ring[sequence as usize % SLOTS * DWORDS..][..DWORDS];
@@ -46,7 +46,7 @@ fn write(ring: &[AtomicU32], sequence: u32, last: Ordering) {
     slot[STATUS].store(record[STATUS], last);
 }
 
-/// The library's view of the ring finds each record whole.
+/// Checks that the library's view of the ring finds each record whole.
 fn records(last: Ordering) {
     loom::model(move || {
         let memory: Vec<AtomicU32> = (0..SLOTS * DWORDS).map(|_| AtomicU32::new(0)).collect();
@@ -80,7 +80,7 @@ fn a_board_that_keeps_no_order_is_found() {
     records(Ordering::Relaxed);
 }
 
-/// Two write parts of one word, as copies that end and begin in it do.
+/// Checks two threads that write parts of one word, as copies do that end and begin in it.
 fn neighbours(write: fn(&AtomicU64, usize, &[u8])) {
     loom::model(move || {
         let word = Arc::new(AtomicU64::new(u64::from_ne_bytes([9; 8])));
@@ -110,7 +110,7 @@ fn a_word_that_is_read_and_stored_loses_bytes() {
     });
 }
 
-/// Who has the window has it alone, and finds what the one before left.
+/// The holder of the window has it alone, and sees the accesses of the previous holder.
 #[test]
 fn one_at_a_time_has_the_window() {
     loom::model(|| {
@@ -118,7 +118,7 @@ fn one_at_a_time_has_the_window() {
         let use_it = |(seat, place): &(Seat, UnsafeCell<u32>)| {
             let has = seat.take();
             if has {
-                // SAFETY: loom fails the test if another thread uses it meanwhile, or does not see what was before.
+                // SAFETY: loom fails the test if another thread uses it concurrently, or does not see earlier accesses.
                 place.with_mut(|value| unsafe { *value += 1 });
                 seat.leave();
             }
@@ -136,7 +136,7 @@ fn one_at_a_time_has_the_window() {
     });
 }
 
-/// A task that looks, and waits for its flag, hears of what happens in between.
+/// Checks that a task that looks, and waits for its flag, notices events in between.
 fn wakes(look: fn(&Flag, &Mutex<bool>) -> bool) {
     loom::model(move || {
         let shared = Arc::new((Flag::default(), Mutex::new(false)));
@@ -148,7 +148,7 @@ fn wakes(look: fn(&Flag, &Mutex<bool>) -> bool) {
             }
         });
         let (flag, happened) = &*shared;
-        // Looked at once, and once more when it was woken: never for nothing.
+        // It looks once, and once more when it was woken: never in vain.
         if !look(flag, happened) {
             while !flag.is_raised() {
                 thread::yield_now();

@@ -1,4 +1,4 @@
-//! What the library does to a context, and when: beside other threads, and in a child after a fork.
+//! Calls of the library to a context, and their times: with concurrent threads, and in a child after a fork.
 
 mod least;
 
@@ -14,15 +14,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-/// Longer than another thread needs to do what it can.
+/// Longer than another thread needs for its possible steps.
 const WHILE: Duration = Duration::from_millis(200);
 
-/// Runs `f` in a child of this process, as a fork makes it, and fails with the number that it returns,
-/// unless that is 0.
+/// Runs `f` in a child of this process, as a fork makes it. Fails with the number that it returns, unless that is 0.
 fn in_a_child(mut f: impl FnMut() -> i32 + Send + Sync + 'static) {
     let mut command = Command::new("true");
-    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a
-    // fork, and locks that no other thread knows.
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library handles across a fork, and locks
+    // that no other thread knows.
     unsafe {
         command.pre_exec(move || match f() {
             0 => Ok(()),
@@ -33,7 +32,7 @@ fn in_a_child(mut f: impl FnMut() -> i32 + Send + Sync + 'static) {
     assert!(status.success());
 }
 
-/// A request for the first 64 bytes of a region.
+/// Makes a request for the first 64 bytes of a region.
 fn request(direction: Direction, region: &Region) -> Request<'_> {
     Request {
         direction,
@@ -45,7 +44,7 @@ fn request(direction: Direction, region: &Region) -> Request<'_> {
     }
 }
 
-/// The least driver, a device over it, and a page that the board may read and write.
+/// Makes the minimal driver, a device over it, and a page that the board may read and write.
 fn with_a_region() -> (Least, Device, Region) {
     let least = Least::new();
     let device = Device::over(least.clone()).unwrap();
@@ -73,12 +72,12 @@ fn what_a_child_drops_the_parent_keeps() {
         copies.take();
         (seen.count() - calls) as i32
     });
-    // The closure's own values went with it: the transfer was stopped, its region flushed, and memory and region given
-    // back.
+    // The closure's own values went with it: the transfer was stopped, its region flushed, and memory and region
+    // released.
     assert_eq!(least.count(), calls + 4);
 }
 
-/// The open file is both processes': a stop would end the parent's transfers.
+/// The open file belongs to both processes: a stop would end the parent's transfers.
 #[test]
 fn a_child_ends_nothing() {
     let (least, device, region) = with_a_region();
@@ -100,7 +99,7 @@ fn a_child_ends_nothing() {
     assert!(!queue.is_inherited());
 }
 
-/// A child of a fork has no page and no ring, and perhaps a lock that nobody unlocks: the calls look at neither.
+/// A child of a fork has no page and no ring, and perhaps a lock that no thread unlocks: the calls use none of them.
 #[test]
 fn a_child_uses_nothing_of_its_parents_queue() {
     let (least, device, region) = with_a_region();
@@ -151,20 +150,20 @@ fn a_child_does_not_unmap_what_it_has_no_copy_of() {
         .write(true)
         .open("/dev/zero");
     let file = zero.unwrap();
-    // SAFETY: it maps memory, and it is used by copying alone.
+    // SAFETY: the file maps memory, which is used by copying alone.
     let device = unsafe { Memory::device(file, 4096) }.unwrap();
     let place = device.address() as *mut std::ffi::c_void;
-    // SAFETY: the mapping is there. As the kernel driver has it for its own.
+    // SAFETY: the mapping exists. The kernel driver sets the same flag for its own.
     unsafe { madvise(place, 4096, Advice::LinuxDontFork) }.unwrap();
     let place = device.address();
     let mut copy = Some(device);
     in_a_child(move || {
         let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
-        // SAFETY: where nothing is mapped.
+        // SAFETY: there is no mapping at this place.
         let other = unsafe { mmap_anonymous(place as *mut _, 4096, both, flags) };
         let Ok(other) = other else { return 1 };
         copy.take();
-        // SAFETY: it is mapped, and nobody else knows it.
+        // SAFETY: it is mapped, and there are no other references to it.
         unsafe {
             other.cast::<u8>().write_volatile(7);
             i32::from(other.cast::<u8>().read_volatile() != 7)
@@ -172,15 +171,15 @@ fn a_child_does_not_unmap_what_it_has_no_copy_of() {
     });
 }
 
-/// A device with a queue, and a page that it may read and write.
+/// Makes a device with a queue, and a page that the board may read and write.
 fn with_queue() -> (Least, Region, Queue) {
     let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     (least, region, queue)
 }
 
-/// The queue registers memory for ends of writes. Where the driver refuses that, its reason and its hint are those of any
-/// registration, and the queue goes on.
+/// The queue registers memory for ends of writes. If the driver refuses that, the reason and the hint are those of any
+/// registration, and the queue remains usable.
 #[test]
 fn a_refused_registration_of_the_queues_own_says_why() {
     let least = Least::of_dwords();
@@ -198,7 +197,7 @@ fn a_refused_registration_of_the_queues_own_says_why() {
         assert!(error.remedy().contains(part), "{}", error.remedy());
         assert!(!error.leaves_transfers_open());
     }
-    // Of a list nothing is moved then, whichever part needs that memory.
+    // No part of a list is moved then, whichever part needs that memory.
     *least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1));
     let parts =
         [0..64, 65..128].map(|part| Request::new(Direction::FromFpga, region.part(part), 0));
@@ -207,7 +206,7 @@ fn a_refused_registration_of_the_queues_own_says_why() {
     let list = queue.submit_list(&parts, Terms::default()).unwrap();
     assert_eq!(list.wait(Duration::from_secs(1)).unwrap(), 127);
     assert!(list.has_ended() && list.failed().is_none());
-    // Which part has failed is found when it has.
+    // The failed part is known when it has failed.
     least.failing.store(true, Ordering::Relaxed);
     let list = queue.submit_list(&parts, Terms::default()).unwrap();
     assert!(list.wait(Duration::from_secs(1)).is_err());
@@ -220,7 +219,7 @@ fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
     let (stale, other) = (region.clone(), least.clone());
     let (early, given_back) = mpsc::channel();
     *least.in_post.lock().unwrap() = Some(Box::new(move || {
-        // The queue has looked whether the region stands; the descriptor is still to be written.
+        // The queue has checked the region; the descriptor is not written yet.
         let forgetting = std::thread::spawn(move || region.forget());
         std::thread::sleep(WHILE);
         early
@@ -269,8 +268,8 @@ fn memory_that_is_allocated_while_other_is_freed_is_known() {
     assert_eq!((new.range(), device.range()), (0..2 << 20, 0..2 << 20));
 }
 
-/// The first owner of a file has taken so many records, and has so many descriptors under way. Whoever
-/// gets the file then gets no queue.
+/// Checks a file whose first owner has taken `records` records, and has `under_way` descriptors under way. The next
+/// owner of the file then gets no queue.
 fn the_second_owner_of_a_file(records: usize, under_way: usize) {
     let (least, region, queue) = with_queue();
     for _ in 0..records {
@@ -308,7 +307,7 @@ fn the_second_owner_of_a_file_before_the_first_record() {
 fn a_channel_that_was_handed_over_and_not_used_comes_back() {
     let least = Least::new();
     let device = Device::over(least.clone()).unwrap();
-    // Nothing to take back yet, and nothing that could be handed over.
+    // There is no channel to take back yet, and none that could be handed over.
     assert!(matches!(device.take_back(), Err(Error::Taken)));
     device.hand_over().unwrap_err();
     least.mapped.store(true, Ordering::Relaxed);
@@ -316,12 +315,12 @@ fn a_channel_that_was_handed_over_and_not_used_comes_back() {
     assert!(matches!(device.queue(), Err(Error::Taken)));
     device.take_back().unwrap();
     assert!(matches!(device.take_back(), Err(Error::Taken)));
-    // To hand it over again goes as well as to take it oneself.
+    // The channel can be handed over again, as well as taken back.
     device.hand_over().unwrap();
     device.take_back().unwrap();
     let queue = device.queue().unwrap();
     assert!(matches!(device.take_back(), Err(Error::Taken)));
-    // Nor does the end of a queue give it back.
+    // The end of a queue does not free it either.
     drop(queue);
     assert!(matches!(device.take_back(), Err(Error::Taken)));
 }
@@ -332,7 +331,7 @@ fn a_channel_that_was_used_does_not_come_back() {
     least.mapped.store(true, Ordering::Relaxed);
     let device = Device::over(least.clone()).unwrap();
     device.hand_over().unwrap();
-    // Whoever has it rings a doorbell.
+    // The new owner rings a doorbell.
     let memory = device.memory(MemoryKind::Host, 4096).unwrap();
     let region = device.register_all(&memory, Permissions::Read).unwrap();
     let request = Request {
@@ -349,8 +348,8 @@ fn a_channel_that_was_used_does_not_come_back() {
     assert!(matches!(device.queue(), Err(Error::Taken)));
 }
 
-/// What a queue that goes has under way may have sent data before it is ended: they have arrived before the memory is given
-/// back, in each region once.
+/// A queue that is dropped may have sent data of transfers under way before it ends them. The data have arrived before
+/// the memory is released; each region is flushed once.
 #[test]
 fn a_queue_that_goes_flushes_what_it_had_under_way() {
     let least = Least::new();
@@ -374,7 +373,7 @@ fn a_queue_that_goes_flushes_what_it_had_under_way() {
     assert_eq!(*least.flushed.lock().unwrap(), [written.handle()]);
 }
 
-/// A part leaves its flush to the next one, which is called off before the board has any of it.
+/// A part leaves its flush to the next one, which is called off before the board has any of its descriptors.
 #[test]
 fn a_list_that_is_called_off_is_flushed() {
     let (least, device, region) = with_a_region();
@@ -394,7 +393,7 @@ fn a_list_that_is_called_off_is_flushed() {
     assert_eq!(queue.statistics().descriptors, 1 << least::RING_LOG2);
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
     assert!(least.flushed.lock().unwrap().contains(&region.handle()));
-    // Where the driver does not do it, that is told: data may be on their way.
+    // If the driver cannot flush, the call returns that error: data may be on their way.
     *least.refuse_flush.lock().unwrap() = Some((Errno::IO, u32::MAX));
     let stopped = list().stop(WHILE);
     let unproven = matches!(
@@ -407,7 +406,7 @@ fn a_list_that_is_called_off_is_flushed() {
     assert!(unproven, "{stopped:?}");
 }
 
-/// A stuck board that has a list of reads. Its time goes on while a thread waits.
+/// Makes a stuck board that has a list of reads. Its time advances while a thread waits.
 fn a_stuck_list(parts: usize) -> (Least, Queue, TransferList) {
     let (least, device, region) = with_a_region();
     *least.clock.lock().unwrap() = Some(Duration::ZERO);
@@ -418,7 +417,7 @@ fn a_stuck_list(parts: usize) -> (Least, Queue, TransferList) {
     (least, queue, list.unwrap())
 }
 
-/// A queue that fails says so once a second. Nothing has ended by that.
+/// A queue that fails reports it once a second. No transfer has ended by that.
 #[test]
 fn a_list_whose_board_is_gone_is_not_said_to_have_ended() {
     for parts in [1, 2, 5] {
@@ -436,7 +435,7 @@ fn a_list_whose_board_is_gone_is_not_said_to_have_ended() {
     }
 }
 
-/// A board that is not started again is waited for once, and not for each part.
+/// The call waits only once for a board that is not restarted, and not for each part.
 #[test]
 fn a_list_that_cannot_be_stopped_is_given_up_once() {
     for parts in [1, 3, 20] {
@@ -450,7 +449,7 @@ fn a_list_that_cannot_be_stopped_is_given_up_once() {
     }
 }
 
-/// A transfer ends while a thread asks the board for its state. That acknowledges the event of the end.
+/// A transfer ends while a thread queries the board's state. That acknowledges the event of the end.
 #[test]
 fn an_event_that_a_look_acknowledges_is_not_lost() {
     let (least, device, region) = with_a_region();
@@ -459,7 +458,7 @@ fn an_event_that_a_look_acknowledges_is_not_lost() {
     let queue = device.queue().unwrap();
     for turns in [false, true] {
         let transfer = queue.to_fpga(region.part(0..64), 0).unwrap();
-        // A look is due.
+        // A check is due.
         std::thread::sleep(Duration::from_millis(1100));
         let board = least.clone();
         *least.in_refused.lock().unwrap() = Some(Box::new(move || board.end_held(true)));
@@ -518,8 +517,8 @@ fn a_write_without_a_flush_has_arrived_when_its_region_is_given_back() {
     }
 }
 
-/// Some extents of a transfer are under way when a later one is refused. The call returns when they have ended and their data
-/// have arrived, because the program has nothing to wait for them with.
+/// Some extents of a transfer are under way when a later one is refused. The call returns when they have ended and
+/// their data have arrived, because the program has no handle to wait for them.
 #[test]
 fn a_transfer_of_which_only_a_part_came_to_be_has_ended() {
     let least = Least::with(peerlane_core::uapi::feature::MIXED);
@@ -539,7 +538,7 @@ fn a_transfer_of_which_only_a_part_came_to_be_has_ended() {
     assert!(matches!(refused, Err(Error::Call { .. })), "{refused:?}");
     assert_eq!(least.waited.lock().unwrap().len(), 1);
     assert_eq!(*least.flushed.lock().unwrap(), [region.handle()]);
-    // One that came to be as a whole uses the region as long as it can be waited for.
+    // A transfer that was submitted completely uses the region as long as it can be waited for.
     *least.slow.lock().unwrap() = Some(2);
     let submitted = submit().unwrap();
     assert!(region.is_in_use());
@@ -562,7 +561,7 @@ fn a_region_is_in_use_until_its_queue_has_stopped() {
     let (forgot, forgotten) = mpsc::channel();
     *least.in_stop.lock().unwrap() = Some(Box::new(move || {
         let is_in_use = named.is_in_use();
-        // Another thread that forgets it waits until the queue has stopped all.
+        // Another thread that invalidates it waits until the queue has stopped all transfers.
         std::thread::spawn(move || forgot.send(forgets.forget()).unwrap());
         std::thread::sleep(WHILE);
         let unregistered = board.unregistered.load(Ordering::Relaxed);
@@ -601,7 +600,7 @@ fn a_list_raises_one_interrupt_for_each_direction() {
     }
 }
 
-/// What is held for the board is not forgotten, and what was forgotten is neither held nor described.
+/// A region that is held for the board cannot be invalidated, and an invalidated region is neither held nor described.
 #[test]
 fn a_region_that_is_held_is_not_forgotten() {
     let (least, device, region) = with_a_region();
@@ -637,7 +636,7 @@ fn a_region_that_is_held_is_not_forgotten() {
     assert_eq!(*least.flushed.lock().unwrap(), []);
 }
 
-/// As long as it takes is a limit, too.
+/// Waiting without end is a limit, too.
 #[test]
 fn no_limit_is_too_long() {
     let (least, _, region) = with_a_region();
@@ -675,7 +674,7 @@ fn no_limit_is_too_long() {
     queue.drain(Duration::MAX).unwrap();
 }
 
-/// A stream whose course does not fit begins nothing, whatever its numbers are.
+/// A stream with wrong settings begins nothing, with any numbers.
 #[test]
 fn a_stream_that_cannot_be_has_nothing_under_way() {
     let (least, device, region) = with_a_region();
@@ -716,19 +715,19 @@ fn a_stream_that_cannot_be_has_nothing_under_way() {
             assert_eq!(queue.under_way(), 0);
         }
     }
-    // As long as it is short enough for its memory it is a stream, however many slots it may use.
+    // With a length that fits into its memory the stream is valid, with any number of slots.
     let short = Course {
         length: Some(2048),
         ..many(u64::MAX)
     };
     let stream = queue.stream(short).unwrap();
     assert_eq!(queue.under_way(), 1);
-    // The board has all of it, and goes on: it was not given more.
+    // The board has all its descriptors, and goes on: it got no more.
     drop(stream);
     assert_eq!(queue.under_way(), 1);
 }
 
-/// Registrations by the value that risks no read say so, to drivers that know it.
+/// Registrations by the value that risks no read have the flag, for drivers that know it.
 #[test]
 fn a_read_that_nobody_proved_is_risked_by_who_asks_for_it() {
     use peerlane_core::uapi::{feature, register};
@@ -754,7 +753,7 @@ fn a_read_that_nobody_proved_is_risked_by_who_asks_for_it() {
     assert!(error.remedy().contains("writing alone"));
 }
 
-/// Ends of writes to memory of the process. The board of this test brings zeros.
+/// Ends of writes to memory of the process. The board of this test writes zeros.
 #[test]
 fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     const PAGE: usize = 4096;
@@ -764,14 +763,14 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     let (anywhere, both) = (std::ptr::null_mut(), ProtFlags::READ | ProtFlags::WRITE);
     // SAFETY: a new mapping.
     let base = unsafe { mmap_anonymous(anywhere, PAGE, both, MapFlags::PRIVATE) }.unwrap();
-    // SAFETY: it has so many bytes, and nobody else knows it.
+    // SAFETY: it has this many bytes, and there are no other references to it.
     let bytes = unsafe { std::slice::from_raw_parts_mut(base.cast::<u8>(), PAGE) };
     bytes.fill(7);
     let address = base.expose_provenance() as u64;
     // SAFETY: there are no references when there is a transfer.
     let region = unsafe { device.register_address(address, PAGE as u64, Permissions::Write) };
     let region = region.unwrap();
-    // Without room for the memory that ends need nothing is begun.
+    // Without room for the memory of the ends, no transfer begins.
     *least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1));
     let refused = queue.from_fpga(0, region.part(1..3));
     assert!(matches!(
@@ -789,7 +788,7 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     assert_eq!(found, [7, 7, 0, 0, 7, 7, 7, 7, 0, 0, 0, 7, 7, 7, 7, 7]);
     let write = queue.from_fpga(0, region.part(2..11)).unwrap();
     // As if it was unmapped, but so that no other thread gets its place.
-    // SAFETY: nobody has a reference to it.
+    // SAFETY: there are no references to it.
     unsafe { rustix::mm::mprotect(base, PAGE, rustix::mm::MprotectFlags::empty()) }.unwrap();
     match write.wait(WHILE) {
         Err(Error::Fault {
@@ -802,8 +801,8 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     }
 }
 
-/// After lost reads the driver has the board only write memory whose device was proved before. The library does not take a
-/// write to it for one that has arrived, and reads nothing from it.
+/// After lost reads the driver lets the board only write memory whose device was proved before. The library does not
+/// take a write to it as arrived, and reads nothing from it.
 #[test]
 fn a_region_whose_proof_has_ended_is_only_written() {
     let least = Least::new();

@@ -1,4 +1,4 @@
-//! The fast path allocates nothing, and calls the driver for nothing but doorbells and records.
+//! The fast path allocates no memory, and calls the driver only for doorbells and records.
 
 mod least;
 
@@ -54,7 +54,7 @@ fn submit_and_poll(least: Least) {
         urgent: true,
         no_flush: true,
     };
-    // More than the ring has slots, in pieces, several under way; the first round is as good as any.
+    // More than the ring has slots, in pieces, several under way; all rounds are equal, also the first.
     for round in 0..200 {
         let mut transfers = [const { None }; 6];
         for (index, transfer) in transfers.iter_mut().enumerate() {

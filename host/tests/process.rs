@@ -1,8 +1,8 @@
-//! Which process it is.
+//! Identities of processes.
 
 use peerlane_host::Process;
 
-/// What a child of a fork says of itself.
+/// Returns the result of a child of a fork.
 fn in_a_child(says: impl FnOnce() -> i32) -> i32 {
     // SAFETY: this program has no other thread with a lock that the child could want: its one test runs alone.
     match unsafe { libc::fork() } {
@@ -20,7 +20,7 @@ fn in_a_child(says: impl FnOnce() -> i32) -> i32 {
     }
 }
 
-/// New name spaces: the next child is process 1.
+/// Makes new name spaces: the next child is process 1.
 fn unshare(flags: i32) -> bool {
     // SAFETY: the call takes no pointer.
     unsafe { libc::unshare(flags) == 0 }

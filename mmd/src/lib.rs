@@ -1,5 +1,5 @@
-//! `libpeerlane_mmd.so`: the board library that the open FPGA runtime for OpenCL loads
-//! (intel/fpga-runtime-for-opencl). What it does is in [`peerlane_mmd_core`].
+//! `libpeerlane_mmd.so`: the board library that the open FPGA runtime for OpenCL loads (intel/fpga-runtime-for-opencl).
+//! Its functions are in [`peerlane_mmd_core`].
 
 mod origin;
 

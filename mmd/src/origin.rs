@@ -1,5 +1,5 @@
-//! From which source a library was made. It stands in the file, for those who find it in a platform:
-//! `readelf -p .peerlane FILE`, and `aocl diagnose` says it.
+//! The source from which a library was made. The text is in the file, for users who find it in a platform: `readelf -p
+//! .peerlane FILE`, and `aocl diagnose` prints it.
 
 const TEXT: &str = concat!(
     "Peerlane ",
@@ -9,7 +9,7 @@ const TEXT: &str = concat!(
     ")"
 );
 
-// SAFETY: it is text in a section of its own, which nothing else is put into, and which nobody runs.
+// SAFETY: it is text in a section of its own, which has nothing else, and which is never executed.
 #[unsafe(link_section = ".peerlane")]
 #[used]
 static ORIGIN: [u8; TEXT.len()] = *TEXT.as_bytes().first_chunk().expect("as long");

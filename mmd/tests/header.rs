@@ -1,4 +1,4 @@
-//! `peerlane_ext.h` says what the library has, and a C compiler takes it and the README's program.
+//! `peerlane_ext.h` has the library's functions, and a C compiler accepts it and the program of the guide.
 
 use peerlane_mmd_core::{ERRORS, cl_bool, cl_int, cl_mem_flags, cl_uint, cl_ulong};
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use std::process::Command;
 
 const HEADER: &str = include_str!("../include/peerlane_ext.h");
 const CODE: &str = include_str!("../core/src/peer/export.rs");
-const README: &str = include_str!("../README.md");
+const GUIDE: &str = include_str!("../../docs/program/opencl.md");
 
 /// Arguments with their types, and the type of the result.
 type Signature = (Vec<(String, String)>, String);
 
-/// Pieces between commas that are in no parentheses.
+/// Splits a text at commas outside of parentheses.
 fn arguments(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut depth = 0;
@@ -31,7 +31,7 @@ fn arguments(text: &str) -> Vec<String> {
     pieces.filter(|piece| !piece.is_empty()).collect()
 }
 
-/// The functions of the library, by the text that makes their symbols.
+/// Reads the functions of the library from the text that makes their symbols.
 fn in_rust() -> BTreeMap<String, Signature> {
     let text = &CODE[CODE.find("$crate::symbols!").unwrap()..];
     let starts = text
@@ -54,7 +54,7 @@ fn in_rust() -> BTreeMap<String, Signature> {
     starts.map(parse).collect()
 }
 
-/// A type of C's in Rust.
+/// Returns a type of C's in Rust.
 fn kind(c: &str) -> String {
     match c {
         "int" => "c_int".into(),
@@ -69,7 +69,7 @@ fn kind(c: &str) -> String {
     }
 }
 
-/// The functions of the header.
+/// Reads the functions of the header.
 fn in_c() -> BTreeMap<String, Signature> {
     let mut found = BTreeMap::new();
     for piece in HEADER.split("\ntypedef ").skip(1) {
@@ -113,7 +113,7 @@ fn header_and_library_have_the_same_functions() {
     }
 }
 
-/// Compiles C or C++; what the compiler says if it does not take it.
+/// Compiles C or C++; returns the compiler's error if it does not accept it.
 fn compile(compiler: &str, name: &str, text: &str, flags: &[&str]) -> Result<(), String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -173,34 +173,34 @@ fn a_compiler_takes_the_header_and_finds_the_same_numbers() {
     compile(&c_compiler(), "old.c", old, &["-std=c99"]).unwrap();
     let cxx = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     compile(&cxx, "header.cpp", old, &["-std=c++11", prototypes]).unwrap();
-    // All that are the extension's own are in the header.
+    // All errors of the extension's own are in the header.
     let defined = HEADER.matches("\n#define CL_").count();
     let ours = ERRORS.iter().filter(|error| error.value < -9999).count();
-    // `CL_API_CALL` and `CL_CALLBACK` are two more.
+    // `CL_API_CALL` and `CL_CALLBACK` are two more definitions.
     assert_eq!(defined, ours + 2);
 }
 
-/// The README's program.
+/// Returns the guide's program.
 fn program() -> &'static str {
-    let (_, rest) = README.split_once("```c\n").unwrap();
+    let (_, rest) = GUIDE.split_once("```c\n").unwrap();
     rest.split_once("```").unwrap().0
 }
 
 #[test]
-fn the_program_in_the_readme_compiles() {
+fn the_program_in_the_guide_compiles() {
     let program = program();
     compile(&c_compiler(), "readme.c", program, &["-std=c99"]).unwrap();
     let cxx = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     compile(&cxx, "readme.cpp", program, &["-std=c++11"]).unwrap();
-    // OpenCL's headers of 3.0 remark a program that does not say for which version it is.
+    // OpenCL's headers of 3.0 print a remark for a program that does not name its version.
     assert!(program.contains("#define CL_TARGET_OPENCL_VERSION 120\n#include"));
     let devices = include_str!("../devices.c");
     compile(&c_compiler(), "smallest.c", devices, &["-std=c99"]).unwrap();
 }
 
-/// A copy that fails must not look like one that has succeeded, with a runtime whose wait does not tell.
+/// A copy that fails must not look like one that has succeeded, with a runtime whose wait does not report errors.
 #[test]
-fn the_program_in_the_readme_tells_of_events_that_failed() {
+fn the_program_in_the_guide_tells_of_events_that_failed() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let place = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let (source, made) = (place("send.c"), place("send"));

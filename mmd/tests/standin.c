@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * An OpenCL for the README's program, with a board and a GPU that are nothing. As with the open runtime, a wait
+ * An OpenCL for the program of docs/program/opencl.md, with a board and a GPU that are nothing. As with the open runtime, a wait
  * succeeds for events that have failed. STANDIN_WRITE and STANDIN_COPY are the statuses with which the events end.
  */
 #define CL_TARGET_OPENCL_VERSION 120

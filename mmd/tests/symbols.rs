@@ -2,7 +2,7 @@
 
 mod library;
 
-/// What `aocl_mmd.h` has, without `aocl_mmd_`.
+/// Functions of `aocl_mmd.h`, without `aocl_mmd_`.
 const SYMBOLS: &[&str] = &[
     "get_offline_info",
     "get_info",

@@ -1,4 +1,4 @@
-//! What can be wrong with a map, where it is, and what to do.
+//! Errors of a map, with their places and hints.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
-/// All that is wrong with a map.
+/// All errors of a map.
 #[derive(Debug, Error, Diagnostic)]
 pub struct MapErrors {
     /// The errors, in the order of the file. There is at least one.
@@ -40,9 +40,9 @@ pub struct MapError {
     pub column: usize,
     /// The register, field or other item concerned.
     pub place: String,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// What to do.
+    /// The hint.
     #[help]
     pub help: String,
     /// The text of the file.
@@ -91,7 +91,7 @@ pub enum ErrorKind {
         /// `snake_case` or `UPPER_CASE`.
         case: &'static str,
     },
-    /// A word that a target language keeps for itself.
+    /// A reserved word of a target language.
     #[error("`{name}` is a reserved word of {language}")]
     ReservedWord {
         /// The name.
@@ -99,7 +99,7 @@ pub enum ErrorKind {
         /// The language.
         language: &'static str,
     },
-    /// The same name twice.
+    /// A name that is used twice.
     #[error("the name `{0}` is used twice")]
     Duplicate(String),
     /// Two items whose generated names are equal.
@@ -129,7 +129,7 @@ pub enum ErrorKind {
     /// A bit or byte range that cannot be read.
     #[error("`{0}` is not a range")]
     Range(String),
-    /// A range beyond the end of what it is in.
+    /// A range beyond the end of the register, member or record that contains it.
     #[error("{range} is beyond the end, which is at {end}")]
     Overflow {
         /// The range.
@@ -153,7 +153,7 @@ pub enum ErrorKind {
     Unaligned {
         /// The offset or size.
         value: u64,
-        /// What it must be a multiple of.
+        /// The required divisor.
         alignment: u64,
     },
     /// A size that is not a power of two.
@@ -168,7 +168,7 @@ pub enum ErrorKind {
     /// Not a width or a member type.
     #[error("`{0}` is not a width")]
     Width(String),
-    /// A reset value or constant on a field that has none.
+    /// A reset value or constant on a field that cannot have one.
     #[error("a field with access {0} has no {1}")]
     NoReset(&'static str, &'static str),
     /// A reset value the field cannot or must not have.
@@ -176,17 +176,17 @@ pub enum ErrorKind {
     Reset {
         /// The value.
         value: u64,
-        /// What it should be.
+        /// The values that it may have.
         legal: String,
     },
     /// A field too narrow for its values.
     #[error("{what} {value} does not fit {width} bits")]
     TooWide {
-        /// What does not fit.
+        /// The kind of value that does not fit.
         what: String,
         /// The value.
         value: u64,
-        /// Bits there are.
+        /// Bits of the field.
         width: u32,
     },
     /// A lower bound above the upper one.
@@ -197,22 +197,22 @@ pub enum ErrorKind {
         /// Upper bound.
         max: u64,
     },
-    /// A name that nothing has.
+    /// A name that does not exist.
     #[error("there is no {what} `{name}`")]
     Unknown {
-        /// What was looked for.
+        /// The kind of item that was looked for.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A record that does not fit what holds it.
+    /// A record that does not fit the table or the register array that it belongs to.
     #[error("the record `{record}` has {size} bytes, {there}")]
     RecordSize {
         /// Name of the record.
         record: String,
         /// Its size.
         size: u64,
-        /// What there is instead.
+        /// The size of that table or array, in words.
         there: String,
     },
 }

@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use crate::model::{Content, Map};
 
 impl Map {
-    /// What the map promises, without its wording: one line for each enumeration value, block,
-    /// register, field, record and member. Neither the order of the file, nor comments, nor
-    /// documentation (texts and units) change it.
+    /// Returns the promises of the map, without its wording: one line for each enumeration value, block, register,
+    /// field, record and member. Neither the order of the file, nor comments, nor documentation (texts and units)
+    /// change it.
     pub fn canonical(&self) -> String {
         let mut lines = Vec::new();
         for e in &self.enums {
@@ -76,7 +76,7 @@ impl Map {
 
     /// Identifies the map: the value of MAP_ID.
     ///
-    /// Never 0 or 0xFFFF_FFFF, which is what an absent or dead device reads as.
+    /// Never 0 or 0xFFFF_FFFF: an absent or dead device reads as these values.
     pub fn map_id(&self) -> u32 {
         hash(&self.canonical())
     }
@@ -102,7 +102,7 @@ fn push_domain(line: &mut String, enumeration: Option<&str>, min: Option<u64>, m
     }
 }
 
-/// The first 32 bits of the SHA-256, or of the SHA-256 of that, until the value is usable.
+/// Returns the first 32 bits of the SHA-256, or of the SHA-256 of that, until the value is usable.
 fn hash(text: &str) -> u32 {
     let mut digest = Sha256::digest(text.as_bytes());
     loop {

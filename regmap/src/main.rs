@@ -1,4 +1,4 @@
-//! `peerlane-regmap`: checks a register map and writes what is generated from it.
+//! `peerlane-regmap`: checks a register map and writes the files that are generated from it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use miette::{IntoDiagnostic, WrapErr};
 use peerlane_regmap::Map;
 use peerlane_regmap::emit::{self, OutputFile};
 
-/// Checks a register map and writes what is generated from it.
+/// Checks a register map and writes the files that are generated from it.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What went wrong: several things, if it is the map.
+/// Errors of a command: several, if the map has them.
 type Reports = Vec<miette::Report>;
 
 fn run(arguments: &Arguments) -> Result<(), Reports> {

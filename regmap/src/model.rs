@@ -1,6 +1,5 @@
-//! The checked map. Values of these types come out of [`Map::parse`] only, so everything the
-//! checks promise holds: names are usable in every target language, nothing overlaps, every
-//! reference resolves.
+//! The checked map. Values of these types come out of [`Map::parse`] only, so all promises of the checks hold: names
+//! are usable in every target language, nothing overlaps, every reference resolves.
 
 use std::ops::Range;
 
@@ -26,14 +25,14 @@ pub struct Map {
 pub struct Enumeration {
     /// Name, `snake_case`.
     pub name: String,
-    /// What the values are about.
+    /// Description of the values.
     pub doc: String,
     /// The values, in the order of the file.
     pub variants: Vec<Variant>,
 }
 
 impl Enumeration {
-    /// Bits needed to hold the largest value, at least 1.
+    /// Returns the bits needed to hold the largest value, at least 1.
     pub fn width(&self) -> u32 {
         let largest = self.variants.iter().map(|v| v.value).max().unwrap_or(0);
         (u64::BITS - largest.leading_zeros()).max(1)
@@ -47,7 +46,7 @@ pub struct Variant {
     pub name: String,
     /// The value.
     pub value: u64,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
 }
 
@@ -60,15 +59,15 @@ pub struct Block {
     pub size: u64,
     /// Number of instances, one after the other. A build may have fewer.
     pub count: u64,
-    /// Cycles from a read at its slave to the data, 1 or 2. A matter of the RTL alone.
+    /// Cycles from a read at its slave to the data, 1 or 2. It matters to the RTL alone.
     pub read_latency: u32,
-    /// What the block is for.
+    /// Purpose of the block.
     pub doc: String,
-    /// What lies in it.
+    /// Its contents.
     pub content: Content,
 }
 
-/// What lies in a block.
+/// Contents of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Registers, by ascending offset.
@@ -83,7 +82,7 @@ pub enum Content {
 }
 
 impl Block {
-    /// The registers, by ascending offset; none if the block is a table.
+    /// Returns the registers, by ascending offset; an empty list if the block is a table.
     pub fn registers(&self) -> &[Register] {
         match &self.content {
             Content::Registers(registers) => registers,
@@ -91,8 +90,7 @@ impl Block {
         }
     }
 
-    /// The block as registers in any case: the members of a table's records are arrays of
-    /// write-only registers.
+    /// Returns the block as registers in any case: the members of a table's records are arrays of write-only registers.
     pub fn as_registers(&self, map: &Map) -> Vec<Register> {
         let Content::Table { record, entries } = &self.content else {
             return self.registers().to_vec();
@@ -131,16 +129,16 @@ pub struct Register {
     pub stride: u64,
     /// The record that the elements form together, if any.
     pub record: Option<String>,
-    /// Who keeps the value, in the RTL. No part of what the map promises.
+    /// The place where the RTL stores the value. It does not belong to the promises of the map.
     pub held: Held,
-    /// What the register is for.
+    /// Purpose of the register.
     pub doc: String,
     /// The fields, by ascending position. All other bits are reserved.
     pub fields: Vec<Field>,
 }
 
 impl Register {
-    /// The value after reset. Constants must be given by the caller, see [`Map::reset_value`].
+    /// Returns the value after reset. Constants must be given by the caller, see [`Map::reset_value`].
     fn reset_with(&self, constant: impl Fn(Constant) -> u64) -> u64 {
         self.fields.iter().fold(0, |value, field| {
             let reset = field.constant.map_or(field.reset, &constant);
@@ -148,22 +146,22 @@ impl Register {
         })
     }
 
-    /// True if the writes are handed to the hardware with a strobe instead of being stored.
+    /// Reports whether the writes are passed to the hardware with a strobe instead of being stored.
     pub fn is_strobe(&self) -> bool {
         self.fields.iter().any(|field| field.access == Access::Wo)
     }
 
-    /// True if any field can be written.
+    /// Reports whether any field can be written.
     pub fn is_writable(&self) -> bool {
         self.fields.iter().any(|field| field.access.writable())
     }
 
-    /// True if a part of the register is stored, so that a reset gives it a value.
+    /// Reports whether a part of the register is stored, so that a reset gives it a value.
     pub fn is_stored(&self) -> bool {
         (self.fields.iter()).any(|field| matches!(field.access, Access::Rw | Access::W1c))
     }
 
-    /// The 32-bit words of one element, low word first.
+    /// Returns the 32-bit words of one element, low word first.
     pub fn words(&self) -> Vec<Word<'_>> {
         let count = self.width / 32;
         (0..count)
@@ -186,7 +184,7 @@ impl Register {
             .collect()
     }
 
-    /// The last byte of the last element, plus one.
+    /// Returns the last byte of the last element, plus one.
     pub fn end(&self) -> u64 {
         self.offset + (self.count - 1) * self.stride + u64::from(self.width / 8)
     }
@@ -228,12 +226,12 @@ impl<'a> Piece<'a> {
         })
     }
 
-    /// Position of the highest bit of the part in the word.
+    /// Returns the position of the highest bit of the part in the word.
     pub fn msb(&self) -> u32 {
         self.lsb + self.width - 1
     }
 
-    /// The reset value of the part. Constants count as 0.
+    /// Returns the reset value of the part. Constants count as 0.
     pub fn reset(&self) -> u64 {
         (self.field.reset >> self.from) & ones(self.width)
     }
@@ -248,7 +246,7 @@ pub struct Field {
     pub lsb: u32,
     /// Number of bits.
     pub width: u32,
-    /// Who can do what.
+    /// The accesses that software and hardware can make.
     pub access: Access,
     /// Value after reset.
     pub reset: u64,
@@ -262,18 +260,18 @@ pub struct Field {
     pub max: Option<u64>,
     /// Unit of the value.
     pub unit: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
 }
 
 impl Field {
-    /// Position of the highest bit.
+    /// Returns the position of the highest bit.
     pub fn msb(&self) -> u32 {
         self.lsb + self.width - 1
     }
 }
 
-/// Who keeps the value of a register, in the RTL.
+/// The place where the RTL stores the value of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Held {
     /// Flip-flops of the generated decoder.
@@ -285,7 +283,7 @@ pub enum Held {
     Memory,
 }
 
-/// What software can do with a field.
+/// The accesses of software to a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Read only; the hardware drives it.
@@ -294,7 +292,7 @@ pub enum Access {
     Rw,
     /// Set by the hardware, cleared by writing 1.
     W1c,
-    /// Handed to the hardware with a strobe; reads as 0.
+    /// Passed to the hardware with a strobe; reads as 0.
     Wo,
     /// Writing 1 gives one cycle of 1; reads as 0.
     Pulse,
@@ -310,7 +308,7 @@ impl Access {
         Access::Pulse,
     ];
 
-    /// The name in the map file.
+    /// Returns the name in the map file.
     pub fn name(self) -> &'static str {
         match self {
             Access::Ro => "ro",
@@ -321,12 +319,12 @@ impl Access {
         }
     }
 
-    /// True if a read gives the field's value.
+    /// Reports whether a read gives the field's value.
     pub fn readable(self) -> bool {
         matches!(self, Access::Ro | Access::Rw | Access::W1c)
     }
 
-    /// True if a write has an effect.
+    /// Reports whether a write has an effect.
     pub fn writable(self) -> bool {
         self != Access::Ro
     }
@@ -345,7 +343,7 @@ impl Constant {
     /// All constants.
     pub const ALL: [Constant; 2] = [Constant::MapId, Constant::MapVersion];
 
-    /// The name in the map file.
+    /// Returns the name in the map file.
     pub fn name(self) -> &'static str {
         match self {
             Constant::MapId => "map_id",
@@ -363,7 +361,7 @@ pub struct Record {
     pub size: u64,
     /// Bytes that no member covers.
     pub reserved: Vec<Range<u64>>,
-    /// What the record is for.
+    /// Purpose of the record.
     pub doc: String,
     /// Members, by ascending offset.
     pub members: Vec<Member>,
@@ -380,7 +378,7 @@ pub struct Member {
     pub width: u32,
     /// Bits that no field covers, as half-open ranges.
     pub reserved: Vec<Range<u32>>,
-    /// What the member holds.
+    /// Meaning of the member.
     pub doc: String,
     /// Fields, by ascending position.
     pub fields: Vec<MemberField>,
@@ -403,12 +401,12 @@ pub struct MemberField {
     pub max: Option<u64>,
     /// Unit of the value.
     pub unit: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
 }
 
 impl MemberField {
-    /// The field as that of a write-only register.
+    /// Returns the field as that of a write-only register.
     fn as_written(&self) -> Field {
         Field {
             name: self.name.clone(),
@@ -425,29 +423,29 @@ impl MemberField {
         }
     }
 
-    /// Position of the highest bit.
+    /// Returns the position of the highest bit.
     pub fn msb(&self) -> u32 {
         self.lsb + self.width - 1
     }
 }
 
 impl Map {
-    /// The block with this name.
+    /// Returns the block with this name.
     pub fn block(&self, name: &str) -> Option<&Block> {
         self.blocks.iter().find(|block| block.name == name)
     }
 
-    /// The record with this name.
+    /// Returns the record with this name.
     pub fn record(&self, name: &str) -> Option<&Record> {
         self.records.iter().find(|record| record.name == name)
     }
 
-    /// The enumeration with this name.
+    /// Returns the enumeration with this name.
     pub fn enumeration(&self, name: &str) -> Option<&Enumeration> {
         self.enums.iter().find(|e| e.name == name)
     }
 
-    /// The value of a constant in this map.
+    /// Returns the value of a constant in this map.
     pub fn constant(&self, constant: Constant) -> u64 {
         match constant {
             Constant::MapId => self.map_id().into(),
@@ -455,13 +453,13 @@ impl Map {
         }
     }
 
-    /// The value of a register after reset, with its constants.
+    /// Returns the value of a register after reset, with its constants.
     pub fn reset_value(&self, register: &Register) -> u64 {
         register.reset_with(|constant| self.constant(constant))
     }
 }
 
-/// A value of `width` ones, for widths of 0 to 64.
+/// Returns a value of `width` ones, for widths of 0 to 64.
 pub fn ones(width: u32) -> u64 {
     match width {
         0 => 0,

@@ -1,4 +1,4 @@
-//! The map against a second, hand-written list of what hardware and software were told.
+//! The map against a second, hand-written list of the promises to hardware and software.
 //!
 //! A map is printed in the form of the lists below and compared with them as text, so a register that
 //! is in only one of the two shows as well as one that differs.
@@ -7,9 +7,8 @@ use std::fmt::Write;
 
 use peerlane_regmap::{Block, Content, Map, Register};
 
-/// Blocks: name, bytes of one instance, instances; then what is in them. A register: offset, name,
-/// width, how many with what stride; then bits, name, access, what is not 0 after reset, and `=` what
-/// the bits mean.
+/// Blocks: name, bytes of one instance, instances; then their contents. A register: offset, name, width, number and
+/// stride; then bits, name, access, values other than 0 after reset, and `=` the enumeration of the bits.
 const BLOCKS: &str = "\
 csr 0x400 x1
   0x000 MAP_ID 32
@@ -145,7 +144,7 @@ msix 0x800 x1
   128 of msix_entry
 ";
 
-/// Records: size, what of them no member has; a member: offset, name, type, what of it no field has.
+/// Records: size, bytes that no member has; a member: offset, name, type, bits that no field has.
 const RECORDS: &str = "\
 att_entry 8
   0x00 entry u64, not 11:5
@@ -230,7 +229,7 @@ macro_rules! put {
     ($text:expr, $($rest:tt)*) => { write!($text, $($rest)*).unwrap() };
 }
 
-/// All counters look the same: 64 bits that software reads.
+/// Reports whether a register is a counter. All counters look the same: 64 bits that software reads.
 fn is_counter(register: &Register) -> bool {
     let [value] = &register.fields[..] else {
         return false;
@@ -292,7 +291,7 @@ fn print_block(text: &mut String, block: &Block) {
     }
 }
 
-/// Compares line by line, so that the first difference is what is said.
+/// Compares line by line, so that the message is about the first difference.
 #[track_caller]
 fn same(there: &str, list: &str) {
     for (number, (there, list)) in there.lines().zip(list.lines()).enumerate() {

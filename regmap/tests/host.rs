@@ -90,7 +90,7 @@ fn att_entry() {
         .with_entry_page_size(PageSize::Kib64)
         .with_entry_address(0x12_3456_7890);
     assert_eq!(entry.to_words(), [0x6789_000D, 0x0001_2345]);
-    // Setters replace, and drop what does not fit.
+    // Setters replace the field, and drop bits that do not fit.
     let entry = entry.with_entry_address(u64::MAX).with_entry_valid(false);
     assert_eq!(entry.entry, 0xFFFF_FFFF_FFFF_F00C);
 }

@@ -1,4 +1,4 @@
-//! What changes the hashes, and what does not.
+//! Changes that change the hashes, and changes that do not.
 
 use peerlane_regmap::Map;
 
@@ -11,7 +11,7 @@ fn map(text: &str) -> Map {
     }
 }
 
-/// The small map with one change.
+/// Returns the small map with one change.
 fn edited(from: &str, to: &str) -> Map {
     assert_eq!(SMALL.matches(from).count(), 1, "{from:?}");
     map(&SMALL.replace(from, to))

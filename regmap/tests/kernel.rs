@@ -1,5 +1,5 @@
-//! The generated kernel source, compiled against a stand-in for the kernel's `register!` macro that
-//! takes the same syntax and keeps what it was given.
+//! The generated kernel source, compiled against a replacement of the kernel's `register!` macro that takes the same
+//! syntax and stores its input.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ macro_rules! register_stand_in {
 /// This crate stands for the crate `kernel`.
 extern crate self as kernel;
 
-/// As in the kernel.
+/// The module of the kernel.
 pub mod io {
     pub use crate::register_stand_in as register;
 }

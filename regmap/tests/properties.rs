@@ -1,5 +1,5 @@
-//! Random maps: a valid one passes and every emitter takes it, a spoilt one is refused at the line
-//! that was spoilt.
+//! Random maps: a valid one passes and every emitter takes it; a map with an injected fault is refused at the line of
+//! the fault.
 
 use std::fmt::Write;
 
@@ -60,7 +60,7 @@ fn spec() -> impl Strategy<Value = Spec> {
         .prop_map(|(registers, members)| Spec { registers, members })
 }
 
-/// The text of the map: a valid one for every specification.
+/// Returns the text of the map: a valid one for every specification.
 fn text(spec: &Spec) -> String {
     let mut t = String::from("name = \"random\"\nversion = 1\ndoc = \"Random.\"\n");
     writeln!(
@@ -144,8 +144,8 @@ fn text(spec: &Spec) -> String {
     t
 }
 
-/// A way to spoil a line: the beginning of lines it applies to, what it makes of one, and whether
-/// the error is the expected one.
+/// A way to corrupt a line: the beginning of lines that it applies to, the change of a line, and whether the error is
+/// the expected one.
 type Spoiler = (&'static str, fn(&str) -> String, fn(&ErrorKind) -> bool);
 
 const SPOILERS: &[Spoiler] = &[

@@ -83,7 +83,7 @@ fn after_reset() {
     assert_eq!(csr.read(0x018), 0);
     assert_eq!(csr.read(0x020), 12_500_000);
     assert_eq!([csr.read(0x030), csr.read(0x034)], [0, 0]);
-    // Back to it after a write.
+    // A reset replaces a written value by the reset value.
     csr.write(0x020, 7);
     assert_eq!(csr.read(0x020), 7);
     csr.0.reset.next = true;
@@ -108,7 +108,7 @@ fn hardware_inputs_are_read_at_their_place() {
     csr.0.status_port_dead.next = true;
     csr.0.caps2_reads_log2.next = 5u64.into();
     csr.0.caps2_msix.next = true;
-    // Values that the block keeps itself.
+    // Values that the block stores itself.
     csr.0.counter_snapshot_busy.next = true;
     csr.0.att_invalidate_busy.next = true;
     csr.0.channel_control_run.next = true;
@@ -133,7 +133,7 @@ fn what_no_register_has_reads_as_zero() {
         .registers()
         .iter()
         .flat_map(|r| r.words().into_iter().map(|w| w.offset).collect::<Vec<_>>())
-        // Counters are in a memory beside the decoder, which shows 0 for them.
+        // Counters are in a memory outside the decoder, which shows 0 for them.
         .filter(|offset| *offset < 0x100)
         .collect();
     let mut csr = Csr::new();
@@ -155,7 +155,7 @@ fn stored_fields_and_pulses() {
     csr.tick();
     assert!(!csr.0.control_reset.val());
     assert_eq!(csr.read(0x010), 3);
-    // Writing 0 to the pulse's bit gives none.
+    // Writing 0 to the pulse's bit gives no pulse.
     csr.write(0x010, 1);
     assert!(!csr.0.control_reset.val());
     assert_eq!(csr.read(0x010), 1);
@@ -176,7 +176,7 @@ fn a_field_in_two_words() {
     assert_eq!(csr.0.att_flush_address.val().to_u64(), 0x3FF_FFFC_4AAF_37FF);
     assert_eq!(csr.read(0x040), 0xABCD_FFC0);
     assert_eq!(csr.read(0x044), 0xFFFF_FF12);
-    // One that the block keeps.
+    // A field that the block stores.
     csr.0.window_base.next = 0x12_ABCDu64.into();
     assert_eq!(csr.read(0x070), 0xABCD_0000);
     assert_eq!(csr.read(0x074), 0x12);

@@ -1,4 +1,4 @@
-//! What each emitter makes of a small map.
+//! The output of each emitter for a small map.
 
 use peerlane_regmap::Map;
 use peerlane_regmap::emit::{self, OutputFile};
@@ -51,7 +51,7 @@ fn systemrdl() {
     check("systemrdl", emit::systemrdl(&small()));
 }
 
-/// Not a snapshot, which would be mostly style sheet: what the page must have.
+/// Not a snapshot, which would be mostly style sheet: the required contents of the page.
 #[test]
 fn html() {
     let files = emit::html(&small());

@@ -1,7 +1,8 @@
-//! The host's accesses as packets, to a design that leads the host to its slaves itself.
+//! The host's accesses as packets, for a design through which the host accesses its slaves.
 //!
-//! A write is one packet, however many dwords it has. A read is answered by completions of the design's making, which
-//! [`crate::hip::Host`] holds to the specification. One that ends without success gives ones, as a root complex does.
+//! A write is one packet, with any number of dwords. The design makes the completions that answer a read, and
+//! [`crate::hip::Host`] checks them against the specification. A read that ends without success returns ones, as from a
+//! root complex.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use crate::{
     slaves::Space,
 };
 
-/// Where the BAR is on the bus: 64 bits wide.
+/// Address of the BAR on the bus: 64 bits wide.
 const BASE: u64 = 0x3A_0000_0000;
 
 /// Bus, device and function of the root port.
@@ -27,12 +28,12 @@ struct Due {
     read: Option<u64>,
 }
 
-/// What is on its way between the processor and the hard IP.
+/// Packets between the processor and the hard IP.
 #[derive(Debug)]
 pub(crate) struct Across {
     bar: BarConfig,
     queue: VecDeque<Due>,
-    /// The read that has gone to the design.
+    /// The read that was sent to the design.
     awaited: Option<u64>,
     answer: Option<(u64, u32)>,
     reads: u64,
@@ -57,7 +58,7 @@ impl Across {
         }
     }
 
-    /// Size of a slave in bytes; 0 if the design has none.
+    /// Returns the size of a slave in bytes; 0 if the design has none.
     pub(crate) fn size(&self, space: Space) -> u64 {
         let sizes = self.bar.sizes.unwrap_or_default();
         match space {
@@ -68,7 +69,7 @@ impl Across {
         }
     }
 
-    /// Offset of a slave in the BAR.
+    /// Returns the offset of a slave in the BAR.
     pub(crate) fn base(&self, space: Space) -> u64 {
         match space {
             Space::Csr => self.bar.csr,
@@ -78,15 +79,15 @@ impl Across {
         }
     }
 
-    /// Dwords that arrive at `due` in one packet, at an offset of the BAR, and the bytes that are enabled of the first and
-    /// of the last.
+    /// Writes dwords in one packet, which arrives at `due`, at an offset of the BAR, with the byte enables of the first
+    /// and of the last dword.
     pub(crate) fn write(&mut self, due: u64, offset: u64, values: &[u32], enables: (u8, u8)) {
         let enables = (enables.0.into(), enables.1.into());
         let packet = Tlp::write(BASE + offset, enables, REQUESTER, values.to_vec());
         self.push(due, packet, None);
     }
 
-    /// A read that arrives at `due`; gives its number.
+    /// Makes a read that arrives at `due`; returns its number.
     pub(crate) fn read(&mut self, due: u64, offset: u64) -> u64 {
         self.reads += 1;
         let number = self.reads;
@@ -104,19 +105,19 @@ impl Across {
         });
     }
 
-    /// The value of a read, once it is there.
+    /// Returns the value of a read, once it has come.
     pub(crate) fn answer(&self, number: u64) -> Option<u32> {
         self.answer
             .filter(|(answered, _)| *answered == number)
             .map(|(_, value)| value)
     }
 
-    /// Accesses that the design was not shown yet.
+    /// Returns the number of accesses that the design was not shown yet.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether the design was shown all, and has answered the reads.
+    /// Returns whether the design was shown all accesses, and has answered the reads.
     pub(crate) fn idle(&self) -> bool {
         self.queue.is_empty() && self.awaited.is_none()
     }
@@ -126,7 +127,7 @@ impl Across {
         self.awaited = None;
     }
 
-    /// An edge of `pcie_clk`. A read is alone until it is answered.
+    /// Handles an edge of `pcie_clk`. A read is alone until it is answered.
     pub(crate) fn exchange(&mut self, now: u64, cycle: u64, host: &mut Host) {
         for end in host.ends.drain(..) {
             if let Some(number) = self.awaited

@@ -2,7 +2,7 @@
 
 use crate::violation::{Clock, Log, Rule};
 
-/// What a master shows at a clock edge, and what the slave answers there.
+/// Signals of a master at a clock edge, and the slave's answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub read: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Request<'a> {
     pub wait: bool,
 }
 
-/// What was accepted at the edge.
+/// The event that was accepted at the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     None,
@@ -32,10 +32,10 @@ pub(crate) enum Event {
     },
 }
 
-/// Which byte enables a slave takes.
+/// Byte enables that a slave accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Enables {
-    /// All.
+    /// All byte enables.
     Any,
     /// Those of `Txs`: see [`Checker::enables_allowed`].
     Txs,
@@ -82,7 +82,7 @@ pub(crate) struct Checker {
     burst: Option<Burst>,
 }
 
-/// Byte enables of a whole word.
+/// Returns the byte enables of a whole word.
 pub(crate) fn full(width: u32) -> u64 {
     if width >= 64 {
         u64::MAX
@@ -91,13 +91,13 @@ pub(crate) fn full(width: u32) -> u64 {
     }
 }
 
-/// Whether the set bits are adjacent; at least one.
+/// Returns whether the set bits are adjacent, and there is at least one.
 pub(crate) fn adjacent(mask: u64) -> bool {
     let low = mask >> mask.trailing_zeros().min(63);
     mask != 0 && low & low.wrapping_add(1) == 0
 }
 
-/// Whether every dword is enabled whole or not at all.
+/// Returns whether every dword is enabled as a whole or not at all.
 fn whole_dwords(mask: u64) -> bool {
     (0..16).all(|dword| matches!(mask >> (dword * 4) & 15, 0 | 15))
 }
@@ -112,12 +112,12 @@ impl Checker {
         }
     }
 
-    /// Forgets the request that stands.
+    /// Drops the request that is held.
     pub(crate) fn forget_held(&mut self) {
         self.held = None;
     }
 
-    /// Forgets what was under way (reset).
+    /// Drops all requests in progress (reset).
     pub(crate) fn reset(&mut self) {
         self.held = None;
         self.burst = None;
@@ -127,7 +127,7 @@ impl Checker {
         format!("{}_{suffix}", self.rules.name)
     }
 
-    /// One clock edge.
+    /// Handles one clock edge.
     #[inline]
     pub(crate) fn step(&mut self, cycle: u64, request: &Request<'_>, log: &mut Log) -> Event {
         if let Some(held) = self.held {
@@ -263,8 +263,8 @@ impl Checker {
         }
     }
 
-    /// The enables with which the peer gets, or is asked for, exactly the bytes meant: adjacent whole dwords, up to the
-    /// last one of a burst's first beat and from the first one of its last beat on ([`crate::bridge`]). Reads of more than
+    /// Returns whether the peer gets, or is asked for, exactly the enabled bytes: adjacent whole dwords, up to the last
+    /// one of a burst's first beat and from the first one of its last beat on ([`crate::bridge`]). Reads of more than
     /// one beat enable all bytes (user guide 683411, A.4.3).
     fn enables_allowed(&self, request: &Request<'_>, total: u32, last: bool) -> bool {
         if self.rules.enables == Enables::Any {
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// The rules that a sequence of edges breaks.
+    /// Returns the rules that a sequence of edges breaks.
     fn broken(rules: Rules, edges: &[Request<'_>]) -> Vec<(Rule, String)> {
         let (mut checker, mut log) = (Checker::new(rules), Log::default());
         for (cycle, edge) in edges.iter().enumerate() {

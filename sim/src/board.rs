@@ -45,14 +45,13 @@ struct Domain {
 /// master, runs as well; `pcie_clk` there must be.
 ///
 /// # Time
-/// Both clocks run on one time axis with a configured phase. At an edge the outputs of the design
-/// are looked at as they were before it, all models decide what they do next, then the clock
-/// rises, the design is settled, and only then its inputs change. So a model never sees what the
-/// same edge causes, and neither does the design.
+/// Both clocks run on one time axis with a configured phase. At an edge the models read the outputs of the design as
+/// they were before the edge, and decide their next actions. Then the clock rises, the design is settled, and only then
+/// its inputs change. So neither a model nor the design sees effects of the same edge.
 ///
 /// # Errors
-/// Rules that the design breaks are collected; [`Board::run`] and what calls it end at the first
-/// cycle with one and give [`Error::Violations`]. The board goes on when called again.
+/// Rules that the design breaks are collected; [`Board::run`] and the functions that call it end at the first cycle
+/// with one and return [`Error::Violations`]. The board continues when called again.
 #[derive(Debug)]
 pub struct Board {
     model: Model,
@@ -77,14 +76,15 @@ pub struct Board {
     opencl: Option<OpenClSide>,
     /// Accesses of its kernels outside of FPGA memory.
     kernel_strays: u64,
-    /// `kernel_irq` as set from outside.
+    /// `kernel_irq` as set by the caller.
     kernel_irq: bool,
     irq: Option<Port>,
-    /// The hard IP makes messages of lines. A design with an MSI-X table, or that makes packets, has messages of its own.
+    /// Whether the hard IP makes messages of interrupt lines. A design with an MSI-X table, or that makes packets, has
+    /// its own messages.
     lines: bool,
     irq_level: bool,
     irqs: u64,
-    /// Each side's reset is asserted: nothing of its models moves.
+    /// The sides whose reset is asserted: their models do not move.
     in_reset: InReset,
     log: Log,
 }
@@ -129,11 +129,11 @@ fn domain(
 }
 
 impl Board {
-    /// A board around an instance of the design, reset and ready.
+    /// Makes a board around an instance of the design, reset and ready.
     ///
     /// # Errors
-    /// When the configuration is impossible, `pcie_clk` or part of an interface is missing, or
-    /// the design stops during reset.
+    /// If the configuration is impossible, `pcie_clk` or part of an interface is missing, or the design stops during
+    /// reset.
     pub fn new(model: Model, config: BoardConfig) -> Result<Self> {
         if let Some(message) = config.problem() {
             return Err(Error::Config { message });
@@ -147,7 +147,7 @@ impl Board {
             first,
         )?
         else {
-            // Asked for again so that the error names the port.
+            // Looked up again so that the error names the port.
             return Err(library.port("pcie_clk").err().map_or_else(
                 || Error::Config {
                     message: "the design has no pcie_clk".to_owned(),
@@ -248,20 +248,19 @@ impl Board {
         Ok(board)
     }
 
-    /// Resets the block (both resets together), the link and all that is under way. Memories and
-    /// counters stay.
+    /// Resets the block (both resets together), the link and everything in progress. Memories and counters stay.
     ///
     /// # Errors
-    /// When the design stops itself.
+    /// If the design stops itself.
     pub fn reset(&mut self) -> Result<()> {
         self.reset_sides(&[Side::Pcie, Side::Memory])
     }
 
-    /// Resets one side alone, with the models on it. What the other side owes the block, or is owed by
-    /// it, stays due: answers come late, and a burst that has begun has to be finished.
+    /// Resets only one side, with the models on it. Data that the other side owes the block, or is owed by it, stay
+    /// due: answers come late, and a burst that has begun has to be finished.
     ///
     /// # Errors
-    /// When the design stops itself, and violations on the other side, as [`Board::run`].
+    /// If the design stops itself, and violations on the other side, as [`Board::run`].
     pub fn reset_side(&mut self, side: Side) -> Result<()> {
         self.reset_sides(&[side])?;
         self.check()
@@ -286,8 +285,8 @@ impl Board {
         self.settle()?;
         self.irq_level = false;
         if self.interconnect.is_some() && sides.contains(&Side::Pcie) {
-            // The host asks for nothing before it has given the function its number, which the design has
-            // been shown by then.
+            // The host makes no accesses before it has given the function its number, which the design has been shown
+            // by then.
             for _ in 0..CONFIGURED {
                 while !self.edge()? {}
             }
@@ -341,9 +340,9 @@ impl Board {
         }
     }
 
-    /// The link goes down and comes up again without a reset of the block: writes not yet
-    /// across are lost, and reads are no longer owed an answer. This resets the bridge of `Txs`: tags begin again
-    /// at 0, and no interrupt message waits. A burst that has begun is finished.
+    /// Takes the link down and up again without a reset of the block: writes that have not crossed it are lost, and
+    /// reads are not owed answers any more. This resets the bridge of `Txs`: tags begin again at 0, and no interrupt
+    /// message waits. A burst that has begun is finished.
     pub fn link_reset(&mut self) {
         if let Some(txs) = &mut self.txs {
             txs.reset_bridge(&mut self.pcie);
@@ -351,8 +350,8 @@ impl Board {
         self.pcie.reset();
     }
 
-    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge of `Txs` go on: the answers that
-    /// are owed come to the block, and a burst that has begun must be finished. The host's registers are the block's.
+    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge of `Txs` continue: owed answers
+    /// come to the block, and a burst that has begun must be finished. The host's registers belong to the block.
     ///
     /// # Errors
     /// As [`Board::reset_side`].
@@ -386,7 +385,7 @@ impl Board {
             .map_err(|fault| Error::Fault { cycle, fault })
     }
 
-    /// The next edge, of one clock or of both; `true` when `pcie_clk` rose.
+    /// Advances to the next edge, of one clock or of both; returns `true` if `pcie_clk` rose.
     fn edge(&mut self) -> Result<bool> {
         let memory_next = self.clk.as_ref().map_or(u64::MAX, |clk| clk.next);
         let now = self.pcie_clk.next.min(memory_next);
@@ -407,8 +406,7 @@ impl Board {
             }
         }
         self.settle()?;
-        // The clocks fall together with the change of the inputs: the block uses rising edges
-        // only.
+        // The clocks fall when the inputs change: the block only uses rising edges.
         if pcie_rises {
             self.model.set(self.pcie_clk.clock, 0);
             self.slaves.drive(&mut self.model);
@@ -478,8 +476,8 @@ impl Board {
         self.sample_interrupts(now);
     }
 
-    /// Looks at the interrupt lines. With the hard IP's interrupt registers these decide what becomes a
-    /// message, without them every rising edge of `dma_irq` is one.
+    /// Reads the interrupt lines. If the hard IP's interrupt registers exist, they decide which transitions become
+    /// messages; otherwise every rising edge of `dma_irq` is one.
     fn sample_interrupts(&mut self, now: u64) {
         let opencl = self.opencl.as_ref().is_some_and(OpenClSide::kernel_irq);
         let kernel = self.kernel_irq || opencl;
@@ -524,7 +522,7 @@ impl Board {
         self.tick_opencl();
     }
 
-    /// One cycle of `pcie_clk`, with the edges of `clk` that come before its end.
+    /// Runs one cycle of `pcie_clk`, with the edges of `clk` that come before its end.
     fn step(&mut self) -> Result<()> {
         while !self.edge()? {}
         if self.log.fresh() {
@@ -534,11 +532,10 @@ impl Board {
         }
     }
 
-    /// Runs so many cycles of `pcie_clk`.
+    /// Runs `cycles` cycles of `pcie_clk`.
     ///
     /// # Errors
-    /// [`Error::Violations`] at the first cycle in which the design breaks a rule,
-    /// [`Error::Fault`] when it stops itself.
+    /// [`Error::Violations`] at the first cycle in which the design breaks a rule, [`Error::Fault`] if it stops itself.
     pub fn run(&mut self, cycles: u64) -> Result<()> {
         for _ in 0..cycles {
             self.step()?;
@@ -546,7 +543,7 @@ impl Board {
         Ok(())
     }
 
-    /// Runs until `done` holds, looking at every cycle of `pcie_clk`; gives the cycles run.
+    /// Runs until `done` holds, checked at every cycle of `pcie_clk`; returns the cycles run.
     ///
     /// # Errors
     /// As [`Board::run`], and [`Error::Timeout`] after `max_cycles`.
@@ -569,8 +566,8 @@ impl Board {
         })
     }
 
-    /// Runs until the design has nothing on its ports, every host access is taken, no read is
-    /// owed an answer and every write has landed, for `quiet` cycles on end.
+    /// Runs until the design has had nothing on its ports, all host accesses taken, no read that is owed an answer and
+    /// all writes landed, for `quiet` consecutive cycles.
     ///
     /// # Errors
     /// As [`Board::run_until`].
@@ -595,7 +592,7 @@ impl Board {
         )
     }
 
-    /// Violations since the last report, as `run` would give them.
+    /// Returns the violations since the last report, as `run` would.
     ///
     /// # Errors
     /// [`Error::Violations`] if there are any.

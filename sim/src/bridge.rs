@@ -1,5 +1,5 @@
-//! Altera's V-series Avalon-MM bridge: the `Txs` port of the hard IP, its way to the transmit stream, and its memory for
-//! completions.
+//! Altera's V-series Avalon-MM bridge: the `Txs` port of the hard IP, its path to the transmit stream, and its memory
+//! for completions.
 //!
 //! # Sources
 //! Rules without another source are those of the RTL that Quartus 16.0 generates for the Stratix V Avalon-MM bridge
@@ -23,14 +23,14 @@
 //! - **Completions** (`answers`). One costs 4 cycles and one for each word. They are accepted by their tag alone,
 //!   whenever they come, poisoned or not. One without data is dropped: its tag is owed until a reset, and so are all
 //!   later reads. Nothing times out.
-//! - **Bus Master Enable** is looked at where a command would start. Commands that were taken leave, and a burst that
-//!   has begun is finished.
-//! - **Interrupts.** A rise of the request, with MSI enabled, waits for its turn in the command machine and goes through
-//!   the queue of commands, but not through the transmit FIFO: the hard IP may have it before the record in front of it.
+//! - **Bus Master Enable** is read where a command would start. Commands that were taken leave, and a burst that has
+//!   begun is finished.
+//! - **Interrupts.** A rise of the request, with MSI enabled, waits for its turn in the command machine and goes
+//!   through the queue of commands, but not through the transmit FIFO: the hard IP may get it before an earlier record.
 //!   While one waits for its turn, no command begins, and no completion for the host is written into that queue: with
 //!   Bus Master Enable off the host's reads are not answered then.
-//! - **Reset** is the hard IP's application reset and forgets all of it. A reset of the block's own inputs forgets
-//!   nothing.
+//! - **Reset** is the hard IP's application reset and clears everything. A reset of the block's own inputs clears
+//!   nothing in the bridge.
 //!
 //! # Assumptions: no public source
 //! - All of it with 64 or 256 bits: the rules above with other words. No RTL of these was run.
@@ -101,7 +101,7 @@ const ANSWER_CYCLES: u64 = 16;
 pub(crate) struct Shown<'a> {
     pub read: bool,
     pub write: bool,
-    /// Something in front of the bridge holds the master.
+    /// Whether a model in front of the bridge holds the master.
     pub held: bool,
     pub address: u64,
     pub burst: u32,
@@ -109,13 +109,13 @@ pub(crate) struct Shown<'a> {
     pub data: &'a [u32],
 }
 
-/// The part of them that the bridge took.
+/// The part of the signals that the bridge took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub read: bool,
-    /// A beat of a write.
+    /// Whether a beat of a write was taken.
     pub beat: bool,
-    /// It was the first of its burst.
+    /// Whether it was the first of its burst.
     pub first: bool,
 }
 
@@ -160,7 +160,7 @@ struct Open {
     first: u64,
     last: u64,
     single: bool,
-    /// A packet of the burst has been sent.
+    /// Whether a packet of the burst has been sent.
     later: bool,
     fault: Option<Answer>,
 }
@@ -171,20 +171,20 @@ pub(crate) struct Bridge {
     width: u32,
     payload: u32,
     request: u32,
-    /// Addresses are translated by windows.
+    /// Whether addresses are translated by windows.
     translates: bool,
     pub(crate) windows: Windows,
     state: State,
-    /// Cycles in which the translation of a read is not over yet.
+    /// Cycles until the translation of a read is over.
     settles: u32,
     open: Open,
     packet: [u8; BURST_BYTES as usize],
     next_tag: u8,
     transmit: Transmit,
     answers: Answers,
-    /// An interrupt message waits for its turn.
+    /// Whether an interrupt message waits for its turn.
     message: bool,
-    /// MSI is enabled.
+    /// Whether MSI is enabled.
     pub(crate) msi: bool,
     /// Bus Master Enable as the bridge has seen it.
     master: bool,
@@ -224,7 +224,8 @@ impl Bridge {
         }
     }
 
-    /// The hard IP's application reset. A burst that has begun goes on in front of it if `keep_burst`.
+    /// Resets the bridge, as the hard IP's application reset. A burst that has begun continues in front of it if
+    /// `keep_burst`.
     pub(crate) fn reset(&mut self, pcie: &mut Pcie, keep_burst: bool) {
         let burst = matches!(
             self.state,
@@ -244,48 +245,48 @@ impl Bridge {
         self.transmit.answered = None;
     }
 
-    /// Whether as many reads are owed words as may be.
+    /// Returns whether the largest number of reads is owed words.
     pub(crate) fn reads_full(&self) -> bool {
         self.answers.full()
     }
 
-    /// Reads that are owed words.
+    /// Returns the number of reads that are owed words.
     pub(crate) fn owed(&self) -> usize {
         self.answers.owed()
     }
 
-    /// Whether no write and no request is on its way to the hard IP.
+    /// Returns whether no write and no request is on its way to the hard IP.
     pub(crate) fn quiet(&self) -> bool {
         self.state == State::Idle && !self.message && self.transmit.quiet()
     }
 
-    /// Whether something is on its way that leaves by itself.
+    /// Returns whether something is on its way that leaves by itself.
     pub(crate) fn busy(&self) -> bool {
         !self.transmit.quiet() || self.message && self.master
     }
 
-    /// Whether the next beat belongs to a burst that has begun.
+    /// Returns whether the next beat belongs to a burst that has begun.
     pub(crate) fn in_burst(&self) -> bool {
         self.open.left > 0 && (self.open.later || self.open.beats > 0)
     }
 
-    /// The OR of the enabled interrupts has risen.
+    /// Handles a rise of the OR of the enabled interrupts.
     pub(crate) fn interrupt(&mut self) {
         self.message |= self.msi;
     }
 
-    /// The data of a host's read are there.
+    /// Takes the data of a host's read.
     pub(crate) fn answer_host(&mut self, cycle: u64) {
         self.answer = Some(cycle + ANSWER_CYCLES);
         self.transmit.answered = None;
     }
 
-    /// When the completion of the host's read crosses the link, once that is known.
+    /// Returns the time at which the completion of the host's read crosses the link, once it is known.
     pub(crate) fn host_answered(&self) -> Option<u64> {
         self.transmit.answered
     }
 
-    /// `waitrequest` in this cycle.
+    /// Returns `waitrequest` in this cycle.
     #[inline]
     pub(crate) fn waits(&self, read: bool) -> bool {
         match self.state {
@@ -299,7 +300,7 @@ impl Bridge {
         self.settles == 0 && self.master && !self.message && !self.answers.full()
     }
 
-    /// The bus address of a `Txs` address.
+    /// Returns the bus address of a `Txs` address.
     fn translate(&self, address: u64, cycle: u64, log: &mut Log) -> Option<u64> {
         if !self.translates {
             return Some(address);
@@ -318,7 +319,7 @@ impl Bridge {
         Some(base? | (address & ((1 << windows.shift) - 1)))
     }
 
-    /// One cycle of the bridge. The master's command has been taken where [`Bridge::waits`] was not so.
+    /// Advances the bridge by a cycle. The master's command has been taken where [`Bridge::waits`] was false.
     #[expect(clippy::too_many_arguments, reason = "one call, all of it different")]
     pub(crate) fn tick(
         &mut self,
@@ -357,13 +358,13 @@ impl Bridge {
         taken
     }
 
-    /// The word that the master sees in the next cycle.
+    /// Returns the word that the master sees in the next cycle.
     #[inline]
     pub(crate) fn give(&mut self) -> Option<Given> {
         self.answers.give()
     }
 
-    /// One cycle of the command machine.
+    /// Advances the command machine by a cycle.
     fn command(
         &mut self,
         shown: &Shown<'_>,
@@ -424,7 +425,7 @@ impl Bridge {
         taken
     }
 
-    /// A cycle in which a command may begin.
+    /// Handles a cycle in which a command may begin.
     fn idle(&mut self, shown: &Shown<'_>, now: u64, bus: &mut Bus) -> Taken {
         let mut taken = Taken::default();
         let beats = shown.burst.max(1);
@@ -480,7 +481,7 @@ impl Bridge {
         taken
     }
 
-    /// A beat is taken; `true` if its packet is complete.
+    /// Takes a beat; returns `true` if its packet is complete.
     fn beat(&mut self, shown: &Shown<'_>) -> bool {
         let open = &mut self.open;
         let from = (open.beats * self.width) as usize;
@@ -498,7 +499,7 @@ impl Bridge {
             || open.address.is_multiple_of(4096)
     }
 
-    /// The command of a packet of writes goes into the queue.
+    /// Writes the command of a packet of writes into the queue.
     fn send_packet(&mut self, cycle: u64, pcie: &mut Pcie, log: &mut Log) {
         let open = self.open;
         let all = enables::all(self.width);
@@ -530,7 +531,7 @@ impl Bridge {
         self.open.later = true;
     }
 
-    /// The command of a packet of a read goes into the queue.
+    /// Writes the command of a packet of a read into the queue.
     fn send_read(&mut self, cycle: u64, log: &mut Log) {
         let open = self.open;
         let to_4k = 4096 - (open.address % 4096) as u32;
@@ -551,7 +552,7 @@ impl Bridge {
     }
 }
 
-/// Bytes at which a burst is cut.
+/// Returns the number of bytes at which a burst is cut.
 fn payload(link: &LinkConfig) -> u32 {
     link.max_payload.clamp(128, 256)
 }

@@ -1,6 +1,6 @@
-//! Bus addresses: what answers where, what was reached, and what goes wrong on purpose.
+//! Bus addresses: the memory at each, records of accesses, and injected faults.
 //!
-//! Writes to [`MESSAGES`] are interrupts: they are kept as [`Message`]s and reach no memory.
+//! Writes to [`MESSAGES`] are interrupts: they become [`Message`]s and reach no memory.
 
 use std::{fmt, ops::Range};
 
@@ -18,7 +18,7 @@ pub enum Access {
     Read,
     /// The board writes.
     Write,
-    /// Either, where a permission is meant.
+    /// Either access, as a permission.
     Both,
 }
 
@@ -28,8 +28,8 @@ impl Access {
     }
 }
 
-/// Where x86 takes a write of a dword for an interrupt (Intel 64 and IA-32 manual, volume 3,
-/// "Message Address Register Format").
+/// Addresses at which x86 takes a write of a dword for an interrupt (Intel 64 and IA-32 manual, volume 3, "Message
+/// Address Register Format").
 pub const MESSAGES: Range<u64> = 0xFEE0_0000..0xFEF0_0000;
 
 /// An interrupt message of the board (MSI or MSI-X) that has reached the host.
@@ -43,16 +43,16 @@ pub struct Message {
     pub data: u32,
 }
 
-/// The completer's answer to a read that fails. `Txs` gives out all data that come. It does not report a completion
+/// The completer's answer to a read that fails. `Txs` passes on all data that come. It does not report a completion
 /// without data, and answers no later read until a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// All-ones as data, at the usual time: what software knows of an unsupported request, and
-    /// on the stream port data like any other.
+    /// All-ones as data, at the usual time: software sees an unsupported request like this, and on the stream port
+    /// these are data like any other.
     AllOnes,
     /// Pseudo-random bytes, at the usual time.
     Garbage,
-    /// Nothing ever. As `Txs` answers in order, no later read is answered either; on the stream port the other tags
+    /// Never an answer. As `Txs` answers in order, no later read is answered either; on the stream port the other tags
     /// are.
     Never,
     /// The right data, so many nanoseconds later than usual.
@@ -66,7 +66,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The code of a completion on the stream port that says so; 0 for data.
+    /// Returns the code of a completion on the stream port for this answer; 0 for data.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::AllOnes | Self::Garbage | Self::Never | Self::Late(_) => 0,
@@ -77,16 +77,16 @@ impl Answer {
     }
 }
 
-/// Which reads a fault hits.
+/// The reads that a fault hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hits {
-    /// PCIe read requests that touch these bus addresses. A status, or no answer, comes in place of the first completion
-    /// that would have to hold one of them; those before it come with their data.
+    /// PCIe read requests that touch these bus addresses. A status, or no answer, comes in place of the first
+    /// completion that would contain one of them; earlier completions come with their data.
     Addresses(Range<u64>),
-    /// All of the n-th read of the block from now on, the next one being 0; once.
+    /// The whole n-th read of the block from now on, the next one being 0; once.
     Nth(u64),
-    /// PCIe read requests that touch these bus addresses, but for the first `skip` of them, and
-    /// `times` at most; otherwise as `Addresses`.
+    /// PCIe read requests that touch these bus addresses, after the first `skip` of them, and `times` at most;
+    /// otherwise as `Addresses`.
     Counted {
         /// The bus addresses.
         addresses: Range<u64>,
@@ -100,22 +100,22 @@ pub enum Hits {
 /// A fault to inject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultRule {
-    /// Which reads.
+    /// The reads.
     pub hits: Hits,
-    /// What they get.
+    /// Their answer.
     pub answer: Answer,
 }
 
-/// What becomes of a write on its way. A write is posted: whoever sent it is not told.
+/// Fault of a write on its way. A write is posted: its sender is not notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteFault {
-    /// It goes nowhere.
+    /// The write is lost.
     Lost,
-    /// It arrives with other bytes.
+    /// The write arrives with other bytes.
     Garbled,
 }
 
-/// An access that found nothing: an unsupported request.
+/// An access without memory: an unsupported request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unsupported {
     /// Read or write.
@@ -148,27 +148,27 @@ pub enum Target {
     Gpu,
 }
 
-/// Memory that does not belong to the board's own models: that of another process, for one.
+/// Memory that does not belong to the board's own models, for example that of another process.
 ///
-/// It is asked where neither the board's [`HostMemory`] nor its [`Gpu`] is. Accesses lie within
-/// 4 KiB, and are carried out when the packet arrives.
+/// It is used for addresses without the board's [`HostMemory`] or its [`Gpu`]. Accesses lie within 4 KiB, and are
+/// carried out when the packet arrives.
 pub trait Outside: fmt::Debug + Send {
-    /// What is at a bus address; `None` where nothing is.
+    /// Returns the target of a bus address; `None` where there is no memory.
     fn target(&self, address: u64) -> Option<Target>;
 
-    /// Copies from the memory at a bus address. `false`, and nothing is copied, when not all of it
-    /// is there or it must not be read.
+    /// Copies from the memory at a bus address. Returns `false`, and copies nothing, if a part of the range does not
+    /// exist or must not be read.
     fn read(&mut self, address: u64, data: &mut [u8]) -> bool;
 
-    /// Copies into the memory at a bus address. `false`, and nothing changes, when not all of it is
-    /// there or it must not be written.
+    /// Copies into the memory at a bus address. Returns `false`, and changes nothing, if a part of the range does not
+    /// exist or must not be written.
     fn write(&mut self, address: u64, data: &[u8]) -> bool;
 }
 
-/// Unsupported requests kept one by one.
+/// Number of unsupported requests that are recorded individually.
 const KEPT: usize = 256;
 
-/// The bus the board sits on.
+/// The bus of the board.
 #[derive(Debug)]
 pub struct Bus {
     pub(crate) host: HostMemory,
@@ -188,13 +188,13 @@ pub struct Bus {
     stray_total: u64,
     messages: Vec<Message>,
     message_total: u64,
-    /// The port is `Txs`.
+    /// Whether the port is `Txs`.
     pub(crate) behind_bridge: bool,
-    /// The signals to blame for a stray read and a stray write.
+    /// The signals that are named for a stray read and a stray write.
     pub(crate) signals: [&'static str; 2],
 }
 
-/// Name of a registered range, to revoke it.
+/// Name of a registered range, for revoking it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RangeId(u64);
 
@@ -223,33 +223,32 @@ impl Bus {
         }
     }
 
-    /// Attaches memory that is not the board's own, in place of what was attached before.
+    /// Attaches memory that is not the board's own, and replaces any attached before.
     pub fn attach(&mut self, outside: Box<dyn Outside>) {
         self.outside = Some(outside);
     }
 
-    /// Whether the board may send requests, as the Bus Master Enable bit of its function says;
-    /// it may at first. While it may not, `Txs` takes no request and goes on when it may again. Of another port a write or
-    /// an interrupt message ends at the board's own end of the link, and a read gets the answer of an unsupported request.
-    /// Nothing is recorded.
+    /// Sets whether the board may send requests, by the Bus Master Enable bit of its function; it may at first. While
+    /// it may not, `Txs` takes no request, and continues when it may again. On another port a write or an interrupt
+    /// message ends at the board's own end of the link, and a read gets the answer of an unsupported request. Nothing
+    /// is recorded.
     pub fn set_master(&mut self, master: bool) {
         self.master = master;
     }
 
-    /// Whether requests of the board go anywhere. Those of `Txs` do: its bridge takes none while it may send none, and
-    /// the ones that it has taken leave.
+    /// Returns whether requests of the board leave it. Those of `Txs` always do: its bridge takes none while it may
+    /// send none, and the ones that it has taken leave.
     pub(crate) fn takes_requests(&self) -> bool {
         self.master || self.behind_bridge
     }
 
-    /// Whether the board may send requests.
+    /// Returns whether the board may send requests.
     pub fn is_master(&self) -> bool {
         self.master
     }
 
-    /// Registers bus addresses the board may reach. After the first such call every access that
-    /// is not within one registered range is a violation ([`Rule::Stray`]); it is carried out
-    /// all the same, as the bus would.
+    /// Registers bus addresses that the board may access. After the first such call every access that is not within one
+    /// registered range is a violation ([`Rule::Stray`]); it is still carried out, as the bus would.
     pub fn allow(&mut self, range: Range<u64>, access: Access) -> RangeId {
         self.guarded = true;
         self.next_id += 1;
@@ -257,7 +256,7 @@ impl Bus {
         RangeId(self.next_id)
     }
 
-    /// Takes a registration back.
+    /// Removes a registration.
     pub fn revoke(&mut self, id: RangeId) {
         self.allowed.retain(|(other, _, _)| *other != id.0);
     }
@@ -267,38 +266,38 @@ impl Bus {
         self.faults.push(rule);
     }
 
-    /// Has writes fail that begin at these bus addresses. Rules are tried in the order they came.
+    /// Makes writes fail that begin at these bus addresses. Rules are tried in the order they came.
     pub fn inject_write(&mut self, addresses: Range<u64>, fault: WriteFault) {
         self.write_faults.push((addresses, fault));
     }
 
-    /// Takes all faults back.
+    /// Removes all faults.
     pub fn clear_faults(&mut self) {
         self.faults.clear();
         self.write_faults.clear();
     }
 
-    /// What a read of an address where nothing is gets; [`Answer::Unsupported`] if not set.
+    /// Sets the answer to a read of an address without memory; [`Answer::Unsupported`] if not set.
     pub fn answer_unmapped(&mut self, answer: Answer) {
         self.unmapped = answer;
     }
 
-    /// The first unsupported requests, in order of arrival.
+    /// Returns the first unsupported requests, in order of arrival.
     pub fn unsupported(&self) -> &[Unsupported] {
         &self.unsupported
     }
 
-    /// All unsupported requests, reads and writes.
+    /// Returns the number of all unsupported requests, reads and writes.
     pub fn unsupported_total(&self) -> u64 {
         self.unsupported_total
     }
 
-    /// Accesses outside the registered ranges.
+    /// Returns the number of accesses outside the registered ranges.
     pub fn stray_total(&self) -> u64 {
         self.stray_total
     }
 
-    /// Interrupt messages that nobody has taken yet, the oldest first.
+    /// Returns the interrupt messages that were not taken yet, the oldest first.
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -307,12 +306,12 @@ impl Bus {
         std::mem::take(&mut self.messages)
     }
 
-    /// All interrupt messages so far.
+    /// Returns the number of all interrupt messages so far.
     pub(crate) fn message_total(&self) -> u64 {
         self.message_total
     }
 
-    /// A write packet to [`MESSAGES`]. What is no aligned dword is no interrupt.
+    /// Handles a write packet to [`MESSAGES`]. A packet that is not an aligned dword is not an interrupt.
     #[cold]
     fn message(&mut self, address: u64, data: &[u8], cycle: u64) {
         match <[u8; 4]>::try_from(data) {
@@ -370,7 +369,7 @@ impl Bus {
         }
     }
 
-    /// Copies to bus addresses of the board's own models, within 4 KiB. `false` where nothing is.
+    /// Copies to bus addresses of the board's own models, within 4 KiB. Returns `false` where there is no memory.
     fn own_write(&mut self, address: u64, data: &[u8]) -> bool {
         if self.gpu.in_bar(address) {
             let local = self.gpu.translate(address);
@@ -380,7 +379,7 @@ impl Bus {
         }
     }
 
-    /// Copies from bus addresses of the board's own models, within 4 KiB. `false` where nothing is.
+    /// Copies from bus addresses of the board's own models, within 4 KiB. Returns `false` where there is no memory.
     fn own_read(&self, address: u64, data: &mut [u8]) -> bool {
         if self.gpu.in_bar(address) {
             let local = self.gpu.translate(address);
@@ -390,12 +389,12 @@ impl Bus {
         }
     }
 
-    /// Whether no model of the board's own is at a bus address.
+    /// Returns whether no model of the board's own is at a bus address.
     fn is_outside(&self, address: u64) -> bool {
         !self.gpu.in_bar(address) && self.host.slice(address, 1).is_none()
     }
 
-    /// A write packet arrives.
+    /// Handles a write packet that arrives.
     pub(crate) fn write(&mut self, address: u64, data: &[u8], cycle: u64, log: &mut Log) {
         if !self.takes_requests() {
             return;
@@ -432,7 +431,7 @@ impl Bus {
         }
     }
 
-    /// A read request arrives; `false` when nothing is there.
+    /// Handles a read request that arrives; returns `false` if no memory is there.
     pub(crate) fn read(
         &mut self,
         address: u64,
@@ -473,8 +472,8 @@ impl Bus {
         self.unmapped
     }
 
-    /// The answer that an injected fault gives this read of the block as a whole, if any. Counts down
-    /// the rules for the n-th read.
+    /// Returns the answer that an injected fault gives this read of the block as a whole, if any. Counts down the rules
+    /// for the n-th read.
     pub(crate) fn fault_of_read(&mut self) -> Option<Answer> {
         let mut hit = None;
         self.faults.retain_mut(|rule| match &mut rule.hits {
@@ -491,8 +490,8 @@ impl Bus {
         hit
     }
 
-    /// The answer that an injected fault gives a read request to these addresses, if any, and
-    /// the first of them that it hits. Counts down the rules that hit some requests only.
+    /// Returns the answer that an injected fault gives a read request to these addresses, if any, and the first address
+    /// that it hits. Counts down the rules that hit only some requests.
     pub(crate) fn fault_of_request(&mut self, address: u64, len: u32) -> Option<(Answer, u64)> {
         let end = address.saturating_add(u64::from(len));
         let mut hit = None;

@@ -1,17 +1,17 @@
-//! What a simulated board is made of.
+//! Configuration of a simulated board.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{bridge::BURST_BYTES, link::LinkConfig, rng::Rng};
 
-/// When a slave port holds `waitrequest` beyond what its own state demands.
+/// Cycles in which a slave port holds `waitrequest` beyond the need of its own state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backpressure {
     /// Never.
     #[default]
     None,
-    /// In so many of 100 cycles, at random.
+    /// In this percentage of cycles, at random.
     Random(u8),
     /// By a pattern: bit `n % len` of `bits` in cycle `n`.
     Pattern {
@@ -36,23 +36,23 @@ impl Backpressure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TxsConfig {
-    /// Byte enables that damage the peer's memory are no violation. They damage it either way.
+    /// Whether byte enables that damage the peer's memory are accepted without a violation. They damage it either way.
     pub allow_damage: bool,
-    /// Counts a burst across 4 KiB as a violation. The bridge would split it (A.4.2, A.4.3), but
-    /// Peerlane's block promises not to ask for it.
+    /// Whether a burst across 4 KiB counts as a violation. The bridge would split it (A.4.2, A.4.3), but Peerlane's
+    /// block promises not to ask for it.
     pub forbid_4k_crossing: bool,
     /// Bytes of writes that the hard IP holds for the link before it is not ready. No public source; an assumption.
     pub write_buffer: u32,
-    /// Waiting in front of the bridge, in addition to its own, as of an interconnect.
+    /// Back-pressure in front of the bridge, in addition to its own, as from an interconnect.
     pub backpressure: Backpressure,
     /// Cycles in which the hard IP takes nothing (`TxStReady_i`).
     pub not_ready: Backpressure,
-    /// In so many of 100 cycles a read word that is there is not yet given out, as by an interconnect.
+    /// Percentage of cycles in which a read word that has come is not yet passed on, as by an interconnect.
     pub response_gaps: u8,
     /// Cycles by which the completer may be later with the answer to a request, at random, and so out of order; 0: it
-    /// answers in order, except the answers that a fault delays.
+    /// answers in order, except for answers that a fault delays.
     pub reorder_cycles: u32,
-    /// Read requests for which the other end has credits at once; without a limit if not given.
+    /// Read requests for which the other end has credits at once; no limit if not given.
     pub non_posted_credits: Option<u32>,
 }
 
@@ -77,40 +77,40 @@ impl Default for TxsConfig {
 /// - Posted writes: `post_valid`, `post_ready`, `post_address` (of the burst, a multiple of `B`, the
 ///   same for all its beats), `post_beats` (1 to 32), `post_data`, `post_enable`. The enabled bytes
 ///   of a burst are one run without a hole, as a packet needs it.
-/// - Limits, for a design that looks at them: `max_payload` and `max_request`, 128 bytes shifted by them.
-/// - Reads: `ask_valid`, `ask_ready`, `ask_address` (of the first byte), `ask_bytes` (1 to 512, at
-///   most MRRS, not across 4 KiB), `ask_tag` (0 to 71). A tag is in use from there until the last
-///   beat of its last completion is on the port.
+/// - Limits, for a design that reads them: `max_payload` and `max_request`, 128 bytes shifted left by them.
+/// - Reads: `ask_valid`, `ask_ready`, `ask_address` (of the first byte), `ask_bytes` (1 to 512, at most MRRS, not
+///   across 4 KiB), `ask_tag` (0 to 71). A tag is in use from then until the last beat of its last completion is on the
+///   port.
 /// - Completions, never refused: `answer_valid`, `answer_first`, `answer_tag`, `answer_bytes` and
 ///   `answer_code` (valid with `answer_first`; 0 data, 1 unsupported request, 2 completer abort,
 ///   3 poisoned), `answer_data` with the byte of address `a` in lane `a mod B`. A completion with a
 ///   code is one beat of 0 bytes and ends the tag.
 ///
-/// What the port gives beyond that, nobody may rely on: lanes outside a completion, and
-/// `answer_bytes` and `answer_code` without `answer_first`, show noise.
+/// A design must not rely on other outputs: lanes outside a completion, and `answer_bytes` and `answer_code` without
+/// `answer_first`, show noise.
 ///
-/// A read sees the posted writes that were accepted in cycles before its own and go to the same
-/// destination; one accepted in the very cycle of a write's last beat does not.
+/// A read sees the posted writes that were accepted in earlier cycles and go to the same destination; a read that is
+/// accepted in the very cycle of a write's last beat does not see that write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
-    /// With `true` packets take their time on the configured link in both directions. With `false`
-    /// the adapter is ideal: one beat a cycle each way and the latencies, nothing else.
+    /// Whether packets take their time on the configured link in both directions. With `false` the adapter is ideal:
+    /// only one beat a cycle in each direction, and the latencies.
     pub link: bool,
-    /// Bytes of posted writes that wait for the link before `post_ready` goes low, as for want of
-    /// flow-control credits; at least MPS and 32. Counts with `link`.
+    /// Bytes of posted writes that wait for the link before `post_ready` goes low, as for lack of flow-control credits;
+    /// at least MPS and 32. Only used with `link`.
     pub post_buffer: u32,
-    /// Read requests that wait for the link before `ask_ready` goes low. Counts with `link`.
+    /// Read requests that wait for the link before `ask_ready` goes low. Only used with `link`.
     pub ask_buffer: u32,
-    /// In so many of 100 cases the next completion is of any read that is ready, rather than of the
-    /// oldest one. With 0 the reads are answered in their order, but for those that a fault delays.
-    /// `link.read_jitter_ns` makes reads ready in another order.
+    /// Percentage of cases in which the next completion is for any read that is ready, instead of the oldest one. With
+    /// 0 the reads are answered in their order, except for those that a fault delays. `link.read_jitter_ns` makes reads
+    /// ready in another order.
     pub reorder: u8,
-    /// In so many of 100 cases a completion ends at an earlier RCB boundary than it could.
+    /// Percentage of cases in which a completion ends at an earlier RCB boundary than it could.
     pub short_completions: u8,
-    /// In so many of 100 cycles a beat of a completion that is there is not yet given out.
+    /// Percentage of cycles in which a beat of a completion that has come is not yet passed on.
     pub answer_gaps: u8,
-    /// Additional waiting of `post_ready` and `ask_ready`, each for itself.
+    /// Additional back-pressure of `post_ready` and `ask_ready`, independent of each other.
     pub backpressure: Backpressure,
 }
 
@@ -129,24 +129,24 @@ impl Default for StreamConfig {
 }
 
 /// The hard IP's Avalon-ST interface, for a design with `tx_st_*` and `rx_st_*` ([`crate::hip`]). All of
-/// [`StreamConfig`] counts here, too: while as much waits for the link as `post_buffer` or `ask_buffer` say, the hard IP
-/// is not ready, and `backpressure` keeps it from being so; `answer_gaps` are cycles without a beat of a packet.
+/// [`StreamConfig`] is used here, too: while the limits `post_buffer` or `ask_buffer` are reached, the hard IP is not
+/// ready, and `backpressure` makes it not ready in further cycles; `answer_gaps` are cycles without a beat of a packet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlpConfig {
     /// Extended Tag Field Enable: 64 tags, else 32.
     pub extended_tags: bool,
-    /// Completions that the hard IP's buffer has room for, and units of 16 bytes of their data. By default those of
-    /// the setting Low with payloads of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface
+    /// Completions that the hard IP's buffer has room for, and units of 16 bytes of their data. The defaults are those
+    /// of the setting Low with payloads of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface
     /// Type").
     pub completion_headers: u32,
-    /// See there.
+    /// See `completion_headers`.
     pub completion_data: u32,
-    /// Cycles until the other end gives the credits of a packet back. An assumption.
+    /// Cycles until the other end returns the credits of a packet. An assumption.
     pub credit_delay: u64,
-    /// In so many of 1000 cycles the hard IP sends a packet of its own.
+    /// Number of cycles in 1000 in which the hard IP sends a packet of its own.
     pub own_packets: u64,
-    /// It shows the credits that were consumed as it is asked for them (`tx_cons_cred_sel`).
+    /// Whether it shows the credits that were consumed when it is asked for them (`tx_cons_cred_sel`).
     pub shows_consumed: bool,
 }
 
@@ -163,14 +163,14 @@ impl Default for TlpConfig {
     }
 }
 
-/// The board's memory, behind three Avalon-MM masters of the block.
+/// The board's memory, on three Avalon-MM masters of the block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DdrConfig {
     /// Bytes, from address 0. Untouched memory costs nothing.
     pub bytes: u64,
-    /// Cycles of `clk` from the acceptance of a read to its first word. An assumption: about
-    /// what a DDR3 controller at quarter rate with its interconnect needs.
+    /// Cycles of `clk` from the acceptance of a read to its first word. An assumption: about the time of a DDR3
+    /// controller at quarter rate with its interconnect.
     pub latency: u32,
     /// Random addition, 0 to this many cycles.
     pub jitter: u32,
@@ -178,11 +178,11 @@ pub struct DdrConfig {
     pub max_reads: u32,
     /// Largest burst in words.
     pub max_burst: u32,
-    /// Cycles of `clk` from the acceptance of a word on a port that only writes to its being in memory, for
-    /// the other ports and for a look from outside. 0: at once, as of ports that share an arbiter with
-    /// nothing in front of it; otherwise a stage in front of the arbiter takes posted writes.
+    /// Cycles of `clk` after which a word that was accepted on a port that only writes is in memory, for the other
+    /// ports and for the caller. 0: at once, as with ports that share an arbiter with nothing in front of it; otherwise
+    /// a stage in front of the arbiter takes posted writes.
     pub posted: u32,
-    /// Additional waiting on each port.
+    /// Additional back-pressure on each port.
     pub backpressure: Backpressure,
 }
 
@@ -210,10 +210,10 @@ pub struct GpuConfig {
     pub bar_base: u64,
     /// Bytes of the BAR (GK107: 256 MiB; thesis, 5.2).
     pub bar_bytes: u64,
-    /// Bytes at the end of the BAR that the GPU's driver keeps for itself (thesis, 5.2: 32 MiB).
+    /// Bytes at the end of the BAR that the GPU's driver reserves (thesis, 5.2: 32 MiB).
     pub bar_reserved: u64,
-    /// From the end of a posted write on the link to its bytes being in GPU memory. Longer than
-    /// to host memory, so that a record can overtake data. An assumption.
+    /// Time from the end of a posted write on the link until its bytes are in GPU memory. Longer than to host memory,
+    /// so that a record can overtake data. An assumption.
     pub write_latency_ns: u32,
     /// Read round trip, defined as `link.read_round_trip_ns`.
     pub read_round_trip_ns: u32,
@@ -232,8 +232,8 @@ impl Default for GpuConfig {
     }
 }
 
-/// Where the block's slaves lie in the flat BAR space that a driver sees. The defaults are
-/// Peerlane's own arrangement for tests; a BSP's are given by its interconnect.
+/// Offsets of the block's slaves in the flat BAR space that a driver sees. The defaults are Peerlane's own arrangement
+/// for tests; those of a BSP follow from its interconnect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BarConfig {
@@ -247,13 +247,13 @@ pub struct BarConfig {
     pub att: u64,
     /// MSI-X table and pending bits.
     pub msix: u64,
-    /// Number of the BAR. Only a design that leads the host to its slaves itself is shown it.
+    /// Number of the BAR. It is only shown to a design through which the host accesses its slaves.
     pub number: u8,
-    /// Sizes of the slaves of such a design: nothing else says them.
+    /// Sizes of the slaves of such a design, which are given nowhere else.
     pub sizes: Option<BarSizes>,
 }
 
-/// Bytes of slaves; 0 of one that the design does not have. The registers have 1 KiB.
+/// Bytes of slaves; 0 for one that the design does not have. The registers have 1 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BarSizes {
@@ -305,7 +305,7 @@ pub struct BoardConfig {
     pub host: (u64, u64),
     /// Bases of the slaves in the flat BAR.
     pub bar: BarConfig,
-    /// Seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -341,7 +341,7 @@ impl BoardConfig {
                 "txs.write_buffer must be {BURST_BYTES} or more, and txs.non_posted_credits 1 or more"
             ));
         }
-        // A packet is put together in the buffer, and its last beat may bring less than it could.
+        // A packet is assembled in the buffer, and its last beat may have fewer bytes than it could.
         if self.stream.post_buffer < self.link.max_payload + 32 || self.stream.ask_buffer == 0 {
             return Some(
                 "stream.post_buffer must hold link.max_payload and 32 bytes more, and \

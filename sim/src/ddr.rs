@@ -1,8 +1,8 @@
-//! FPGA memory behind the block's three 512-bit Avalon-MM masters.
+//! FPGA memory on the block's three 512-bit Avalon-MM masters.
 //!
-//! A port accepts a command a cycle unless it is told to wait. All three share the memory's one
-//! word a cycle, reads and writes together. Latency, and that refresh and bank changes cost
-//! nothing, are assumptions (`DdrConfig`); `Backpressure::Random` stands in for them.
+//! A port accepts one command a cycle unless it has to wait. All three share the memory's bandwidth of one word a
+//! cycle, reads and writes together. The latency, and that refresh and bank changes cost nothing, are assumptions
+//! (`DdrConfig`); `Backpressure::Random` can model them.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ use crate::{
 /// Width of a port in bytes.
 const WIDTH: usize = 64;
 
-/// Words that the memory may owe or be owed, so that a burst is not torn for a cycle's sake.
+/// Words that the memory may owe or be owed, so that a burst is not interrupted for a single cycle.
 const CREDIT: i32 = 8;
 
 #[derive(Debug)]
@@ -74,8 +74,7 @@ pub(crate) struct DdrPort {
     pub(crate) stats: DdrPortStats,
 }
 
-/// Words that may still move; shared by the ports. When they are scarce, reads and writes take
-/// turns.
+/// Words that may still move, shared by the ports. When they are scarce, reads and writes take turns.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     words: i32,
@@ -84,30 +83,30 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A new cycle, of a memory that answers or does not.
+    /// Starts a new cycle of a memory that answers or does not.
     pub(crate) fn refill(&mut self, answers: bool) {
         self.words = match answers {
             true => (self.words + 1).min(CREDIT),
-            // Below what any port goes on with.
+            // Less than any port needs to continue.
             false => -1,
         };
         self.scarce = self.words <= 1;
         self.read_turn = !self.read_turn;
     }
 
-    /// Whether a read may be answered in this cycle.
+    /// Returns whether a read may be answered in this cycle.
     fn may_answer(&self) -> bool {
         self.words > 0 && (self.read_turn || !self.scarce)
     }
 
-    /// Whether commands have to wait in the next cycle.
+    /// Returns whether commands have to wait in the next cycle.
     fn holds_next(&self) -> bool {
         self.words < 0 || (self.words == 0 && !self.read_turn)
     }
 }
 
 impl DdrPort {
-    /// The port of this name, if the design has one.
+    /// Returns the port of this name, if the design has one.
     pub(crate) fn bind(
         library: &Library,
         name: &'static str,
@@ -194,7 +193,7 @@ impl DdrPort {
         self.valid = false;
     }
 
-    /// Looks at the port at an edge of `clk` and decides what the design is told next.
+    /// Reads the port's signals at an edge of `clk` and decides the next inputs of the design.
     pub(crate) fn sample(
         &mut self,
         model: &Model,
@@ -269,7 +268,7 @@ impl DdrPort {
                 budget.words -= 1;
                 self.stats.words_written += 1;
                 match memory.slice_mut(address, WIDTH) {
-                    // A port that reads, too, sees its own writes.
+                    // A port that also reads sees its own writes.
                     Some(_) if self.config.posted != 0 && self.reading.is_none() => {
                         self.posted.push_back(Posted {
                             due: cycle + u64::from(self.config.posted),
@@ -299,7 +298,7 @@ impl DdrPort {
         );
     }
 
-    /// Gives out the next word of the oldest read that is due.
+    /// Passes on the next word of the oldest read that is due.
     fn answer(&mut self, cycle: u64, memory: &Memory, budget: &mut Budget) -> bool {
         let Some(pending) = self.pending.front_mut() else {
             return false;

@@ -1,6 +1,6 @@
-//! The board's interconnect, for a design that leads the host to its own slaves itself: a slave of 64 bits for its
-//! `board` master, with the memory window and the OpenCL side behind it. Elsewhere a read gives 0 and a write does
-//! nothing, as of an Avalon interconnect without a slave there. One access is made at a time.
+//! The board's interconnect, for a design through which the host accesses its slaves: a slave of 64 bits for its
+//! `board` master, with the memory window and the OpenCL side. Elsewhere a read returns 0 and a write does nothing, as
+//! in an Avalon interconnect without a slave there. One access is made at a time.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ struct Ports {
     readdatavalid: Port,
 }
 
-/// A beat that is being moved, and those of a read behind it.
+/// A beat that is being moved, and the later beats of a read.
 #[derive(Debug, Clone, Copy)]
 struct Beat {
     write: bool,
@@ -34,7 +34,7 @@ struct Beat {
     data: u64,
     enable: u64,
     left: u32,
-    /// The window has been asked; halves that the OpenCL side has done.
+    /// Whether the window has been asked; and the halves that the OpenCL side has done.
     begun: bool,
     halves: u32,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Interconnect {
 }
 
 impl Interconnect {
-    /// The slave, if the design has its master.
+    /// Returns the slave, if the design has its master.
     pub(crate) fn bind(library: &Library, window: Range<u64>) -> Result<Option<Self>> {
         if !has_master(library) {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Interconnect {
         }))
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether nothing is in progress.
     pub(crate) fn idle(&self) -> bool {
         self.beat.is_none() && self.shown.is_none()
     }
@@ -96,7 +96,7 @@ impl Interconnect {
         self.waits = true;
     }
 
-    /// An edge of `pcie_clk`: what was asked is taken, and moved on.
+    /// Handles an edge of `pcie_clk`: takes a command, and moves it on.
     pub(crate) fn sample(
         &mut self,
         model: &Model,
@@ -164,7 +164,7 @@ impl Interconnect {
         self.waits = self.beat.is_some();
     }
 
-    /// Moves a beat through the window; gives whether that is done.
+    /// Moves a beat through the window; returns whether that is done.
     fn through_window(beat: &mut Beat, offset: u64, window: &mut Window) -> bool {
         let lane = (offset % 64) as usize;
         if !beat.begun {
@@ -185,7 +185,8 @@ impl Interconnect {
         true
     }
 
-    /// The same of the OpenCL side, whose words have 32 bits and which may hold an access.
+    /// Moves a beat to the OpenCL side, whose words have 32 bits and which may hold an access; returns whether that is
+    /// done.
     fn through_side(beat: &mut Beat, side: Option<&mut OpenClSide>) -> bool {
         let Some(side) = side else {
             return true;
@@ -220,7 +221,7 @@ impl Interconnect {
     }
 }
 
-/// Whether a design leads the host to its own slaves itself.
+/// Returns whether the host accesses the design's slaves through the design.
 pub(crate) fn has_master(library: &Library) -> bool {
     library
         .ports()

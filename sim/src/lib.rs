@@ -1,18 +1,17 @@
 //! The board without the board: Verilated RTL with PCIe, GPU and DDR models.
 //!
-//! [`Board`] runs a design with the ports of `peerlane_dma` among models of what surrounds it:
+//! [`Board`] runs a design with the ports of `peerlane_dma` among models of its surroundings:
 //!
-//! - the `Txs` port of the Stratix V PCIe hard IP as its bridge has it ([`bridge`], [`TxsConfig`]), the contract
-//!   checked at every edge ([`Rule`]); or, for a design that has it, the stream port and an ideal adapter
-//!   behind it ([`StreamConfig`]); or the hard IP's Avalon-ST interface ([`TlpConfig`], [`hip`]);
+//! - the `Txs` port of the Stratix V PCIe hard IP with its bridge ([`bridge`], [`TxsConfig`]), with its contract
+//!   checked at every edge ([`Rule`]); or, for a design that has it, the stream port with an ideal adapter
+//!   ([`StreamConfig`]); or the hard IP's Avalon-ST interface ([`TlpConfig`], [`hip`]);
 //! - the link with the time that every packet takes ([`LinkConfig`]);
-//! - host memory and a GPU behind its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on
-//!   demand;
-//! - FPGA memory behind three Avalon-MM ports ([`DdrConfig`]);
+//! - host memory and a GPU with its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on demand;
+//! - FPGA memory on three Avalon-MM ports ([`DdrConfig`]);
 //! - the host's accesses to the block's slaves ([`Space`]);
 //! - on demand, the OpenCL side of the board ([`OpenClSide`], [`Board::attach_opencl`]).
 //!
-//! Where a model follows a document, its module says which; what is an assumption is called one.
+//! Each module names the documents that its models follow, and marks assumptions as such.
 //!
 //! ```no_run
 //! use peerlane_sim::{Board, BoardConfig, Space};

@@ -1,4 +1,4 @@
-//! The PCI Express link: how long a packet takes, and what is left for payload.
+//! The PCI Express link: the time of a packet, and the share of the payload.
 //!
 //! # Sources
 //! PCI Express Base Specification 3.0. Symbol times, encodings and framing: section 4.2 (2.5 and
@@ -15,8 +15,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Femtoseconds in a nanosecond. All times of the simulation are kept in femtoseconds: the time
-/// of a byte on a Gen3 link is no whole number of picoseconds.
+/// Femtoseconds in a nanosecond. All times of the simulation are in femtoseconds, because the time of a byte on a Gen3
+/// link is not a whole number of picoseconds.
 pub(crate) const FS_PER_NS: u64 = 1_000_000;
 
 /// Bytes around a packet on the link: framing, sequence number and LCRC.
@@ -43,13 +43,13 @@ impl Generation {
         match self {
             Self::Gen1 => 4_000_000,
             Self::Gen2 => 2_000_000,
-            // 8 bits at 8 GT/s, 130 bits sent for 128.
+            // 8 bits at 8 GT/s, with 130 bits sent for 128.
             Self::Gen3 => 1_015_625,
         }
     }
 }
 
-/// A link and what is at its other end.
+/// A link and the properties of its other end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkConfig {
@@ -59,30 +59,30 @@ pub struct LinkConfig {
     pub lanes: u32,
     /// Largest payload of a packet in bytes (MPS): 128, 256 or 512.
     pub max_payload: u32,
-    /// Largest read request in bytes (MRRS). `Txs` asks for no more than 512, also where this is larger.
+    /// Largest read request in bytes (MRRS). `Txs` asks for no more than 512, even if this is larger.
     pub max_read_request: u32,
     /// Boundary at which a completer may cut a completion, in bytes (RCB): 64 or 128.
     pub read_completion_boundary: u32,
     /// Largest completion that the completer sends, in bytes: a multiple of
     /// `read_completion_boundary`, at most `max_payload`. Many root complexes send 64.
     pub completion_bytes: u32,
-    /// Read round trip in nanoseconds: from the clock edge at which a port of the block (of a packet its last beat)
-    /// accepts a read of 512 bytes from host memory to the edge at which its last word is valid, on an idle link.
-    /// On `Txs` the bridge's own cycles come on top ([`crate::BridgeRates::round_trip`]), so that the same machine
-    /// has the same figure with each port. A read of a few bytes is quicker by
-    /// the time that 512 bytes take on the link and on the port.
+    /// Read round trip in nanoseconds: from the clock edge at which a port of the block (for a packet its last beat)
+    /// accepts a read of 512 bytes from host memory to the edge at which its last word is valid, on an idle link. On
+    /// `Txs` the bridge's own cycles are added ([`crate::BridgeRates::round_trip`]), so that the same machine has the
+    /// same figure with each port. A read of a few bytes is quicker by the time that 512 bytes take on the link and on
+    /// the port.
     pub read_round_trip_ns: u32,
     /// Random addition to each read request's latency: 0 to this many nanoseconds.
     pub read_jitter_ns: u32,
-    /// From the end of a posted write on the link to its bytes being in host memory.
+    /// Time from the end of a posted write on the link until its bytes are in host memory.
     pub write_latency_ns: u32,
-    /// From the end of a host access on the link to the edge at which a slave port of the block
-    /// sees it, and from a slave's answer to the host's register.
+    /// Time from the end of a host access on the link to the edge at which a slave port of the block sees it, and from
+    /// a slave's answer to the host's register.
     pub mmio_latency_ns: u32,
 }
 
 impl Default for LinkConfig {
-    /// Gen2 x8 as the boards have it: MPS 256, 1 µs read round trip, no jitter.
+    /// Returns Gen2 x8 as on the boards: MPS 256, 1 µs read round trip, no jitter.
     fn default() -> Self {
         Self {
             generation: Generation::Gen2,
@@ -100,7 +100,7 @@ impl Default for LinkConfig {
 }
 
 impl LinkConfig {
-    /// This link with another speed and width.
+    /// Returns this link with another speed and width.
     #[must_use]
     pub fn with_speed(mut self, generation: Generation, lanes: u32) -> Self {
         self.generation = generation;
@@ -108,7 +108,7 @@ impl LinkConfig {
         self
     }
 
-    /// What is wrong with the numbers, if anything.
+    /// Returns the error in the numbers, if there is one.
     pub(crate) fn problem(&self) -> Option<String> {
         let one_of = |what: &str, value: u32, of: &[u32]| {
             (!of.contains(&value)).then(|| format!("{what} is {value}, must be one of {of:?}"))
@@ -143,43 +143,43 @@ impl LinkConfig {
             })
     }
 
-    /// Bytes a second in one direction before packet overhead (after line coding).
+    /// Returns the bytes a second in one direction before packet overhead (after line coding).
     pub fn raw_rate(&self) -> f64 {
         f64::from(self.lanes) * 1e15 / self.generation.byte_fs() as f64
     }
 
-    /// Payload bytes a second of writes of `max_payload` bytes to 64-bit addresses; see the
-    /// derivation in the module's text. Gen2 x8 with MPS 256: 3.657e9.
+    /// Returns the payload bytes a second of writes of `max_payload` bytes to 64-bit addresses; see the derivation in
+    /// the module's text. Gen2 x8 with MPS 256: 3.657e9.
     pub fn write_ceiling(&self) -> f64 {
         let payload = f64::from(self.max_payload);
         self.raw_rate() * payload / (payload + 16.0 + f64::from(FRAMING_BYTES))
     }
 
-    /// Payload bytes a second of completions of `completion_bytes`. Gen2 x8 with 256: 3.710e9.
+    /// Returns the payload bytes a second of completions of `completion_bytes`. Gen2 x8 with 256: 3.710e9.
     pub fn read_ceiling(&self) -> f64 {
         let payload = f64::from(self.completion_bytes);
         self.raw_rate() * payload / (payload + f64::from(COMPLETION_HEADER_BYTES + FRAMING_BYTES))
     }
 
-    /// Bytes a second that a window of `reads` reads of `bytes` each can fetch in the configured
-    /// round trip, whatever the link could carry. `Txs`: 8 reads of 512 bytes, at 2 µs 2.048e9.
+    /// Returns the bytes a second that a window of `reads` reads of `bytes` each can fetch in the configured round
+    /// trip, independent of the link's rate. `Txs`: 8 reads of 512 bytes, at 2 µs 2.048e9.
     pub fn window_ceiling(&self, reads: u32, bytes: u32) -> f64 {
         f64::from(reads) * f64::from(bytes) * 1e9 / f64::from(self.read_round_trip_ns)
     }
 
-    /// Femtoseconds that `bytes` take on the link.
+    /// Returns the femtoseconds that `bytes` take on the link.
     pub(crate) fn time(&self, bytes: u32) -> u64 {
         u64::from(bytes) * self.generation.byte_fs() / u64::from(self.lanes)
     }
 
-    /// Seconds that a completion takes on the link.
+    /// Returns the seconds that a completion takes on the link.
     pub(crate) fn completion_seconds(&self) -> f64 {
         self.time(self.completion_bytes + COMPLETION_HEADER_BYTES + FRAMING_BYTES) as f64 * 1e-15
     }
 
-    /// Femtoseconds from the end of a read request on the link to the start of its completion,
-    /// so that the whole round trip of a 512-byte read comes to `round_trip_ns`. Without a link
-    /// only the words' way out of the port comes off it.
+    /// Returns the femtoseconds from the end of a read request on the link to the start of its completion, so that the
+    /// whole round trip of a 512-byte read is `round_trip_ns`. Without a link only the time in which the words leave
+    /// the port is subtracted.
     pub(crate) fn completer_latency(&self, round_trip_ns: u32, port: PortBeats, link: bool) -> u64 {
         let round_trip = u64::from(round_trip_ns) * FS_PER_NS;
         let completions = 512 / self.completion_bytes;
@@ -189,23 +189,23 @@ impl LinkConfig {
         if !link {
             return round_trip.saturating_sub(beats * cycle);
         }
-        // The requests follow each other while the first is answered, so only one counts.
+        // The requests follow each other while the first is being answered, so only one counts.
         let request = self.time(request_bytes(u64::MAX));
         let answer = self.time(512 + completions * (COMPLETION_HEADER_BYTES + FRAMING_BYTES));
-        // The words of the last completion still have to cross the port; those before it have
-        // crossed while it came in, as far as the port is quicker than the link.
+        // The words of the last completion still have to cross the port; earlier words have crossed while it came in,
+        // as far as the port is quicker than the link.
         let first_in = self.time(self.completion_bytes + COMPLETION_HEADER_BYTES + FRAMING_BYTES);
         let drained = (answer + last * cycle).max(first_in + beats * cycle);
         round_trip.saturating_sub(request + drained)
     }
 }
 
-/// How the port in front of the link gives out a completion.
+/// Way in which the port in front of the link passes on a completion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PortBeats {
     /// Bytes of a beat.
     pub bytes: u32,
-    /// Bytes that a packet's header takes; 0 where only data come.
+    /// Bytes of a packet's header; 0 where only data come.
     pub header: u32,
     /// Femtoseconds of a cycle.
     pub cycle: u64,
@@ -217,22 +217,22 @@ impl PortBeats {
     }
 }
 
-/// Bytes on the link of a memory read request to `address`.
+/// Returns the bytes on the link of a memory read request to `address`.
 pub(crate) fn request_bytes(address: u64) -> u32 {
     header_bytes(address) + FRAMING_BYTES
 }
 
-/// Bytes on the link of a memory write of the bytes `address..address + len`: whole dwords.
+/// Returns the bytes on the link of a memory write of the bytes `address..address + len`: whole dwords.
 pub(crate) fn write_bytes(address: u64, len: u32) -> u32 {
     header_bytes(address) + FRAMING_BYTES + dwords(address, len) * 4
 }
 
-/// Dwords that the bytes `address..address + len` touch.
+/// Returns the number of dwords that the bytes `address..address + len` touch.
 pub(crate) fn dwords(address: u64, len: u32) -> u32 {
     ((address % 4) as u32 + len).div_ceil(4)
 }
 
-/// 3 dwords below 4 GiB, 4 from there on (Base Specification 2.2.4.1).
+/// Returns the bytes of a header: 3 dwords below 4 GiB, 4 from there on (Base Specification 2.2.4.1).
 fn header_bytes(address: u64) -> u32 {
     if address >> 32 == 0 { 12 } else { 16 }
 }

@@ -1,4 +1,4 @@
-//! Host memory, GPU memory behind its BAR, and FPGA memory: flat bytes with ranges.
+//! Host memory, GPU memory with its BAR, and FPGA memory: flat bytes with ranges.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -30,12 +30,12 @@ impl Memory {
         })
     }
 
-    /// First address.
+    /// Returns the first address.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -54,19 +54,19 @@ impl Memory {
         }
     }
 
-    /// The bytes at `address`, if all are there.
+    /// Returns the bytes at `address`, if all exist.
     pub fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
         self.range(address, len)
             .and_then(|range| self.bytes.get(range))
     }
 
-    /// The bytes at `address` to write to, if all are there.
+    /// Returns the bytes at `address` to write to, if all exist.
     pub fn slice_mut(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
         self.range(address, len)
             .and_then(|range| self.bytes.get_mut(range))
     }
 
-    /// Loses the contents: all is zero.
+    /// Clears the contents to zero.
     pub(crate) fn clear(&mut self) {
         self.bytes = vec![0; self.bytes.len()];
     }
@@ -74,7 +74,7 @@ impl Memory {
     /// Copies from the memory.
     ///
     /// # Errors
-    /// When the range is not all there.
+    /// If a part of the range does not exist.
     pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
         let source = self
             .slice(address, data.len())
@@ -86,7 +86,7 @@ impl Memory {
     /// Copies into the memory.
     ///
     /// # Errors
-    /// When the range is not all there.
+    /// If a part of the range does not exist.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
         let missing = self.missing(address, data.len());
         self.slice_mut(address, data.len())
@@ -107,7 +107,7 @@ impl HostMemory {
     /// Adds `size` zero bytes at the bus address `base`.
     ///
     /// # Errors
-    /// When a range there already is.
+    /// If a range is already there.
     pub fn add_range(&mut self, base: u64, size: u64) -> Result<()> {
         let overlap = Error::Overlap {
             what: "host memory",
@@ -129,7 +129,7 @@ impl HostMemory {
         Ok(())
     }
 
-    /// The ranges there are: first address and length.
+    /// Returns the ranges: first address and length.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().map(|range| (range.base, range.size()))
     }
@@ -140,12 +140,12 @@ impl HostMemory {
             .checked_sub(1)
     }
 
-    /// The bytes at the bus address, if all are in one range.
+    /// Returns the bytes at the bus address, if all are in one range.
     pub fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
         self.ranges.get(self.find(address)?)?.slice(address, len)
     }
 
-    /// The bytes at the bus address to write to, if all are in one range.
+    /// Returns the bytes at the bus address to write to, if all are in one range.
     pub fn slice_mut(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
         let index = self.find(address)?;
         self.ranges.get_mut(index)?.slice_mut(address, len)
@@ -154,7 +154,7 @@ impl HostMemory {
     /// Copies from host memory.
     ///
     /// # Errors
-    /// When the bytes are not all in one range.
+    /// If the bytes are not all in one range.
     pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
         let source = self.slice(address, data.len()).ok_or(Error::Address {
             memory: "host memory",
@@ -168,7 +168,7 @@ impl HostMemory {
     /// Copies into host memory.
     ///
     /// # Errors
-    /// When the bytes are not all in one range.
+    /// If the bytes are not all in one range.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
         self.slice_mut(address, data.len())
             .ok_or(Error::Address {
@@ -191,20 +191,21 @@ impl HostMemory {
     }
 }
 
-/// Memory of a GPU that is no model: packets to the simulated GPU's BAR go to it. Ranges were found to lie in
-/// it.
+/// Memory of a real GPU instead of a model: packets to the simulated GPU's BAR go to it. Callers have checked that
+/// ranges lie in it.
 pub trait RealMemory: fmt::Debug + Send + Sync {
-    /// Bytes.
+    /// Returns the number of bytes.
     fn size(&self) -> u64;
 
-    /// Copies from it. `false` if the GPU failed.
+    /// Copies from the memory. Returns `false` if the GPU failed.
     fn read(&self, address: u64, data: &mut [u8]) -> bool;
 
-    /// Copies into it. `false` if the GPU failed.
+    /// Copies into the memory. Returns `false` if the GPU failed.
     fn write(&self, address: u64, data: &[u8]) -> bool;
 
-    /// Fills it with zeros: no packet, but the simulator's own act on memory that it hands out or takes back. Memory that
-    /// the simulator only shows, because somebody registered it, stays as it is. `false` if the GPU failed.
+    /// Fills the memory with zeros. This is not a packet: the simulator does it with memory that it allocates or frees.
+    /// Memory that the simulator only shows, because a caller registered it, stays as it is. Returns `false` if the GPU
+    /// failed.
     fn clear(&self, address: u64, len: u64) -> bool;
 }
 
@@ -212,7 +213,7 @@ pub trait RealMemory: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct Gpu {
     memory: Memory,
-    /// In place of `memory`.
+    /// Real memory that replaces `memory`.
     real: Option<Arc<dyn RealMemory>>,
     bar_base: u64,
     /// For each page of the BAR, the page of GPU memory it shows.
@@ -233,14 +234,14 @@ impl Gpu {
         })
     }
 
-    /// Takes memory of a real GPU in place of the model's. What the model's held is lost, and so are pins.
+    /// Replaces the model's memory by memory of a real GPU. The content of the model's memory is lost, and so are pins.
     pub fn replace(&mut self, real: Arc<dyn RealMemory>) {
         self.memory.bytes = Vec::new();
         self.pages.fill(None);
         self.real = Some(real);
     }
 
-    /// Bytes of GPU memory.
+    /// Returns the bytes of GPU memory.
     pub fn size(&self) -> u64 {
         match &self.real {
             Some(real) => real.size(),
@@ -248,7 +249,7 @@ impl Gpu {
         }
     }
 
-    /// The real memory at `address`, if there is some.
+    /// Returns the real memory at `address`, if there is some.
     fn real(&self, address: u64, len: usize) -> Option<Result<&dyn RealMemory>> {
         let real = self.real.as_deref()?;
         let end = address.checked_add(len as u64);
@@ -262,7 +263,7 @@ impl Gpu {
     /// Fills GPU memory with zeros.
     ///
     /// # Errors
-    /// When the range is not all there.
+    /// If a part of the range does not exist.
     pub fn clear(&mut self, address: u64, len: u64) -> Result<()> {
         if let Some(real) = self.real(address, len as usize) {
             return match real?.clear(address, len) {
@@ -280,12 +281,12 @@ impl Gpu {
         Ok(())
     }
 
-    /// The model's GPU memory as the GPU sees it, from address 0; empty where a real one takes its place.
+    /// Returns the model's GPU memory as the GPU sees it, from address 0; empty if real memory replaces it.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The model's GPU memory to write to.
+    /// Returns the model's GPU memory to write to.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
@@ -293,7 +294,7 @@ impl Gpu {
     /// Copies from GPU memory.
     ///
     /// # Errors
-    /// When the range is not all there.
+    /// If a part of the range does not exist.
     pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
         match self.real(address, data.len()) {
             None => self.memory.read(address, data),
@@ -307,7 +308,7 @@ impl Gpu {
     /// Copies into GPU memory.
     ///
     /// # Errors
-    /// When the range is not all there.
+    /// If a part of the range does not exist.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
         match self.real(address, data.len()) {
             None => self.memory.write(address, data),
@@ -318,17 +319,17 @@ impl Gpu {
         }
     }
 
-    /// Bus address of the BAR.
+    /// Returns the bus address of the BAR.
     pub fn bar_base(&self) -> u64 {
         self.bar_base
     }
 
-    /// Length of the BAR in bytes.
+    /// Returns the length of the BAR in bytes.
     pub fn bar_size(&self) -> u64 {
         self.pages.len() as u64 * GPU_PAGE
     }
 
-    /// Pages of the BAR that pinning could still use.
+    /// Returns the number of the BAR's pages that pinning could still use.
     pub fn free_pages(&self) -> u64 {
         self.pages[..self.usable]
             .iter()
@@ -336,12 +337,12 @@ impl Gpu {
             .count() as u64
     }
 
-    /// Shows the 64 KiB pages that `address..address + len` touches in the BAR and gives the bus
-    /// address of each, in order. Pages of one call follow each other in the BAR where it has
-    /// room for that, as the thesis saw (5.3.2: consecutive in most cases), not always.
+    /// Shows the 64 KiB pages that `address..address + len` touches in the BAR and returns the bus address of each, in
+    /// order. Pages of one call are contiguous in the BAR where it has room for that, as observed in the thesis (5.3.2:
+    /// consecutive in most cases), not always.
     ///
     /// # Errors
-    /// When the range is not in GPU memory, or the BAR has not enough free pages.
+    /// If the range is not in GPU memory, or the BAR does not have enough free pages.
     pub fn pin(&mut self, address: u64, len: u64) -> Result<Vec<u64>> {
         let missing = Error::Address {
             memory: "GPU memory",
@@ -378,8 +379,8 @@ impl Gpu {
         Ok(bus)
     }
 
-    /// Takes pages out of the BAR again, by the bus addresses that [`Gpu::pin`] gave. An access
-    /// to such a page is an unsupported request from then on.
+    /// Removes pages from the BAR, by the bus addresses that [`Gpu::pin`] returned. An access to such a page is an
+    /// unsupported request from then on.
     pub fn unpin(&mut self, bus: &[u64]) {
         for address in bus {
             if let Some(page) = self.page_mut(*address) {
@@ -388,11 +389,11 @@ impl Gpu {
         }
     }
 
-    /// Shows a page of GPU memory at a page of the BAR of the caller's choice: both are rounded
-    /// down to 64 KiB. For tests that want scattered pages.
+    /// Shows a page of GPU memory at a page of the BAR of the caller's choice: both are rounded down to 64 KiB. For
+    /// tests that need scattered pages.
     ///
     /// # Errors
-    /// When `bus` is not in the BAR or `address` not in GPU memory.
+    /// If `bus` is not in the BAR or `address` not in GPU memory.
     pub fn map(&mut self, bus: u64, address: u64) -> Result<()> {
         let page = address / GPU_PAGE * GPU_PAGE;
         if (page.checked_add(GPU_PAGE)).is_none_or(|end| end > self.size()) {
@@ -415,13 +416,13 @@ impl Gpu {
         self.pages.get_mut(usize::try_from(slot).ok()?)
     }
 
-    /// Whether a bus address is in the BAR, mapped or not.
+    /// Returns whether a bus address is in the BAR, mapped or not.
     pub fn in_bar(&self, bus: u64) -> bool {
         bus.checked_sub(self.bar_base)
             .is_some_and(|offset| offset < self.bar_size())
     }
 
-    /// The GPU address that a bus address shows. The page size bounds how far it holds.
+    /// Returns the GPU address that a bus address shows. It is valid up to the end of the page.
     pub fn translate(&self, bus: u64) -> Option<u64> {
         let offset = bus.checked_sub(self.bar_base)?;
         let slot = usize::try_from(offset / GPU_PAGE).ok()?;
@@ -496,7 +497,7 @@ mod tests {
         assert!(gpu.pin(0, 0).is_err());
     }
 
-    /// Memory of a GPU that fails from an address on.
+    /// Memory of a GPU whose accesses fail from an address on.
     #[derive(Debug)]
     struct Failing(Mutex<Vec<u8>>, u64);
 
@@ -537,7 +538,7 @@ mod tests {
         assert_eq!(data, [2, 3]);
         gpu.clear(0x1_0000, 2).unwrap();
         assert_eq!(real.0.lock().unwrap()[0x1_0000..][..3], [0, 0, 3]);
-        // The model's size says nothing any more, and a GPU that fails is heard.
+        // The model's size is ignored now, and a failure of the GPU is reported.
         assert!(gpu.write((4 << 20) - 1, &[0; 2]).is_err());
         assert!(gpu.read(u64::MAX, &mut data).is_err());
         assert!(gpu.write(3 << 20, &[0]).is_err());

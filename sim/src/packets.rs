@@ -1,5 +1,5 @@
-//! The hard IP's Avalon-ST interface, of a design that makes packets itself: [`crate::hip`], with the board's link and
-//! bus behind it.
+//! The hard IP's Avalon-ST interface, for a design that makes packets itself: [`crate::hip`], with the board's link and
+//! bus.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -24,16 +24,16 @@ pub(crate) struct PacketPort {
     width: u32,
     backpressure: Backpressure,
     rng: Rng,
-    /// The packet under way: the cycle in which it began, and whether it is a posted one.
+    /// The packet in progress: the cycle in which it began, and whether it is a posted one.
     began: u64,
     posted: bool,
     pub(crate) stats: TxsStats,
-    /// Addresses whose first request is looked for.
+    /// Addresses whose first request is measured.
     pub(crate) watch: Range<u64>,
 }
 
 impl PacketPort {
-    /// The port, if the design has one.
+    /// Returns the port, if the design has one.
     pub(crate) fn bind(library: &Library, config: &BoardConfig) -> Result<Option<Self>> {
         let has = |name: &str| library.ports().iter().any(|port| port.name == name);
         if !has("tx_st_data") {
@@ -54,7 +54,7 @@ impl PacketPort {
             payload: link.max_payload,
             request: link.max_read_request,
             extended: tlp.extended_tags,
-            // The board's link has the time that packets take.
+            // The board's link models the time of packets.
             rate: 0,
             gaps: config.stream.answer_gaps,
             credit_delay: tlp.credit_delay,
@@ -93,27 +93,27 @@ impl PacketPort {
         self.backpressure = backpressure;
     }
 
-    /// What the function's MSI-X capability says.
+    /// Sets the function's MSI-X capability.
     pub(crate) fn set_msix(&mut self, enable: bool, mask: bool) {
         self.hip.config.msix = (enable, mask);
     }
 
-    /// What its MSI capability says where MSI is enabled: address and data.
+    /// Sets the function's MSI capability: address and data if MSI is enabled.
     pub(crate) fn set_msi(&mut self, msi: Option<(u64, u16)>) {
         self.hip.config.msi = msi;
     }
 
-    /// The host, whose packets are those of [`crate::across`].
+    /// Returns the host, whose packets are those of [`crate::across`].
     pub(crate) fn host_mut(&mut self) -> &mut Host {
         &mut self.hip.host
     }
 
-    /// The hard IP loses data of the next completion.
+    /// Makes the hard IP lose data of the next completion.
     pub(crate) fn damage(&mut self) {
         self.hip.damage(Damaged::Data(1));
     }
 
-    /// Whether no packet is between the design and the link.
+    /// Returns whether no packet is between the design and the link.
     pub(crate) fn quiet(&self) -> bool {
         self.hip.quiet()
     }
@@ -123,7 +123,8 @@ impl PacketPort {
         self.hip.host.forget(&HashMap::new());
     }
 
-    /// Looks at the port at a clock edge, before the edge changes it, and decides what the design is told next.
+    /// Reads the port's signals at a clock edge, before the edge changes them, and decides the next inputs of the
+    /// design.
     pub(crate) fn sample(
         &mut self,
         model: &Model,

@@ -1,13 +1,13 @@
 //! The link of the block's port, and the completer at its other end.
 //!
-//! Packets of posted writes wait for the link in a bounded buffer and reach memory some time after they have crossed it.
-//! Read requests follow the writes before them, find the memory as those writes left it, and come back in completions
-//! cut at RCB (ordering: Base Specification 2.4.1), tag by tag in any order ([`tagged`]); without a link
-//! (`StreamConfig::link`) packets take no time on it. `Txs` makes packets of commands by [`crate::bridge`]; on
-//! the hard IP's Avalon-ST interface requests and completions are packets ([`packets`]).
+//! Packets of posted writes wait for the link in a bounded buffer and reach memory some time after they have crossed
+//! it. Read requests follow earlier writes, find the memory as those writes left it, and come back in completions cut
+//! at RCB (ordering: Base Specification 2.4.1), tag by tag in any order ([`tagged`]); without a link
+//! (`StreamConfig::link`) packets take no time on it. [`crate::bridge`] makes packets of the commands of `Txs`; on the
+//! hard IP's Avalon-ST interface requests and completions are packets ([`packets`]).
 //!
-//! Not modelled: flow-control credits of the other end but as a bound on what waits for the link,
-//! data link packets, replay.
+//! Not modelled: flow-control credits of the other end except as a bound on the packets that wait for the link, data
+//! link packets, replay.
 
 mod packets;
 mod read;
@@ -80,14 +80,14 @@ pub(crate) struct Pcie {
     pub(crate) stats: LinkStats,
     tx_free: u64,
     rx_free: u64,
-    /// Bytes of writes accepted and not yet across the link.
+    /// Bytes of writes that are accepted and have not crossed the link.
     buffered: u32,
     draining: VecDeque<(u64, u32)>,
-    /// Bytes of the stream port accepted and not yet a packet: address, length.
+    /// Bytes of the stream port that are accepted and not yet a packet: address, length.
     open: Option<(u64, u32)>,
     assembly: [u8; BURST],
     writes: [VecDeque<PendingWrite>; 2],
-    /// When the last write to each target lands.
+    /// Time at which the last write to each target lands.
     last_write: [u64; 2],
     tagged: Tagged,
     messages: VecDeque<u64>,
@@ -96,7 +96,7 @@ pub(crate) struct Pcie {
 }
 
 fn index(target: Option<Target>) -> usize {
-    // What nobody answers is handled on the way to the host.
+    // Unanswered packets are handled like those to the host.
     match target {
         Some(Target::Gpu) => 1,
         _ => 0,
@@ -151,7 +151,7 @@ impl Pcie {
         })
     }
 
-    /// Time of so many bytes on the link.
+    /// Returns the time of so many bytes on the link.
     fn time(&self, bytes: u32) -> u64 {
         if self.shape.link {
             self.link.time(bytes)
@@ -160,7 +160,7 @@ impl Pcie {
         }
     }
 
-    /// Puts bytes on the link towards the host; gives the time they have crossed it.
+    /// Puts bytes on the link towards the host; returns the time at which they have crossed it.
     fn send(&mut self, now: u64, bytes: u32) -> u64 {
         let time = self.time(bytes);
         self.tx_free = self.tx_free.max(now) + time;
@@ -178,57 +178,57 @@ impl Pcie {
         self.rx_free
     }
 
-    /// A host's write of `dwords` to the board; gives the time it has crossed the link.
+    /// Makes a host's write of `dwords` dwords to the board; returns the time at which it has crossed the link.
     pub(crate) fn host_write(&mut self, now: u64, dwords: u32) -> u64 {
         self.receive(now, write_bytes(0, dwords * 4))
     }
 
-    /// A host's read request to the board.
+    /// Makes a host's read request to the board.
     pub(crate) fn host_read(&mut self, now: u64) -> u64 {
         self.receive(now, request_bytes(0))
     }
 
-    /// The board's answer of one dword to a host read.
+    /// Sends the board's answer of one dword to a host read.
     pub(crate) fn host_answer(&mut self, now: u64) -> u64 {
         self.send(now, COMPLETION_HEADER_BYTES + FRAMING_BYTES + 4)
     }
 
-    /// The message of an interrupt.
+    /// Sends the message of an interrupt.
     pub(crate) fn interrupt(&mut self, now: u64) {
         let end = self.send(now, write_bytes(0, 4));
         self.messages.push_back(end + self.write_latency[0]);
     }
 
-    /// Whether the port has no room for another write beat.
+    /// Returns whether the port has no room for another write beat.
     #[inline]
     pub(crate) fn full(&self) -> bool {
         self.shape.link && self.buffered + self.shape.width > self.shape.buffer
     }
 
-    /// Read requests that are owed an answer.
+    /// Returns the number of read requests that are owed an answer.
     pub(crate) fn outstanding(&self) -> usize {
         self.tagged.outstanding
     }
 
-    /// When the last write to host memory so far has landed.
+    /// Returns the time at which the last write to host memory so far has landed.
     pub(crate) fn last_write_to_host(&self) -> u64 {
         self.last_write[0]
     }
 
-    /// Whether no write is on its way any more.
+    /// Returns whether all writes have landed.
     pub(crate) fn writes_landed(&self) -> bool {
         self.open.is_none() && self.writes.iter().all(VecDeque::is_empty)
     }
 
-    /// Whether anything will still happen on the link by itself: a packet under way, or a read that
-    /// will be answered. What waits for the design, and a read whose answer never comes, do not count.
+    /// Returns whether anything will still happen on the link by itself: a packet in progress, or a read that will be
+    /// answered. Packets that wait for the design, and a read whose answer never comes, do not count.
     pub(crate) fn busy(&self) -> bool {
         !(self.writes.iter().all(VecDeque::is_empty)
             && self.messages.is_empty()
             && self.tagged.quiet())
     }
 
-    /// A write beat of the stream port is accepted.
+    /// Takes a write beat of the stream port.
     pub(crate) fn write_beat(
         &mut self,
         now: u64,
@@ -244,7 +244,7 @@ impl Pcie {
         }
         let mut mask = enable;
         while mask != 0 {
-            // One run of adjacent bytes at a time; a rule-abiding beat has one.
+            // One run of adjacent bytes at a time; a beat that keeps the rules has one.
             let from = mask.trailing_zeros();
             let len = (mask >> from).trailing_ones();
             mask = mask.checked_shr(from + len).unwrap_or(0) << ((from + len) % 64);
@@ -256,7 +256,7 @@ impl Pcie {
         }
     }
 
-    /// Adds adjacent bytes to the packet being put together, or begins a new one.
+    /// Adds adjacent bytes to the packet that is being assembled, or begins a new one.
     #[inline]
     fn append(&mut self, now: u64, mut address: u64, mut run: &[u8], bus: &Bus) {
         while !run.is_empty() {
@@ -285,7 +285,7 @@ impl Pcie {
         }
     }
 
-    /// Sends what is in the assembly buffer as a packet.
+    /// Sends the content of the assembly buffer as a packet.
     fn flush_open(&mut self, now: u64, bus: &Bus) {
         let Some((address, len)) = self.open.take() else {
             return;
@@ -306,19 +306,19 @@ impl Pcie {
         });
     }
 
-    /// Keeps data of a packet; they stay until [`Pcie::release`].
+    /// Stores data of a packet until [`Pcie::release`].
     pub(crate) fn store(&mut self, data: &[u8]) -> u32 {
         let slot = self.slot();
         self.slots[slot as usize][..data.len()].copy_from_slice(data);
         slot
     }
 
-    /// Frees the place of data of a packet.
+    /// Frees the slot of a packet's data.
     pub(crate) fn release(&mut self, slot: u32) {
         self.free.push(slot);
     }
 
-    /// A packet of writes leaves: its first dword goes to `address`, the bytes that are not enabled go nowhere.
+    /// Sends a packet of writes: its first dword goes to `address`, and bytes that are not enabled are not written.
     pub(crate) fn write_extent(
         &mut self,
         now: u64,
@@ -348,7 +348,7 @@ impl Pcie {
         }
     }
 
-    /// Lets everything happen that is due.
+    /// Processes everything that is due.
     #[inline]
     pub(crate) fn advance(&mut self, now: u64, cycle: u64, bus: &mut Bus, log: &mut Log) {
         while let Some((end, bytes)) = self.draining.front()
@@ -377,8 +377,8 @@ impl Pcie {
         self.advance_tagged(now, cycle, bus, log);
     }
 
-    /// The link goes down and comes up again: what was not across it is lost, reads are no
-    /// longer owed an answer.
+    /// Takes the link down and up again: packets that have not crossed it are lost, and reads are not owed answers any
+    /// more.
     pub(crate) fn reset(&mut self) {
         for queue in &mut self.writes {
             for write in queue.drain(..) {

@@ -1,5 +1,5 @@
-//! The host's way to the block: CSR (read latency 2), channel, ATT and MSI-X slaves (read latency 1), none of
-//! which ever waits, and the memory window. A design that leads the host to its slaves itself gets packets instead
+//! The host's way to the block: the memory window, and the CSR (read latency 2), channel, ATT and MSI-X slaves (read
+//! latency 1), none of which ever waits. A design that itself leads the host to its slaves gets packets instead
 //! ([`crate::across`]).
 
 use std::collections::VecDeque;
@@ -66,21 +66,21 @@ struct Access {
     kind: Kind,
 }
 
-/// Bytes of a word of the hard IP's master for the host's accesses (`Rxm`), at its narrower width.
+/// Bytes of a word of the hard IP's master for host accesses (`Rxm`), at its narrower width.
 const WORD: u64 = 16;
 
-/// The 32-bit slaves. Accesses reach them one a cycle, in the order the host made them.
+/// The 32-bit slaves. They receive one access a cycle, in the order in which the host made them.
 #[derive(Debug)]
 pub(crate) struct Slaves {
     ports: [Option<SlavePorts>; 4],
-    /// In place of all that follows.
+    /// The way to the slaves of a design that gets packets; it replaces all fields below.
     across: Option<Across>,
     queue: VecDeque<Access>,
-    /// What is driven in this cycle.
+    /// The access that is driven in this cycle.
     driving: Option<Access>,
-    /// The last access is to be taken off the port.
+    /// The slave from whose port the last access is to be removed.
     clear: Option<Space>,
-    /// A read whose data come at this many edges from now.
+    /// A read whose data come this many edges from now.
     awaited: Option<(u8, Space, u64)>,
     answer: Option<(u64, u32)>,
     reads: u64,
@@ -135,7 +135,7 @@ impl Slaves {
         self.ports[space as usize].as_ref()
     }
 
-    /// Size of a slave in bytes; 0 if the design has none.
+    /// Returns the size of a slave in bytes; 0 if the design does not have it.
     pub(crate) fn size(&self, space: Space) -> u64 {
         match &self.across {
             Some(across) => across.size(space),
@@ -143,25 +143,25 @@ impl Slaves {
         }
     }
 
-    /// The host's packets, to a design that gets them.
+    /// Returns the path of the host's packets to a design that gets them.
     pub(crate) fn across_mut(&mut self) -> Option<&mut Across> {
         self.across.as_mut()
     }
 
-    /// Cycles that a design which gets packets took for the last read; 0 of another.
+    /// Returns the number of cycles that a design which gets packets took for the last read; 0 for other designs.
     pub(crate) fn last_read_cycles(&self) -> u64 {
         let across = self.across.as_ref();
         across.map_or(0, |across| across.last_read_cycles)
     }
 
-    /// Cycle at which the last write was taken by a slave, or shown to a design that gets packets.
+    /// Returns the cycle in which the last write was taken by a slave, or shown to a design that gets packets.
     pub(crate) fn last_write_cycle(&self) -> u64 {
         let across = self.across.as_ref();
         across.map_or(self.last_write_cycle, |across| across.last_write_cycle)
     }
 
-    /// Bytes from any offset on that arrive at `due` in one packet. The interconnect, as wide as the port in front of
-    /// it, cuts it into dwords. Of a word that is not all written it shows dwords without a byte, too.
+    /// Writes bytes at any offset; they arrive at `due` in one packet. The interconnect, as wide as the port in front
+    /// of it, cuts the packet into dwords. Of a partly written word it also shows the dwords without an enabled byte.
     pub(crate) fn store(&mut self, due: u64, space: Space, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         let dword = |at: u64| {
@@ -193,7 +193,7 @@ impl Slaves {
         }
     }
 
-    /// Dwords that arrive at `due` in one packet; of a single one the bytes that are enabled.
+    /// Writes dwords that arrive at `due` in one packet; of a single dword, only the enabled bytes.
     pub(crate) fn write(
         &mut self,
         due: u64,
@@ -217,7 +217,7 @@ impl Slaves {
         }
     }
 
-    /// A read that arrives at `due`; gives its number.
+    /// Starts a read that arrives at `due`; returns its number.
     pub(crate) fn read(&mut self, due: u64, space: Space, offset: u64) -> u64 {
         if let Some(across) = &mut self.across {
             let at = across.base(space) + offset;
@@ -239,7 +239,7 @@ impl Slaves {
         });
     }
 
-    /// The value of a read, once it is there.
+    /// Returns the value of a read, once it has arrived.
     pub(crate) fn answer(&self, number: u64) -> Option<u32> {
         if let Some(across) = &self.across {
             return across.answer(number);
@@ -249,14 +249,14 @@ impl Slaves {
             .map(|(_, value)| value)
     }
 
-    /// Accesses that have not been taken yet.
+    /// Returns the number of accesses that have not been taken yet.
     pub(crate) fn waiting(&self) -> usize {
         self.across
             .as_ref()
             .map_or(self.queue.len(), Across::waiting)
     }
 
-    /// Whether everything the host sent has been taken, or shown to a design that gets packets.
+    /// Whether everything that the host sent has been taken, or shown to a design that gets packets.
     pub(crate) fn idle(&self) -> bool {
         self.queue.is_empty()
             && self.driving.is_none()
@@ -273,7 +273,7 @@ impl Slaves {
         self.awaited = None;
     }
 
-    /// An edge of `pcie_clk`: what was driven is taken, what comes next is chosen.
+    /// Handles an edge of `pcie_clk`: completes the access that was driven, and chooses the next one.
     pub(crate) fn sample(&mut self, model: &Model, now: u64, cycle: u64, host: Option<&mut Host>) {
         if let (Some(across), Some(host)) = (&mut self.across, host) {
             return across.exchange(now, cycle, host);
@@ -292,7 +292,7 @@ impl Slaves {
         if let Some(access) = self.driving.take() {
             self.clear = Some(access.space);
             match access.kind {
-                // With a read latency of 1 the data are there at the edge after this one.
+                // With a read latency of 1 the data are valid at the edge after this one.
                 Kind::Read { number } => {
                     let edges = u8::from(access.space == Space::Csr);
                     self.awaited = Some((edges, access.space, number));
@@ -300,7 +300,7 @@ impl Slaves {
                 Kind::Write { .. } => self.last_write_cycle = cycle,
             }
         }
-        // A read is alone on the bus until it is answered, as the hard IP keeps order.
+        // A read is alone on the bus until it is answered, as the hard IP keeps the order.
         if self.awaited.is_none()
             && let Some(access) = self.queue.front()
             && access.due <= now
@@ -359,7 +359,7 @@ struct WindowAccess {
     data: [u8; 64],
 }
 
-/// The memory window (`s_nondma`): one access at a time.
+/// The memory window (`s_nondma`), which handles one access at a time.
 #[derive(Debug)]
 pub(crate) struct Window {
     ports: Option<WindowPorts>,
@@ -403,12 +403,12 @@ impl Window {
         })
     }
 
-    /// Size in bytes; 0 if the design has none.
+    /// Returns the size in bytes; 0 if the design has no window.
     pub(crate) fn size(&self) -> u64 {
         self.ports.map_or(0, |ports| ports.bytes)
     }
 
-    /// Asks for an access to the 64-byte word at `word`.
+    /// Requests an access to the 64-byte word at `word`.
     pub(crate) fn access(&mut self, word: u64, write: bool, enable: u64, data: [u8; 64]) {
         self.answer = None;
         self.queue.push_back(WindowAccess {
@@ -433,7 +433,7 @@ impl Window {
         self.awaiting = false;
     }
 
-    /// An edge of `clk`.
+    /// Handles an edge of `clk`.
     pub(crate) fn sample(&mut self, model: &Model) {
         let Some(ports) = &self.ports else {
             return;

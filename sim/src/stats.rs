@@ -1,4 +1,4 @@
-//! What a run has done.
+//! Counters of a run.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub(crate) struct LinkStats {
 }
 
 impl LinkStats {
-    /// A read has been answered in full, so long after it was accepted.
+    /// Counts a read that has been answered in full, and the time since its acceptance.
     pub(crate) fn read_done(&mut self, took: u64) {
         self.reads_done += 1;
         self.read_time += took;
@@ -31,8 +31,8 @@ impl LinkStats {
     }
 }
 
-/// Counters of the port towards PCIe: of `Txs`, or of the stream port (a word is a beat there, and
-/// what `waitrequest` does is done by a low `post_ready` or `ask_ready`).
+/// Counters of the port towards PCIe: of `Txs`, or of the stream port, where a word is a beat, and a low `post_ready`
+/// or `ask_ready` has the effect of `waitrequest`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TxsStats {
     /// Write bursts accepted.
@@ -41,12 +41,12 @@ pub struct TxsStats {
     pub read_bursts: u64,
     /// Write words accepted.
     pub write_words: u64,
-    /// Read words given out.
+    /// Read words delivered.
     pub read_words: u64,
-    /// Cycles a request was held by `waitrequest`.
+    /// Cycles in which `waitrequest` held a request.
     pub wait_cycles: u64,
-    /// Of these, cycles a read was held because too many were outstanding; on the stream port
-    /// cycles a read was held.
+    /// Those cycles in which a read was held because too many were outstanding; on the stream port all cycles in which
+    /// a read was held.
     pub wait_reads: u64,
     /// Cycle of the last request that began.
     pub last_request_cycle: u64,
@@ -63,11 +63,11 @@ pub struct DdrPortStats {
     pub words_read: u64,
     /// Words written (with any byte enabled).
     pub words_written: u64,
-    /// Cycles a request was held by `waitrequest`.
+    /// Cycles in which `waitrequest` held a request.
     pub wait_cycles: u64,
 }
 
-/// What a board has done since it was made. Differences of two say what a run did.
+/// Counters of a board since it was created. The difference of two copies describes a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// Cycles of `pcie_clk`.
@@ -78,9 +78,9 @@ pub struct Stats {
     pub ns: f64,
     /// Payload bytes written by the board to the link.
     pub bytes_written: u64,
-    /// Payload bytes of completions.
+    /// Payload bytes of the completions.
     pub bytes_read: u64,
-    /// Write packets of the board.
+    /// Write packets from the board.
     pub write_packets: u64,
     /// Read requests on the link.
     pub read_requests: u64,
@@ -88,15 +88,15 @@ pub struct Stats {
     pub tx_packets: u64,
     /// Packets towards the board: completions and host accesses.
     pub rx_packets: u64,
-    /// Part of the time that the link towards the host was busy, 0 to 1.
+    /// Fraction of the time in which the link towards the host was busy, 0 to 1.
     pub tx_busy: f64,
-    /// Part of the time that the link towards the board was busy, 0 to 1.
+    /// Fraction of the time in which the link towards the board was busy, 0 to 1.
     pub rx_busy: f64,
     /// Reads of the block answered, with data or with a failure.
     pub reads_done: u64,
-    /// Read requests that got no data.
+    /// Read requests that received no data.
     pub reads_failed: u64,
-    /// Mean time from acceptance of a read of the block to its last word, in nanoseconds.
+    /// Mean time from the acceptance of a read of the block to its last word, in nanoseconds.
     pub read_ns_mean: f64,
     /// The longest such time.
     pub read_ns_max: f64,
@@ -127,7 +127,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Payload rate towards the host in bytes a second, since `before`.
+    /// Returns the payload rate towards the host in bytes per second, since `before`.
     pub fn write_rate(&self, before: &Self) -> f64 {
         rate(
             self.bytes_written - before.bytes_written,
@@ -135,7 +135,7 @@ impl Stats {
         )
     }
 
-    /// Payload rate towards the board in bytes a second, since `before`.
+    /// Returns the payload rate towards the board in bytes per second, since `before`.
     pub fn read_rate(&self, before: &Self) -> f64 {
         rate(self.bytes_read - before.bytes_read, self.ns - before.ns)
     }

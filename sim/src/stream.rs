@@ -1,4 +1,4 @@
-//! The stream port: what the design drives, the adapter's answers, and the rules between them
+//! The stream port: the outputs of the design, the answers of the adapter, and the rules between them
 //! ([`crate::StreamConfig`]).
 
 use std::ops::Range;
@@ -15,11 +15,11 @@ use crate::{
     violation::{Clock, Error, Log, Result, Rule},
 };
 
-/// Largest burst of posted writes, in beats.
+/// Length of the longest burst of posted writes, in beats.
 const MAX_BEATS: u32 = 32;
-/// Largest read in bytes.
+/// Size of the largest read in bytes.
 const MAX_READ: u32 = 512;
-/// Dwords of the widest port.
+/// Number of dwords in the width of the widest port.
 const DWORDS: usize = WIDEST / 4;
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Ports {
     answer_bytes: Port,
     answer_code: Port,
     answer_data: Port,
-    /// Not every design looks at them.
+    /// Optional: not every design has these inputs.
     max_payload: Option<Port>,
     max_request: Option<Port>,
 }
@@ -74,7 +74,7 @@ impl Ports {
     }
 }
 
-/// A beat of a posted write as the design shows it.
+/// A beat of a posted write, as the design shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Post {
     address: u64,
@@ -83,7 +83,7 @@ struct Post {
     data: [u32; DWORDS],
 }
 
-/// A read request as the design shows it.
+/// A read request, as the design shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ask {
     address: u64,
@@ -91,7 +91,7 @@ struct Ask {
     tag: u8,
 }
 
-/// A burst of which beats are still to come.
+/// A burst that has beats still to come.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     address: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Stream {
     max_payload: u32,
     backpressure: Backpressure,
     rng: Rng,
-    /// What the design was told at the last edge.
+    /// Inputs that were driven to the design at the last edge.
     post_ready: bool,
     ask_ready: bool,
     beat: Option<Beat>,
@@ -115,11 +115,11 @@ pub(crate) struct Stream {
     held_ask: Option<Ask>,
     burst: Option<Burst>,
     pub(crate) stats: TxsStats,
-    /// Addresses whose first request is looked for.
+    /// Addresses whose first request is recorded.
     pub(crate) watch: Range<u64>,
 }
 
-/// Where a rule was broken.
+/// The place of reports of broken rules.
 struct Report<'a> {
     cycle: u64,
     log: &'a mut Log,
@@ -146,7 +146,7 @@ impl Report<'_> {
 }
 
 impl Stream {
-    /// The port, if the design has one.
+    /// Binds the port, if the design has one.
     pub(crate) fn bind(library: &Library, config: &BoardConfig) -> Result<Option<Self>> {
         let width_of = |name: &str| {
             let port = library.ports().iter().find(|port| port.name == name);
@@ -208,8 +208,7 @@ impl Stream {
         self.burst = None;
     }
 
-    /// Looks at the port at a clock edge, before the edge changes it, and decides what the
-    /// design is told next.
+    /// Reads the port at a clock edge, before the edge changes it, and decides the next inputs of the design.
     pub(crate) fn sample(
         &mut self,
         model: &Model,
@@ -220,7 +219,7 @@ impl Stream {
         log: &mut Log,
     ) {
         let mut report = Report { cycle, log };
-        // The read first: it has no claim on a write of the same cycle.
+        // The read goes first: it does not depend on a write of the same cycle.
         let asked = self.show_ask(model, &mut report);
         let posted = self.show_post(model, &mut report);
         if asked.is_some() || posted.is_some() {
@@ -250,7 +249,7 @@ impl Stream {
         }
     }
 
-    /// The read that the design shows.
+    /// Returns the read that the design shows.
     #[inline]
     fn show_ask(&mut self, model: &Model, report: &mut Report<'_>) -> Option<Ask> {
         let ports = &self.ports;
@@ -296,7 +295,7 @@ impl Stream {
         report: &mut Report<'_>,
     ) {
         self.stats.read_bursts += 1;
-        // What is out of bounds has been reported and goes no further.
+        // An out-of-bounds read has been reported and is dropped.
         if usize::from(ask.tag) >= TAGS || !(1..=MAX_READ).contains(&ask.bytes) {
             return;
         }
@@ -308,7 +307,7 @@ impl Stream {
         self.stats.most_reads = self.stats.most_reads.max(pcie.outstanding() as u32);
     }
 
-    /// The beat of a posted write that the design shows.
+    /// Returns the beat of a posted write that the design shows.
     #[inline]
     fn show_post(&mut self, model: &Model, report: &mut Report<'_>) -> Option<Post> {
         let ports = &self.ports;
@@ -418,7 +417,7 @@ impl Stream {
         if let Some(beat) = &self.beat {
             model.set(ports.answer_first, beat.first.into());
             model.set(ports.answer_tag, beat.tag.into());
-            // Valid with the first beat only, so noise with the others.
+            // Length and code are valid with the first beat only, so the other beats have noise there.
             let (bytes, code) = if beat.first {
                 (beat.bytes.into(), beat.code.into())
             } else {

@@ -1,4 +1,4 @@
-//! The `Txs` port: the design's signals, the bridge's answers, and the contract between them.
+//! The `Txs` port: the signals of the design, the answers of the bridge, and the contract between them.
 
 use std::ops::Range;
 
@@ -34,23 +34,23 @@ pub(crate) struct Txs {
     response_gaps: u8,
     checker: Checker,
     rng: Rng,
-    /// Something in front of the bridge holds the master in this cycle.
+    /// Whether logic in front of the bridge holds the master in this cycle.
     held: bool,
-    /// The design's level of `waitrequest` in this cycle.
+    /// Level of `waitrequest` that the design sees in this cycle.
     wait: bool,
     valid: bool,
     data: [u8; WIDEST],
-    /// A request is being held, so a new one has not begun.
+    /// Whether a request is being held, so that no new one has begun.
     holding: bool,
-    /// The block's own reset is asserted, and so it breaks no rule.
+    /// Whether the block's own reset is asserted, so that the block breaks no rule.
     pub(crate) block_in_reset: bool,
     pub(crate) stats: TxsStats,
-    /// Addresses whose first request is looked for.
+    /// Addresses whose first request is recorded.
     pub(crate) watch: Range<u64>,
 }
 
 impl Txs {
-    /// The port, if the design has one.
+    /// Binds the port, if the design has one.
     pub(crate) fn bind(library: &Library, config: &BoardConfig) -> Result<Option<Self>> {
         let width_of = |name: &str| {
             let port = library.ports().iter().find(|port| port.name == name);
@@ -129,7 +129,7 @@ impl Txs {
         self.not_ready = not_ready;
     }
 
-    /// The hard IP's application reset, together with the block's.
+    /// Applies the application reset of the hard IP together with that of the block.
     pub(crate) fn reset(&mut self, pcie: &mut Pcie) {
         self.bridge.reset(pcie, false);
         self.checker.reset();
@@ -138,14 +138,13 @@ impl Txs {
         self.holding = false;
     }
 
-    /// The hard IP's application reset without one of the block.
+    /// Applies the application reset of the hard IP without that of the block.
     pub(crate) fn reset_bridge(&mut self, pcie: &mut Pcie) {
         self.bridge.reset(pcie, true);
         self.valid = false;
     }
 
-    /// Looks at the port at a clock edge, before the edge changes it, and decides what the
-    /// design is told next.
+    /// Reads the port at a clock edge, before the edge changes it, and decides the next inputs of the design.
     pub(crate) fn sample(
         &mut self,
         model: &Model,
@@ -197,7 +196,7 @@ impl Txs {
         }
     }
 
-    /// Checks the master's command, and counts its waiting.
+    /// Checks the master's command, and counts the cycles in which it waits.
     fn check(&mut self, shown: &Shown<'_>, (read, write): (bool, bool), cycle: u64, log: &mut Log) {
         if self.block_in_reset {
             self.checker.forget_held();
@@ -240,7 +239,7 @@ impl Txs {
         }
     }
 
-    /// Drives the port after the edge. `waitrequest` answers the design's command of this cycle.
+    /// Drives the port after the edge. `waitrequest` depends on the design's command of this cycle.
     pub(crate) fn drive(&mut self, model: &mut Model) {
         self.wait = self.waits(model);
         model.set(self.waitrequest, u64::from(self.wait));
@@ -254,8 +253,8 @@ impl Txs {
         self.held || self.bridge.waits(model.get(self.read) != 0)
     }
 
-    /// `true`, and `waitrequest` has changed, when the design shows something else since it was driven: it has to be
-    /// settled again.
+    /// Returns `true`, with `waitrequest` updated, if the design shows another command since the port was driven: the
+    /// design then has to be settled again.
     pub(crate) fn follow(&mut self, model: &mut Model) -> bool {
         let wait = self.waits(model);
         if wait == self.wait {

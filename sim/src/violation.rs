@@ -23,26 +23,26 @@ impl fmt::Display for Clock {
     }
 }
 
-/// A rule of an interface. Avalon rules are from the Avalon Interface Specifications (MNL-AVABUSREF,
-/// chapter 3), `Txs` rules from the Stratix V user guide 683411, A.4.2 and A.4.3; those of the stream
-/// port are Peerlane's own ([`crate::StreamConfig`]).
+/// A rule of an interface. Avalon rules are from the Avalon Interface Specifications (MNL-AVABUSREF, chapter 3), `Txs`
+/// rules from the Stratix V user guide 683411, A.4.2 and A.4.3; those of the stream port are Peerlane's own
+/// ([`crate::StreamConfig`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// `read` and `write` at once.
+    /// `read` and `write` at the same time.
     ReadAndWrite,
-    /// A signal changed, or the request was withdrawn, while the other side did not take it.
+    /// A signal changed, or the request was withdrawn, before the other side took it.
     StableWhileWaiting,
     /// `burstcount` is 0 or too large.
     BurstCount,
-    /// The address is no multiple of the port's width.
+    /// The address is not a multiple of the port's width.
     AddressAlignment,
     /// The byte enables break the port's rules.
     ByteEnable,
     /// A write burst was interrupted by a read, or its address or length changed within it.
     BurstInterrupted,
-    /// A burst crosses 4 KiB although the block promises that none does.
+    /// A burst crosses 4 KiB although the block promises that no burst does.
     Crosses4K,
-    /// The request goes to addresses that are not there (`Txs`: beyond the translation windows).
+    /// The request goes to addresses that do not exist (`Txs`: beyond the translation windows).
     OutOfRange,
     /// The block reached a bus address that is not registered for this kind of access.
     Stray,
@@ -50,16 +50,16 @@ pub enum Rule {
     HostStray,
     /// A read of no bytes, or of more than the port or the link allows.
     ReadSize,
-    /// A tag that there is not.
+    /// The tag does not exist.
     TagRange,
-    /// A tag was used again before all that it is owed had come.
+    /// A tag was used again before all its completions had come.
     TagReuse,
-    /// A packet, or how it stands on the hard IP's interface, breaks a rule of [`crate::hip`].
+    /// A packet, or its placement on the hard IP's interface, breaks a rule of [`crate::hip`].
     Packet,
 }
 
 impl Rule {
-    /// The rule in words.
+    /// Returns the rule in words.
     pub fn text(self) -> &'static str {
         match self {
             Self::ReadAndWrite => "read and write asserted together",
@@ -87,11 +87,11 @@ pub struct Violation {
     pub clock: Clock,
     /// Cycle of that clock since the start.
     pub cycle: u64,
-    /// The signal, or the interface where no single one is to blame (`txs_burstcount`).
+    /// The signal, or the interface if no single signal is the cause (`txs_burstcount`).
     pub signal: String,
     /// The rule.
     pub rule: Rule,
-    /// Values.
+    /// The values.
     pub detail: String,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Violations kept; the count goes on.
+/// Number of violations kept; the counter goes on beyond it.
 const KEPT: usize = 64;
 
 /// The violations of a run.
@@ -142,7 +142,7 @@ impl Log {
         }
     }
 
-    /// Whether there is one that `take` has not given yet.
+    /// Whether there are violations that `take` has not returned yet.
     pub(crate) fn fresh(&self) -> bool {
         self.total > self.reported
     }
@@ -151,7 +151,7 @@ impl Log {
         self.total
     }
 
-    /// The violations since the last call, as an error.
+    /// Returns the violations since the last call, as an error.
     pub(crate) fn take(&mut self) -> Result<(), Error> {
         if !self.fresh() {
             return Ok(());
@@ -165,20 +165,20 @@ impl Log {
     }
 }
 
-/// Result of this crate.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a simulation could not begin or go on.
+/// Reasons why a simulation could not begin or continue.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
-    /// A configuration value is impossible.
+    /// A configuration value is not possible.
     #[error("board configuration: {message}")]
     Config {
-        /// What is wrong with it.
+        /// Description of the error.
         message: String,
     },
-    /// The design could not be built, or lacks a port.
+    /// The design could not be built, or a port is missing.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Model(#[from] peerlane_verilated::Error),
@@ -189,10 +189,10 @@ pub enum Error {
         port: String,
         /// Its width.
         width: u32,
-        /// The widths that would do.
+        /// The widths that are accepted.
         expected: String,
     },
-    /// A program for the board's OpenCL side is impossible.
+    /// A program for the board's OpenCL side is not valid.
     #[error(transparent)]
     Program(#[from] peerlane_sim_opencl::ProgramError),
     /// The design stopped itself.
@@ -200,30 +200,30 @@ pub enum Error {
     Fault {
         /// Cycle of `pcie_clk`.
         cycle: u64,
-        /// What it said.
+        /// Message of the design.
         #[source]
         fault: peerlane_verilated::Fault,
     },
     /// The design broke rules of its interfaces.
     #[error("{count} interface violations, the first: {}", first(list))]
     Violations {
-        /// How many since the last report.
+        /// Number of violations since the last report.
         count: u64,
         /// The first of them.
         list: Vec<Violation>,
     },
-    /// Something did not happen in time.
+    /// An event did not occur in time.
     #[error("{what} did not happen within {cycles} cycles of pcie_clk")]
     Timeout {
-        /// What was waited for.
+        /// The event.
         what: String,
-        /// For how long.
+        /// The number of cycles waited.
         cycles: u64,
     },
-    /// An address range is not in the memory named.
+    /// An address range is not within the memory named.
     #[error("{memory}: {bytes} bytes at {address:#x} are not there")]
     Address {
-        /// Which memory.
+        /// The memory.
         memory: &'static str,
         /// First address.
         address: u64,
@@ -233,26 +233,26 @@ pub enum Error {
     /// Ranges of host memory or of the GPU's BAR would overlap.
     #[error("{what} at {address:#x} overlaps what is there")]
     Overlap {
-        /// What was to be added.
+        /// The range that was to be added.
         what: &'static str,
-        /// At which address.
+        /// Its address.
         address: u64,
     },
     /// The GPU's BAR has no room for another pinned range.
     #[error("the GPU's BAR has {free} free pages of 64 KiB, {needed} are needed")]
     #[diagnostic(help("unpin something first"))]
     BarFull {
-        /// Pages free.
+        /// Number of free pages.
         free: u64,
-        /// Pages asked for.
+        /// Number of pages requested.
         needed: u64,
     },
-    /// A host access is not possible as asked.
+    /// A host access is not possible as requested.
     #[error("host access at {offset:#x}: {message}")]
     HostAccess {
         /// Offset in the BAR or in the slave.
         offset: u64,
-        /// Why not.
+        /// The reason.
         message: String,
     },
 }

@@ -1,10 +1,10 @@
-//! The OpenCL side beside a hand-written design.
+//! The OpenCL side with a hand-written design.
 
 use peerlane_sim::opencl::{Config, Contents, Offsets, OpenClSide, Program};
 use peerlane_sim::{Board, BoardConfig, Error, Space};
 use peerlane_verilated::{Build, Toolchain};
 
-/// Where the toy has its interrupt line, and where the tests have the `Cra`.
+/// Offsets of the toy's interrupt line, and of the `Cra` in the tests.
 const LINE: u64 = 32;
 const CRA: u64 = 0x8000;
 
@@ -28,7 +28,7 @@ fn with_cra() -> Board {
     board
 }
 
-/// A board with kernels, all parts where the DE5-Net has them.
+/// Returns a board with kernels, with all parts at the offsets that they have on the DE5-Net.
 fn with_kernels() -> Board {
     let mut board = board();
     let config = Config {
@@ -53,7 +53,7 @@ fn block(board: &mut Board, offset: u64, values: &[u32]) {
     }
 }
 
-/// Starts a copy of so many words.
+/// Starts a copy of `words` words.
 fn start_copy(board: &mut Board, from: u32, to: u32, words: u32) {
     block(board, 0x20, &[0x1000]);
     block(board, 0x1140, &[words]);
@@ -61,7 +61,7 @@ fn start_copy(board: &mut Board, from: u32, to: u32, words: u32) {
     block(board, 0x1108, &[1]);
 }
 
-/// Sets the level of the toy's interrupt, and gives the messages that have come until it is quiet.
+/// Sets the level of the toy's interrupt, and returns the number of messages that arrive until it is quiet.
 fn line(board: &mut Board, level: bool) -> u64 {
     let before = board.irqs_delivered();
     board.bar_write32(Space::Csr, LINE, level.into()).unwrap();
@@ -90,7 +90,7 @@ fn messages_need_the_enable_bit() {
     assert_eq!(enable(&mut board, 2), 1);
     assert_eq!(line(&mut board, false), 0);
     assert_eq!(line(&mut board, true), 1);
-    // The level is seen at both ends.
+    // The level is visible at both ends.
     assert_eq!((board.irqs(), board.irq()), (2, true));
 }
 
@@ -105,7 +105,7 @@ fn the_kernels_line_and_the_dmas_share_the_message() {
     assert_eq!(board.opencl_read(CRA + 0x40).unwrap(), 1);
     assert_eq!(line(&mut board, true), 0);
     assert_eq!(board.opencl_read(CRA + 0x40).unwrap(), 3);
-    // Masked and enabled again, as a driver does it that must not miss the second one.
+    // Masked and enabled again, as by a driver that must not miss the second interrupt.
     assert_eq!(enable(&mut board, 0), 0);
     assert_eq!(enable(&mut board, 3), 1);
 }
@@ -127,14 +127,14 @@ fn a_reset_of_the_hard_ip_disables() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn accesses_keep_their_order() {
     let mut board = with_cra();
-    // The line rises before it is enabled, and a read comes behind both.
+    // The line rises before it is enabled, and a read follows both.
     board.bar_write32(Space::Csr, LINE, 1).unwrap();
     board.opencl_write(CRA + 0x50, 2, 15).unwrap();
     assert!(board.irq());
     assert_eq!(board.opencl_read(CRA + 0x50).unwrap(), 2);
     let cycles = board.cycles();
     board.opencl_read(CRA + 0x40).unwrap();
-    // 250 ns each way beside the packets' own time, at 4 ns a cycle.
+    // 250 ns each way, in addition to the time of the packets themselves, at 4 ns a cycle.
     let took = board.cycles() - cycles;
     assert!((125..200).contains(&took), "{took}");
 }
@@ -165,7 +165,7 @@ fn a_kernel_works_on_fpga_memory_and_interrupts() {
     let mut copy = vec![0; 4000];
     board.ddr().read(0x8_0000, &mut copy).unwrap();
     assert!(copy == data);
-    // The finish counter takes the line low.
+    // A read of the finish counter lowers the line.
     assert_eq!(board.opencl_read(0x4000 + 0x1130).unwrap(), 1);
     assert_eq!(board.opencl_read(0x40).unwrap(), 0);
     assert_eq!(board.kernel_strays(), 0);
@@ -187,7 +187,7 @@ fn a_reset_of_the_kernels_holds_the_window() {
     block(&mut board, 0x30, &[0]);
     let cycles = board.cycles();
     assert_eq!(board.opencl_read(0x4000 + 0x30).unwrap(), 1);
-    // 1024 cycles of `clk`, or of `pcie_clk` in a design without, less those of the way.
+    // 1024 cycles of `clk`, or of `pcie_clk` in a design without `clk`, less the cycles of the way.
     assert!(board.cycles() - cycles >= 900);
 }
 

@@ -1,5 +1,4 @@
-//! The stream port's model against a hand-written Verilog master: a right one, and one that breaks
-//! each rule.
+//! The stream port's model with a hand-written Verilog master: a correct one, and one that breaks each rule.
 
 use std::sync::OnceLock;
 
@@ -88,15 +87,14 @@ fn noise(len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Reads `requests` of `size` bytes from `HOST + offset` into the master's memory, at the same
-/// offset.
+/// Reads `requests` times `size` bytes from `HOST + offset` into the master's memory, at the same offset.
 fn fetch(board: &mut Board, offset: u64, requests: u32, size: u32) -> Result<(), Error> {
     set(board, 16, offset as u32);
     start(board, HOST + offset, requests, size, 0, READ);
     finish(board)
 }
 
-/// What the master's memory holds, by way of `HOST + 0x10000`.
+/// Returns the contents of the master's memory, by way of `HOST + 0x10000`.
 fn memory(board: &mut Board, len: usize) -> Vec<u8> {
     let burst = 16 * board.stream_width().unwrap();
     let bursts = (len as u32).div_ceil(burst);
@@ -105,7 +103,7 @@ fn memory(board: &mut Board, len: usize) -> Vec<u8> {
     board.host().slice(HOST + 0x1_0000, len).unwrap().to_vec()
 }
 
-/// All ways of making it hard.
+/// Returns several configurations that are hard for the design.
 fn hard() -> [BoardConfig; 3] {
     let link = LinkConfig {
         read_jitter_ns: 700,
@@ -151,7 +149,7 @@ fn data_come_whole_in_any_order_and_at_any_alignment() {
             assert!(found[5..5 + 4070] == data[5..5 + 4070]);
             assert_eq!(board.stats().reads_done, 110);
             assert_eq!(board.stats().bytes_read, 4070);
-            // Whole bursts, with idle cycles between the beats of what goes out.
+            // Whole bursts, with idle cycles between the beats of the writes.
             set(&mut board, 19, 3);
             fetch(&mut board, 0, 16, 512).unwrap();
             assert!(memory(&mut board, 0x2000) == data);
@@ -176,7 +174,7 @@ fn completions_of_different_tags_mix_only_when_asked_to() {
         fetch(&mut board, 0, 16, 512).unwrap();
         (get(&mut board, 12), get(&mut board, 20))
     };
-    // 8 completions a read; in order, each read's follow each other.
+    // 8 completions per read; in order, the completions of each read are consecutive.
     assert_eq!(chunks_and_switches(0, 0), (128, 16));
     assert_eq!(chunks_and_switches(0, 2000), (128, 16));
     let (chunks, switches) = chunks_and_switches(100, 0);
@@ -199,7 +197,7 @@ fn a_read_takes_the_configured_round_trip() {
     }
 }
 
-/// Rates of writes and reads, both at once, in bytes a second.
+/// Returns the rates of writes and reads that run at the same time, in bytes per second.
 fn duplex(width: u32, config: BoardConfig) -> (f64, f64) {
     let mut board = board(width, config);
     let requests = 4096;
@@ -220,7 +218,7 @@ fn duplex(width: u32, config: BoardConfig) -> (f64, f64) {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_link_is_the_limit_or_the_port_alone() {
-    // Alone: a beat a cycle each way, 250 MHz.
+    // The port alone: one beat a cycle each way, 250 MHz.
     for (width, rate) in [(128, 4e9), (256, 8e9)] {
         let mut config = with_stream(ideal());
         config.link.read_round_trip_ns = 2000;
@@ -228,8 +226,8 @@ fn the_link_is_the_limit_or_the_port_alone() {
         assert!((write / rate - 1.0).abs() < 0.01, "{write}");
         assert!((read / rate - 1.0).abs() < 0.01, "{read}");
     }
-    // Gen2 x8: 256 of 276 bytes of 4 GB/s come in. Of what goes out a request of 24 bytes for
-    // 512 of these, and 256 of 280 bytes of the rest. 64 tags cover a round trip of 2 µs.
+    // Gen2 x8, 4 GB/s. Incoming: 256 of 276 bytes are payload. Outgoing: one request of 24 bytes per 512 bytes read,
+    // and 256 of 280 bytes of the rest. 64 tags cover a round trip of 2 µs.
     let mut config = BoardConfig::default();
     config.link.read_round_trip_ns = 2000;
     let (write, read) = duplex(128, config);
@@ -267,7 +265,7 @@ fn a_read_sees_the_writes_before_it() {
         board.host_mut().write(HOST, &data).unwrap();
         fetch(&mut board, 0, 2, 512).unwrap();
         let bus = board.gpu_mut().pin(0, 0x1_0000).unwrap()[0];
-        // 1 KiB to the GPU and back, behind it in the memory.
+        // 1 KiB to the GPU and back, to the addresses that follow in the memory.
         set(&mut board, 16, 0x1000);
         start(&mut board, bus, 2, 512, 32, WRITE_THEN_READ);
         board.drain_host().unwrap();
@@ -299,13 +297,13 @@ fn failures_have_their_codes() {
         (Answer::Abort, 2),
         (Answer::Poisoned, 3),
     ] {
-        // All of a read.
+        // The whole read fails.
         let (mut board, result) = run(answer, Hits::Nth(1));
         result.unwrap();
         let mut expected = [24, 0, 0, 0];
         expected[code] = 1;
         assert_eq!(codes(&mut board), expected);
-        // From byte 0x10A of the second read on: four completions before it have data.
+        // From byte 0x10A of the second read on: the four completions before it have data.
         let (mut board, result) = run(answer, Hits::Addresses(HOST + 0x30A..HOST + 0x320));
         result.unwrap();
         expected[0] = 28;
@@ -324,7 +322,7 @@ fn failures_have_their_codes() {
     result.unwrap();
     let found = memory(&mut garbage, 0x800);
     assert!(found[..0x200] != data[..0x200] && found[0x200..] == data[0x200..0x800]);
-    // The others come first.
+    // The other reads complete first.
     let (mut late, result) = run(Answer::Late(9000), Hits::Nth(0));
     result.unwrap();
     assert!(memory(&mut late, 0x800) == data[..0x800]);
@@ -344,9 +342,9 @@ fn a_read_without_an_answer_keeps_its_tag_until_the_link_is_reset() {
     board.run(5000).unwrap();
     assert_eq!(board.reads_outstanding(), 1);
     assert_eq!(board.stats().reads_done, 7);
-    // 7 reads, and the completion of the lost one before the byte hit.
+    // 7 reads, and the completion of the lost read before the byte affected.
     assert_eq!(get(&mut board, 12), 15);
-    // The master forgets; the tag is not its own again.
+    // The reset drops the read, and its tag is free again.
     board.reset().unwrap();
     assert_eq!(board.reads_outstanding(), 0);
     board.bus_mut().clear_faults();
@@ -434,7 +432,7 @@ fn interrupts_arrive_behind_the_writes_before_them() {
     assert_eq!(board.irqs(), 0);
 }
 
-/// The rules that a variant of the master breaks in a job.
+/// Returns the rules that a variant of the master breaks in a job.
 fn broken(
     config: BoardConfig,
     registers: &[(u64, u32)],
@@ -501,7 +499,7 @@ fn each_broken_rule_is_reported() {
             "{registers:?} {requests:?}: {found:?}"
         );
     }
-    // The link's largest read request is the link's affair.
+    // The largest read request of the link matters only with a link.
     for (link, rules) in [(true, vec![Rule::ReadSize]), (false, vec![])] {
         let mut config = with_stream(StreamConfig {
             link,
@@ -514,7 +512,7 @@ fn each_broken_rule_is_reported() {
             rules
         );
     }
-    // The last tag there is, and one tag for all, one read after the other.
+    // The last existing tag, and one tag for all reads, one after the other.
     assert_eq!(broken(config(), &[(10, 71), (11, 1)], (4, 64, 0, READ)), []);
 }
 
@@ -540,7 +538,7 @@ fn the_other_inputs_and_slaves_are_driven() {
         assert_eq!(board.bar_read32(Space::Msix, word * 4).unwrap(), value);
         assert_eq!(board.bar_read32_at(base + word * 4).unwrap(), value);
     }
-    // 64 channel pages, and nothing of them reaches into the next slave.
+    // 64 channel pages; no access to them reaches the next slave.
     assert_eq!(board.space_size(Space::Chan), 64 * 4096);
     let chan = board.config().bar.channels;
     board

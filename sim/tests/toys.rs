@@ -1,4 +1,4 @@
-//! The models against hand-written Verilog masters: right ones, and ones that break each rule.
+//! The models with hand-written Verilog masters: correct ones, and ones that break each rule.
 
 use peerlane_sim::{
     Access, Answer, Backpressure, Board, BoardConfig, BridgeRates, Error, FaultRule, Generation,
@@ -41,12 +41,12 @@ fn job(board: &mut Board, address: u64, bursts: u32, words: u32, go: u32) -> Res
     board.run_until_quiet(200, 1_000_000).map(|_| ())
 }
 
-/// What the toy writes: 32-bit counters.
+/// Returns the data that the toy writes: 32-bit counters.
 fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes as u32 / 4).flat_map(u32::to_le_bytes).collect()
 }
 
-/// What the toy makes of the words it reads.
+/// Returns the checksum that the toy computes from the words it reads.
 fn sum(data: &[u8], width: usize) -> u32 {
     data.chunks_exact(width).fold(0_u32, |sum, word| {
         let fold = word.chunks_exact(4).fold(0_u32, |fold, lane| {
@@ -86,7 +86,7 @@ fn writes_land_in_host_memory_at_the_speed_of_link_and_bridge() {
             .run_until(|board| board.stats().bytes_written >= 512 * 512, 1_000_000)
             .unwrap();
         let rate = board.stats().write_rate(&before);
-        // Doorbell and the filling of the buffer take part of the time.
+        // The doorbell and the filling of the buffer take part of the time.
         assert!(rate < expected * 1.001, "{rate}");
         assert!(rate > expected * 0.98, "{rate}");
         board.run_until_quiet(200, 10_000).unwrap();
@@ -200,7 +200,7 @@ fn backpressure_and_jitter_change_no_data() {
     }
 }
 
-/// The rules that a variant of the toy breaks in a job.
+/// Returns the rules that a variant of the toy breaks in a job.
 fn broken(variant: u32, words: u32, go: u32) -> Vec<(Rule, String)> {
     let mut board = board(BoardConfig {
         txs: TxsConfig {
@@ -286,14 +286,14 @@ fn ragged_words_damage_their_neighbours() {
     });
     board.host_mut().write(HOST, &[0xAA; 32]).unwrap();
     board.bar_write32(Space::Csr, 28, 0x0038).unwrap();
-    // A byte write to a register touches one byte.
+    // A byte write to a register changes one byte only.
     board
         .bar_write_bytes(Space::Csr, 28, 0xFFFF_FF00, 2)
         .unwrap();
     board.bar_write_bytes(Space::Csr, 28, 0, 2).unwrap();
     assert_eq!(board.bar_read32(Space::Csr, 28).unwrap(), 0x38);
     job(&mut board, HOST, 1, 1, WRITE).unwrap();
-    // Both ends by the enables of lanes 3 to 0, and all between them.
+    // Both ends by the enables of lanes 3 to 0, and all bytes between them.
     let mut expected = [0xAA; 32];
     expected[3..12].copy_from_slice(&[0, 1, 0, 0, 0, 2, 0, 0, 0]);
     expected[15] = 0;
@@ -321,7 +321,7 @@ fn writes_reach_gpu_memory_through_its_bar() {
     assert_eq!(board.stats().host.bytes_written, 0);
     job(&mut board, bus[1] + 0x1000, 8, 32, READ).unwrap();
     assert_eq!(board.bar_read32(Space::Csr, 24).unwrap(), sum(&found, 16));
-    // An unpinned page is an unsupported request: nothing is written, and a read is owed its words for ever.
+    // An unpinned page is an unsupported request: nothing is written, and a read never receives its words.
     board.gpu_mut().unpin(&bus[1..]);
     job(&mut board, bus[1], 1, 32, WRITE).unwrap();
     program(&mut board, bus[1], 1, 32, READ);
@@ -345,7 +345,7 @@ fn writes_reach_gpu_memory_through_its_bar() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_waits_for_the_writes_before_it() {
-    // The GPU takes 5 µs to see a write; a read right behind it still sees it.
+    // The GPU takes 5 µs to see a write; a read directly after it nevertheless sees it.
     let mut config = BoardConfig::default();
     config.gpu.write_latency_ns = 5000;
     let mut board = board(config);
@@ -395,7 +395,7 @@ fn injected_faults_do_what_they_say() {
     result.unwrap();
     assert_eq!(ones.bar_read32(Space::Csr, 24).unwrap(), sum(&data, 16));
     assert_eq!(ones.stats().reads_failed, 1);
-    // No read after a completion that is lost, or has no data, is answered, until the link is reset.
+    // After a completion that is lost, or has no data, no read is answered until the link is reset.
     for answer in [Answer::Never, Answer::Unsupported, Answer::Abort] {
         let (mut never, result) = run(answer, at(0x500));
         assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
@@ -414,7 +414,7 @@ fn injected_faults_do_what_they_say() {
 fn a_reset_of_the_block_alone_clears_nothing_in_the_bridge() {
     let mut board = board(BoardConfig::default());
     board.host_mut().write(HOST, &noise(4096)).unwrap();
-    // Answers that are owed come to a block that knows nothing of them.
+    // Outstanding answers arrive at a block that has no record of them.
     program(&mut board, HOST, 4, 32, READ);
     board
         .run_until(|board| board.stats().txs.read_bursts == 4, 1000)
@@ -425,7 +425,7 @@ fn a_reset_of_the_block_alone_clears_nothing_in_the_bridge() {
         .run_until(|board| board.reads_outstanding() == 0, 10_000)
         .unwrap();
     assert_eq!(board.stats().txs.read_words, 4 * 32);
-    // And a tag that is lost stays so.
+    // A tag that is lost stays lost.
     board.bus_mut().inject(FaultRule {
         hits: Hits::Nth(0),
         answer: Answer::Unsupported,
@@ -437,7 +437,7 @@ fn a_reset_of_the_block_alone_clears_nothing_in_the_bridge() {
     board.run(10_000).unwrap();
     assert_eq!(board.reads_outstanding(), 8);
     assert_eq!(board.stats().txs.read_words, 4 * 32);
-    // The hard IP's own reset is the way out.
+    // Only the hard IP's own reset recovers it.
     board.reset().unwrap();
     assert_eq!(board.reads_outstanding(), 0);
     job(&mut board, HOST, 8, 32, READ).unwrap();
@@ -521,7 +521,7 @@ fn a_write_to_the_interrupt_range_is_a_message() {
         .iter()
         .map(|message| (message.address, message.data))
         .collect();
-    // Lane 8 to 11 of the toy's first word holds 2.
+    // Lanes 8 to 11 of the toy's first word hold 2.
     assert_eq!(found, [(0xFEE0_0108, 2)]);
     assert_eq!((board.stats().strays, board.stats().unsupported), (0, 0));
 }
@@ -536,7 +536,7 @@ fn host_accesses_keep_order_and_bounds() {
     }
     let before = board.ns();
     assert_eq!(board.bar_read32(Space::Csr, 8).unwrap(), 7);
-    // There and back, 250 ns each.
+    // Both ways, 250 ns each.
     assert!(board.ns() - before > 500.0 && board.ns() - before < 700.0);
     assert!(board.bar_write32(Space::Csr, 2, 0).is_err());
     assert!(board.bar_write32(Space::Csr, 1024, 0).is_err());
@@ -574,7 +574,7 @@ fn memory_ports_copy_and_the_window_reaches_memory() {
         assert!(board.ddr().slice(0x80_0000, data.len()).unwrap() == data);
         assert_eq!(board.stats().mem_rd.words_read, 512);
         assert_eq!(board.stats().mem_wr.words_written, 512);
-        // 512 words in and out at one word a cycle of clk, which is 1.25 of pcie_clk.
+        // 512 words in and out, one word per cycle of clk, which is 1.25 cycles of pcie_clk.
         assert!(cycles > 1280 + 200, "{cycles}");
         if backpressure == Backpressure::None {
             assert!(cycles < 1280 + 200 + 150, "{cycles}");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A stand-in for a GPU of AMD's: HIP and HSA (hsa.c, hip.c), and OpenCL with DirectGMA (opencl.c), as three libraries
- * with the names of AMD's. Functions of the library are fake_*: what a test has the stand-in do, and looks at.
+ * A mock of a GPU of AMD's: HIP and HSA (hsa.c, hip.c), and OpenCL with DirectGMA (opencl.c), as three libraries with
+ * the names of AMD's. Functions fake_* belong to the mock: tests control and inspect it by them.
  *
  * The contract: hip/hip_runtime_api.h, hsa/hsa.h, hsa/hsa_ext_amd.h of ROCm; CL/cl.h of the OpenCL Registry; AMD's
- * CL/cl_ext.h, and what AMD's runtime refuses (ROCm/clr, opencl/amdocl/cl_memobj.cpp and cl_sdi_amd.cpp).
+ * CL/cl_ext.h, and the calls that AMD's runtime refuses (ROCm/clr, opencl/amdocl/cl_memobj.cpp and cl_sdi_amd.cpp).
  */
 #ifndef FAKEAMD_H
 #define FAKEAMD_H
@@ -13,18 +13,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Faults of the next calls, until another is set. */
+/* Faults of the next calls, until another fault is set. */
 enum fake_fault {
 	FAKE_NONE,
 	/* hsa_amd_portable_export_dmabuf: the kernel refuses (HSA_STATUS_ERROR_OUT_OF_RESOURCES). */
 	FAKE_REFUSED,
-	/* It gives a dma-buf that is too short. */
+	/* The dma-buf is too short. */
 	FAKE_SHORT,
-	/* It says a place in the dma-buf that is not the address's place in its page. */
+	/* The returned offset in the dma-buf is not the address's offset in its page. */
 	FAKE_SHIFTED,
-	/* It returns well and makes no descriptor. */
+	/* The call succeeds and makes no descriptor. */
 	FAKE_NO_FILE,
-	/* clEnqueueMakeBuffersResidentAMD: the command fails when it runs, and the call returns well. */
+	/* clEnqueueMakeBuffersResidentAMD: the command fails when it runs, and the call succeeds. */
 	FAKE_NOT_RESIDENT,
 	/* Device and platform do not know the extension. */
 	FAKE_NO_EXTENSION,
@@ -32,21 +32,24 @@ enum fake_fault {
 	FAKE_NO_FUNCTIONS,
 	/* Asynchronous copies never end. */
 	FAKE_STUCK,
-	/* What peers write is held back until hipDeviceFlushGPUDirectRDMAWrites. */
+	/* Data that peers write are held back until hipDeviceFlushGPUDirectRDMAWrites. */
 	FAKE_STALE,
-	/* The same, of a runtime without that function: until the register of hipDeviceAttributeHdpMemFlushCntl is written. */
+	/*
+	 * Data that peers write are held back until the register of hipDeviceAttributeHdpMemFlushCntl is written: a
+	 * runtime without that function.
+	 */
 	FAKE_STALE_REGISTER,
-	/* The same, and there is nothing that flushes. */
+	/* Data that peers write are held back, and nothing flushes them. */
 	FAKE_STALE_FOR_EVER,
-	/* What the GPU has read of an allocation it keeps until it writes there itself. Nothing flushes. */
+	/* The GPU keeps data that it has read of an allocation until it writes there itself. Nothing flushes. */
 	FAKE_KEPT,
-	/* hipLaunchHostFunc and clFlush fail behind a copy that runs. */
+	/* hipLaunchHostFunc and clFlush fail after a copy that runs. */
 	FAKE_UNTOLD,
 };
 
 #define FAKE_PAGE 4096u
 
-/* A thread that does one thing after the other. */
+/* A thread that runs one task after the other. */
 struct task {
 	void (*run)(void *);
 	void *of;
@@ -133,7 +136,7 @@ static inline void worker_wait(struct worker *worker)
 	pthread_mutex_unlock(&worker->lock);
 }
 
-/* It ends when it has done what it was given. */
+/* The thread ends when it has done its tasks. */
 static inline void worker_leave(struct worker *worker)
 {
 	pthread_mutex_lock(&worker->lock);
@@ -142,18 +145,18 @@ static inline void worker_leave(struct worker *worker)
 	pthread_mutex_unlock(&worker->lock);
 }
 
-/* hsa.c, for hip.c: memory of the GPU's, or of the host's that HSA knows. */
+/* hsa.c, for hip.c: memory of the GPU, or memory of the host that HSA knows. */
 void *fake_allocate(size_t size, int of_host, int device);
 int fake_free(void *address);
 /*
- * What the GPU sees of an address in an allocation: the memory itself, or where what peers write is held back, that of the
- * last flush, or of its first read. What the GPU and HIP write, it sees at once.
+ * The GPU's view of an address in an allocation: the memory itself, or, where data that peers write are held back, the
+ * memory at the last flush, or at its first read. The GPU sees data that the GPU and HIP write at once.
  */
 const void *fake_seen(const void *address);
 void fake_written(const void *address, size_t size);
 void fake_flush(void);
 enum fake_fault fake_hsa_fault_now(void);
-/* The allocation with an address: 0 if there is none. */
+/* Finds the allocation with an address: 0 if it does not exist. */
 int fake_find(const void *address, void **base, size_t *size);
 
 #endif

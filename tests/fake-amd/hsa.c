@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * HSA: GPU memory, and dma-bufs of it. A memfd is a piece of VRAM, and stands for the dma-buf, too. What hsa_amd_portable_
- * export_dmabuf refuses is what ROCR-Runtime's Runtime::DmaBufExport does.
+ * HSA: GPU memory, and dma-bufs of it. A memfd is a piece of VRAM, and serves as the dma-buf, too.
+ * hsa_amd_portable_export_dmabuf refuses the same calls as ROCR-Runtime's Runtime::DmaBufExport.
  */
 #define _GNU_SOURCE
 #include "fakeamd.h"
@@ -26,7 +26,7 @@
 struct piece {
 	int file, users;
 	uint8_t *base;
-	/* What the GPU sees while peers' writes are held back. */
+	/* The GPU's view while peers' writes are held back. */
 	uint8_t *seen;
 	size_t size, taken;
 };
@@ -36,7 +36,7 @@ struct allocation {
 	uint8_t *address;
 	size_t size;
 	int of_host, device;
-	/* The GPU has read it, and sees that. */
+	/* The GPU has read it, and still sees that content. */
 	int kept;
 	struct allocation *next;
 };
@@ -53,7 +53,7 @@ void fake_hsa_fault(enum fake_fault next)
 	fake_flush();
 }
 
-/* For programs that do not know of it: FAKE_AMD_HELD_BACK has the function's name, or "register". */
+/* For programs that do not know the mock: FAKE_AMD_HELD_BACK has the function's name, or "register". */
 __attribute__((constructor)) static void begin(void)
 {
 	const char *until = getenv("FAKE_AMD_HELD_BACK");
@@ -67,7 +67,7 @@ enum fake_fault fake_hsa_fault_now(void)
 	return fault;
 }
 
-/* Allocations that there are. */
+/* The number of allocations that exist. */
 int fake_allocations(void)
 {
 	int count = 0;
@@ -90,7 +90,7 @@ static struct piece *piece_new(size_t size)
 	piece->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, piece->file, 0);
 	if (piece->base == MAP_FAILED)
 		abort();
-	/* A GPU does not clear memory for whoever gets it. */
+	/* A GPU does not clear memory that is allocated. */
 	memset(piece->base, 0xdd, size);
 	piece->seen = malloc(size);
 	memcpy(piece->seen, piece->base, size);
@@ -148,7 +148,7 @@ int fake_free(void *address)
 		if (!--gone->piece->users) {
 			if (gone->piece == open_piece)
 				open_piece = NULL;
-			/* Dma-bufs keep the memory, and only they. */
+			/* Only dma-bufs keep the memory. */
 			munmap(gone->piece->base, gone->piece->size);
 			close(gone->piece->file);
 			free(gone->piece->seen);

@@ -1,4 +1,4 @@
-//! A stand-in for a GPU of AMD's, in C, compiled for a test. See `fakeamd.h`.
+//! A mock of a GPU of AMD's, in C, compiled for a test. See `fakeamd.h`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 /// The libraries, in a directory of their own.
 pub struct FakeAmd(TempDir);
 
-/// The libraries and their sources, in the order that they are loaded in: HIP has HSA's memory.
+/// The libraries and their sources, in the order of loading: HIP uses HSA's memory.
 const LIBRARIES: [(&str, &str); 3] = [
     ("libhsa-runtime64.so.1", "hsa.c"),
     ("libamdhip64.so.6", "hip.c"),
@@ -15,7 +15,7 @@ const LIBRARIES: [(&str, &str); 3] = [
 ];
 
 impl FakeAmd {
-    /// Compiles them from the directory with their sources.
+    /// Compiles the libraries from the directory with their sources.
     pub fn new(sources: &Path) -> Self {
         let fake = Self(tempfile::tempdir().unwrap());
         for (library, source) in LIBRARIES {
@@ -40,7 +40,7 @@ impl FakeAmd {
         fake
     }
 
-    /// A library's file. Once one is loaded, the dynamic linker finds it by its name alone.
+    /// Returns a library's file. Once it is loaded, the dynamic linker finds it by its name alone.
     pub fn path(&self, library: &str) -> PathBuf {
         self.0.path().join(library)
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * OpenCL with one platform and two GPUs: the first has DirectGMA, the second has not. Bus-addressable buffers lie in an
- * aperture, a page for signals behind each; stores to other devices go to whom fake_gma_on_store names.
+ * OpenCL with one platform and two GPUs: only the first has DirectGMA. Bus-addressable buffers lie in an aperture, each
+ * followed by a page for signals; stores to other devices go to the function that fake_gma_on_store sets.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -74,7 +74,7 @@ typedef struct event {
 	void *user;
 } *cl_event;
 
-/* What a command does: its status. */
+/* Runs the command, and returns its status. */
 struct command {
 	int (*run)(struct command *);
 	cl_event event;
@@ -101,7 +101,7 @@ void fake_cl_fault(enum fake_fault next)
 	fault = next;
 }
 
-/* Who takes the GPU's stores to other devices: bus address, bytes. */
+/* Sets the function that receives the GPU's stores to other devices: bus address, bytes. */
 void fake_gma_on_store(void (*store)(uint64_t, const void *, size_t, void *), void *user)
 {
 	on_store_user = user;
@@ -215,7 +215,7 @@ int clGetDeviceInfo(cl_device_id of, uint32_t what, size_t room, void *to, size_
 	case 0x102b:
 		return answer(of->name, strlen(of->name) + 1, room, to, needed);
 	case 0x1030:
-		/* A longer name that begins the same way is another extension's. */
+		/* A longer name with the same beginning is another extension's. */
 		if (of->has_directgma && fault != FAKE_NO_EXTENSION && !getenv("FAKE_AMD_NO_DIRECTGMA"))
 			extensions = "cl_khr_fp64 cl_amd_bus_addressable_memory cl_amd_device_attribute_query";
 		else
@@ -270,7 +270,7 @@ int clReleaseCommandQueue(cl_command_queue queue)
 {
 	struct worker *worker = queue->worker;
 
-	/* Commands under way go on, and have the queue. */
+	/* Commands in progress continue, and retain the queue. */
 	worker_do(worker, last, queue);
 	worker_leave(worker);
 	return CL_SUCCESS;
@@ -439,7 +439,7 @@ static int enqueue(struct command what, int blocking, cl_event *event)
 	if (event) {
 		*event = calloc(1, sizeof(**event));
 		pthread_mutex_init(&(*event)->lock, NULL);
-		/* The user's and the command's. CL_QUEUED. */
+		/* The user's reference and the command's. CL_QUEUED. */
 		(*event)->count = 2;
 		(*event)->status = 3;
 		command->event = *event;
@@ -472,7 +472,7 @@ static int outside(cl_mem mem, size_t at, size_t length)
 	return at > mem->size || length > mem->size - at;
 }
 
-/* The GPU writes: its own memory, or another device's. */
+/* The GPU writes to its own memory, or to another device's. */
 static int store(cl_mem to, size_t at, const void *from, size_t length)
 {
 	if (!(to->flags & EXTERNAL_PHYSICAL)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a host library looks for in CUDA's driver, and no stand-in has: host/gpu/src/cuda/driver.rs names all functions,
- * and takes a driver that lacks one for an old one. For a file that has defined CUresult.
+ * Functions that a host library looks up in CUDA's driver, and that no mock has: host/gpu/src/cuda/driver.rs names all
+ * functions, and takes a driver that lacks one for an old one. For a file that has defined CUresult.
  */
 #pragma once
 

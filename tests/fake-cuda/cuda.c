@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * CUDA's driver as a stand-in, for tests with the simulated board: one GPU, whose memory is memory of this process in
- * files, which stand for dma-bufs, too. After NVIDIA's CUDA Driver API manual:
+ * A mock of CUDA's driver, for tests with the simulated board: one GPU, whose memory is memory of this process in
+ * files, which serve as dma-bufs, too. After NVIDIA's CUDA Driver API manual:
  *
  * - A small allocation shares a page of 2 MiB with others.
- * - What is exported begins and ends at the host's pages (cuMemGetHandleForAddressRange). Each has something of an
- *   allocation; it may have others' bytes, too (measured with driver 580, for allocations of 256 bytes to 3 MiB).
+ * - An exported range begins and ends at the host's pages (cuMemGetHandleForAddressRange). Each page has some bytes of
+ *   an allocation; it may have bytes of others, too (measured with driver 580, for allocations of 256 bytes to 3 MiB).
  * - An allocation has the size that was asked for (cuMemGetAddressRange), and begins at a multiple of 512 bytes (as above).
- * - A copy from pageable memory may return when it is staged ("API synchronization behavior"): here it then lies in the
- *   memory when the program waits for its stream, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set for the memory.
- * - Memory is of the current context.
- * - While a stream is captured that is not CU_STREAM_NON_BLOCKING, whoever uses the legacy default stream gets
- *   CUDA_ERROR_STREAM_CAPTURE_IMPLICIT and invalidates the graph, whatever the thread's mode (measured with driver 580).
- *   While one is captured in global mode, to allocate and to free does so unless the thread has relaxed that
- *   (cuThreadExchangeStreamCaptureMode).
+ * - A copy from pageable memory may return when it is staged ("API synchronization behavior"). In this mock the data
+ *   are in the memory after the program has waited for its stream, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set for
+ *   the memory.
+ * - Memory belongs to the current context.
+ * - While a stream is captured that is not CU_STREAM_NON_BLOCKING, a caller that uses the legacy default stream gets
+ *   CUDA_ERROR_STREAM_CAPTURE_IMPLICIT and invalidates the graph, in any mode of the thread (measured with driver 580).
+ *   While a stream is captured in global mode, allocating and freeing invalidate the graph, too, unless the thread has
+ *   relaxed that (cuThreadExchangeStreamCaptureMode).
  *
- * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules; FAKE_CUDA_BAR_FULL=1 has no room for them in
- * the GPU's BAR; FAKE_CUDA_VMM=1 has memory that does not take SYNC_MEMOPS, as that of cuMemCreate. With
+ * FAKE_CUDA_CLOSED=1 exports no dma-bufs, like NVIDIA's closed kernel modules; FAKE_CUDA_BAR_FULL=1 has no room for
+ * them in the GPU's BAR; FAKE_CUDA_VMM=1 has memory that does not take SYNC_MEMOPS, like that of cuMemCreate. With
  * FAKE_CUDA_INIT cuInit fails, with this number.
  */
 #define _GNU_SOURCE
@@ -32,7 +33,7 @@
 
 #define HOST_PAGE 4096u
 #define PAGE (2u << 20)
-/* What the GPU has. */
+/* Bytes of the GPU's memory. */
 #define ALL (1u << 30)
 
 struct allocation {
@@ -89,7 +90,10 @@ static struct allocation *find(CUdeviceptr address)
 	return at;
 }
 
-/* What a wait for a stream brings: also that of the streams that the default stream waits for. */
+/*
+ * Completes the copies that a wait for a stream waits for, including those of streams that the default stream waits
+ * for.
+ */
 static void land_of(CUstream stream)
 {
 	struct staged **at = &staged, *one;
@@ -112,7 +116,7 @@ static void land(void)
 	land_of(NULL);
 }
 
-/* Whether a command may be given to a stream, and is to be done now: what is captured is not. */
+/* Returns whether a command may be given to a stream, and sets whether it is to be run now: a captured one is not. */
 static CUresult take(CUstream stream, int *now)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -133,7 +137,7 @@ static CUresult take(CUstream stream, int *now)
 	return result;
 }
 
-/* What a graph cannot have, of a thread that has not relaxed that. */
+/* Returns the error of calls that a capture does not allow, for a thread that has not relaxed its mode. */
 static CUresult prohibited(void)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -379,7 +383,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 	status = stream->status;
 	stream->status = CU_STREAM_CAPTURE_STATUS_NONE;
 	pthread_mutex_unlock(&lock);
-	/* Nobody launches it here. */
+	/* Graphs are never launched in this mock. */
 	*graph = NULL;
 	if (status == CU_STREAM_CAPTURE_STATUS_NONE)
 		return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -392,7 +396,7 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 
 	pthread_mutex_lock(&lock);
 	*status = stream ? stream->status : CU_STREAM_CAPTURE_STATUS_NONE;
-	/* It invalidates nothing. */
+	/* This call invalidates nothing. */
 	for (CUstream of = streams; of && !stream; of = of->next)
 		if (of->status != CU_STREAM_CAPTURE_STATUS_NONE && !(of->flags & CU_STREAM_NON_BLOCKING))
 			result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -409,7 +413,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
-/* Addresses of the GPU's, at a page's start. They are not used again. */
+/* Returns addresses of the GPU's, at a page's start. They are never used again. */
 static uint8_t *pages(size_t size)
 {
 	uint8_t *begin;
@@ -428,7 +432,7 @@ static uint8_t *pages(size_t size)
 	begin = mmap(begin, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (begin == MAP_FAILED)
 		abort();
-	/* A GPU does not clear memory for whoever gets it. */
+	/* A GPU does not clear memory that is allocated. */
 	memset(begin, 0xdd, size);
 	return begin;
 }
@@ -497,7 +501,7 @@ CUresult cuMemFree(CUdeviceptr address)
 	return gone ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Whether a range lies in an allocation. */
+/* Finds the allocation that contains a range. */
 static struct allocation *within(CUdeviceptr address, size_t size)
 {
 	struct allocation *of = find(address);
@@ -634,7 +638,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr addre
 	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Whether all pages of a range have something of an allocation. */
+/* Returns whether every page of a range contains a part of an allocation. */
 static int backed(CUdeviceptr address, size_t size)
 {
 	for (CUdeviceptr at = address; at < address + size; at += HOST_PAGE) {
@@ -648,7 +652,7 @@ static int backed(CUdeviceptr address, size_t size)
 	return 1;
 }
 
-/* The file of a range, which is made for it: the pages move there. One page has one file. */
+/* Makes the file of a range; its pages move there. A page has only one file. */
 static int file_of(uint8_t *base, size_t size)
 {
 	struct export *at;
@@ -695,7 +699,7 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
 	return result;
 }
 
-/* What a host library looks for, and the stand-in does not have. */
+/* Functions that a host library looks up, and that the mock does not have. */
 #include "absent.h"
 LACKS(cuMemGetAllocationGranularity)
 LACKS(cuMemCreate)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * CUDA's driver API, as far as a program needs it that hands memory of cuMemAlloc to a board: names, numbers and types of
- * NVIDIA's cuda.h. cuda.c is a stand-in for the driver.
+ * CUDA's driver API, as far as a program needs it that hands memory of cuMemAlloc to a board: names, numbers and types
+ * of NVIDIA's cuda.h. cuda.c is a mock of the driver.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

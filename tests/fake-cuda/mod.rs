@@ -1,4 +1,4 @@
-//! A stand-in for CUDA's driver, in C, compiled for a test. See `cuda.c`.
+//! A mock of CUDA's driver, in C, compiled for a test. See `cuda.c`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 pub struct FakeCuda(TempDir);
 
 impl FakeCuda {
-    /// Compiles it from the directory with its source.
+    /// Compiles the library from the directory with its source.
     pub fn new(sources: &Path) -> Self {
         let fake = Self(tempfile::tempdir().unwrap());
         let mut command = Command::new("cc");
@@ -25,7 +25,7 @@ impl FakeCuda {
         fake
     }
 
-    /// Its file. Once it is loaded, the dynamic linker finds it by its name alone.
+    /// Returns the library's file. Once it is loaded, the dynamic linker finds it by its name alone.
     pub fn library(&self) -> PathBuf {
         self.0.path().join("libcuda.so.1")
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Buffers: what there is of them, moving them and taking them away. */
+/* Buffers: allocating, moving and revoking them. */
 #include <linux/dma-buf.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -8,7 +8,7 @@
 
 DEFINE_XARRAY_ALLOC1(fakegpu_buffers);
 
-/* Device pointers begin here, apart from each other, where CUDA's are. */
+/* Device pointers begin here, apart from each other, in the range of CUDA's. */
 #define ADDRESSES 0x7f0000000000ULL
 #define ADDRESS_STEP 0x200000ULL
 
@@ -68,7 +68,7 @@ void buffer_put(struct buffer *buffer)
 	kref_put(&buffer->references, release);
 }
 
-/* A buffer of which nothing is known but its place, which is its own from now on. */
+/* Makes a buffer with no other property than its place, which it owns from now on. */
 static struct buffer *buffer_of(struct place *place, struct file *file)
 {
 	struct buffer *buffer = kzalloc_obj(*buffer);
@@ -112,7 +112,7 @@ struct buffer *buffer_new(struct fakegpu_alloc *alloc, struct file *file)
 		u64 first = alloc->address - alloc->offset;
 		unsigned long handle;
 
-		/* It must have been given out before. */
+		/* It must have been allocated before. */
 		if (first % FAKEGPU_GRANULE || first < ADDRESSES || first + bytes > next_address)
 			return ERR_PTR(-EINVAL);
 		xa_for_each(&fakegpu_buffers, handle, buffer)
@@ -142,7 +142,7 @@ struct buffer *buffer_find(u32 handle, struct file *file)
 	return buffer && buffer->file == file ? buffer : ERR_PTR(-ENOENT);
 }
 
-/* The calling process's buffer that has these bytes of its device addresses. */
+/* Finds the calling process's buffer that has these bytes of its device addresses. */
 struct buffer *buffer_at(u64 first, u64 bytes)
 {
 	struct buffer *buffer;
@@ -159,8 +159,8 @@ struct buffer *buffer_at(u64 first, u64 bytes)
 }
 
 /*
- * Puts the buffer into another place, or into none, and has its importers let go of the old one.
- * Whether they had, in time.
+ * Puts the buffer into another place, or into none, and makes its importers release the old one. Returns whether they
+ * did so in time.
  */
 static bool replace(struct buffer *buffer, struct place *new, long jiffies)
 {
@@ -168,7 +168,7 @@ static bool replace(struct buffer *buffer, struct place *new, long jiffies)
 
 	buffer->place = new;
 	dmabuf_invalidate(buffer);
-	/* What was under way before may go on until here. */
+	/* Work that was in progress before may continue until here. */
 	dma_resv_wait_timeout(&buffer->reservation, DMA_RESV_USAGE_BOOKKEEP, false, jiffies);
 	dma_resv_unlock(&buffer->reservation);
 	return place_wait(old, jiffies);
@@ -188,7 +188,7 @@ int buffer_move(struct buffer *buffer, struct fakegpu_move *move)
 	new = place_new(buffer_granules_bytes(buffer), buffer->place->count);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
-	/* It gets the old place, which is known under the reservation only. */
+	/* The rest gets the old place, which is known under the reservation only. */
 	rest = buffer_of(new, buffer->file);
 	if (IS_ERR(rest)) {
 		place_free(new);
@@ -204,7 +204,7 @@ int buffer_move(struct buffer *buffer, struct fakegpu_move *move)
 		return error;
 	}
 	rest->place = old;
-	/* Nobody else moves it meanwhile. */
+	/* No other pin moves it in the meantime. */
 	buffer->settled = true;
 	if (!replace(buffer, new, msecs_to_jiffies(move->timeout_ms)))
 		fakegpu_count(FAKEGPU_ERR_STILL_MAPPED, 1);
@@ -215,10 +215,9 @@ int buffer_move(struct buffer *buffer, struct fakegpu_move *move)
 }
 
 /*
- * Moves the buffer to where it is pinned, once: as drivers with several kinds of memory do
- * (amdgpu_dma_buf_pin(), xe_dma_buf_pin()). All importers are told, those that have mapped nothing
- * yet among them; whoever asks for the pin is one. Where there is no room, or a page table keeps
- * it, it stays.
+ * Moves the buffer to the place where it is pinned, once: as drivers with several kinds of memory do
+ * (amdgpu_dma_buf_pin(), xe_dma_buf_pin()). All importers are notified, including those that have mapped nothing yet,
+ * one of which asks for the pin. The buffer stays where there is no room, or a page table holds it.
  */
 void buffer_settle(struct buffer *buffer)
 {
@@ -240,12 +239,12 @@ void buffer_settle(struct buffer *buffer)
 		place_free(old);
 }
 
-/* How long revoking waits before it counts an error, and asks again. */
+/* Time that revoking waits before it counts an error, and asks again. */
 #define PATIENCE (10 * HZ)
 
 /*
- * Moves the buffer while it is being mapped, once: the table that its importer is about to get is
- * that of the old place, in which there is poison.
+ * Moves the buffer while it is being mapped, once: the table that its importer is about to get is that of the old
+ * place, which contains poison.
  */
 void buffer_slip(struct buffer *buffer)
 {
@@ -265,7 +264,7 @@ void buffer_slip(struct buffer *buffer)
 	dmabuf_invalidate(buffer);
 }
 
-/* Takes the buffer's memory away from all who use it. */
+/* Takes the buffer's memory away from all importers. */
 void buffer_revoke(struct buffer *buffer)
 {
 	struct place *old;
@@ -319,7 +318,7 @@ int buffer_fence(struct buffer *buffer, u32 ms)
 	return 0;
 }
 
-/* The buffer's own bytes of a place's granules. Returns how many pieces they are. */
+/* Lists the buffer's own bytes of a place's granules. Returns the number of pieces. */
 int buffer_pieces(const struct buffer *buffer, struct place *place, struct fakegpu_piece *pieces)
 {
 	size_t skip = buffer->offset, left = buffer->size;

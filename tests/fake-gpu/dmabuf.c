@@ -8,7 +8,7 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* No cache holds VRAM, so it may be mapped as often as importers like. */
+/* VRAM is never in a cache, so importers may map it any number of times. */
 #define UNCACHED DMA_ATTR_DEBUGGING_IGNORE_CACHELINES
 
 /* A dma-buf of a buffer. */
@@ -31,8 +31,8 @@ module_param(broken_table, uint, 0600);
 MODULE_PARM_DESC(broken_table, "what is wrong with tables: enum fakegpu_broken_table, or 0");
 
 /*
- * What exporters answer: 524 (ENOTSUPP) of NVIDIA's, which is no code of user space, EOPNOTSUPP and ENODEV of vfio-pci's,
- * EBUSY of amdgpu's.
+ * Errors of real exporters: 524 (ENOTSUPP) of NVIDIA's, which is not a code of user space, EOPNOTSUPP and ENODEV of
+ * vfio-pci's, EBUSY of amdgpu's.
  */
 static int attach_error;
 module_param(attach_error, int, 0600);
@@ -50,9 +50,9 @@ MODULE_PARM_DESC(stray_address, "where the last segment of tables is said to be,
 struct map {
 	struct sg_table table;
 	struct place *place;
-	/* Of BAR 1. */
+	/* Bytes of BAR 1. */
 	size_t bytes;
-	/* What is mapped for the device, whatever the table says. */
+	/* Addresses that are mapped for the device, also where the table is broken. */
 	int count;
 	struct {
 		dma_addr_t address;
@@ -82,7 +82,7 @@ static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 	}
 	if (distance < 0 && !fakegpu_any_distance) {
 		fakegpu_count(FAKEGPU_TOO_FAR, 1);
-		/* As NVIDIA's driver where it knows no way: nv_dma_buf_attach() of its nv-dmabuf.c. */
+		/* As NVIDIA's driver does where it knows no path: nv_dma_buf_attach() of its nv-dmabuf.c. */
 		return -ENOTSUPP;
 	}
 	fakegpu_count(FAKEGPU_ATTACHMENTS, 1);
@@ -117,7 +117,7 @@ static void unmap_pieces(struct device *dev, struct map *map, enum dma_data_dire
 				   map->mapped[map->count].bytes, dir, UNCACHED);
 }
 
-/* Maps a piece of VRAM for a device, or only says where it is. */
+/* Maps a piece of VRAM for a device, or only returns its address. */
 static int map_piece(struct device *dev, struct map *map, const struct fakegpu_piece *piece,
 		     enum dma_data_direction dir, dma_addr_t *address)
 {
@@ -138,7 +138,7 @@ static int map_piece(struct device *dev, struct map *map, const struct fakegpu_p
 	return 0;
 }
 
-/* Makes a table wrong in the way that the module's parameter asks for. */
+/* Breaks a table in the way that the module's parameter asks for. */
 static void break_table(struct sg_table *table)
 {
 	struct scatterlist *last = table->sgl;
@@ -193,7 +193,7 @@ static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data
 		error = map_piece(dev, map, &pieces[i], dir, &address);
 		if (error)
 			goto unmap;
-		/* There are no pages behind it, only addresses. */
+		/* A segment has no pages, only addresses. */
 		sg_set_page(sg, NULL, pieces[i].length, 0);
 		sg_dma_address(sg) = address;
 		sg_dma_len(sg) = pieces[i].length;
@@ -300,7 +300,7 @@ int dmabuf_export(struct buffer *buffer, u32 flags)
 	return fd;
 }
 
-/* Tells all importers to let go. Under the reservation. */
+/* Notifies all importers that they must release the memory. Under the reservation. */
 void dmabuf_invalidate(struct buffer *buffer)
 {
 	struct export *export;

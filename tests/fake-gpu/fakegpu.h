@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT OR Apache-2.0 */
 /*
- * /dev/fakegpu: a test stand-in for a GPU, never installed.
+ * /dev/fakegpu: a mock of a GPU for tests, never installed.
  *
  * Its VRAM is BAR 2 of QEMU's ivshmem-plain. A buffer lies in one or several pieces of VRAM; it
  * has a device pointer, as CUDA's buffers have, valid in the process that allocated it, and can be
@@ -14,13 +14,13 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* VRAM is given out in these units, and device pointers are mapped in them. */
+/* VRAM is allocated in these units, and device pointers are mapped in them. */
 #define FAKEGPU_GRANULE 0x10000
 /* A buffer's offset and size are multiples of this. */
 #define FAKEGPU_PAGE 0x1000
 /* The most pieces of a buffer. */
 #define FAKEGPU_PIECES 16
-/* Every byte of VRAM that belongs to nobody any more. */
+/* Every byte of VRAM that no longer belongs to a buffer. */
 #define FAKEGPU_POISON 0xdb
 
 struct fakegpu_info {
@@ -39,9 +39,8 @@ struct fakegpu_alloc {
 };
 
 /*
- * Page tables that others have of it are called back first. Without FREE_REVOKE an exported buffer
- * lives on until its dma-bufs are gone, as with DRM; with it the dma-bufs lose their memory, as
- * with vfio-pci.
+ * Owners of its page tables are called back first. Without FREE_REVOKE an exported buffer lives on until its dma-bufs
+ * are gone, as with DRM; with it the dma-bufs lose their memory, as with vfio-pci.
  */
 struct fakegpu_free {
 	__u32 handle;
@@ -68,21 +67,21 @@ struct fakegpu_export {
 	__u32 reserved;	/* in: 0 */
 };
 
-/* It cannot be pinned, as vfio-pci's: importers must be able to let go. */
+/* It cannot be pinned, like vfio-pci's: importers must be able to release it. */
 #define FAKEGPU_EXPORT_NO_PIN 1
-/* Its file is open for reading alone. */
+/* Its file is open for reading only. */
 #define FAKEGPU_EXPORT_READ_ONLY 2
 
-/* Adds a fence to the buffer, as if the GPU were still at work on it. It is signalled by itself. */
+/* Adds a fence to the buffer, as if the GPU were still at work on it. The fence is signalled after `ms`. */
 struct fakegpu_fence {
 	__u32 handle;
 	__u32 ms;
 };
 
 /*
- * Moves a buffer to another place. EBUSY if it is pinned and MOVE_PINNED is not given, or if there
- * are page tables of it. The contents move along; the old place is poisoned and becomes a buffer
- * of its own once importers have let go of it, or after timeout_ms, which counts as an error.
+ * Moves a buffer to another place. EBUSY if it is pinned and MOVE_PINNED is not given, or if it has page tables. The
+ * contents move, too; the old place is poisoned and becomes a buffer of its own once importers have released it, or
+ * after timeout_ms, which counts as an error.
  */
 struct fakegpu_move {
 	__u32 handle;		/* in */
@@ -102,19 +101,19 @@ enum fakegpu_broken_table {
 };
 
 enum fakegpu_count {
-	/* What there is now. */
+	/* Objects that exist now. */
 	FAKEGPU_BUFFERS,
 	FAKEGPU_DMABUFS,
 	FAKEGPU_ATTACHMENTS,
 	FAKEGPU_PINS,
 	FAKEGPU_MAPS,		/* mappings of dma-bufs */
 	FAKEGPU_TABLES,		/* page tables, of nvidia_p2p_get_pages() */
-	/* What has happened so far. */
+	/* Events so far. */
 	FAKEGPU_INVALIDATIONS,	/* dma-bufs whose importers were told to let go */
 	FAKEGPU_CALLBACKS,	/* page tables whose owners were told so */
 	FAKEGPU_LATE_PUTS,	/* of page tables that were not found; allowed */
 	FAKEGPU_TOO_FAR,	/* importers refused for their place in the PCI tree */
-	/* What must not happen, from here on. */
+	/* Errors, from here on. */
 	FAKEGPU_ERRORS,
 	FAKEGPU_ERR_STILL_MAPPED = FAKEGPU_ERRORS, /* an importer did not let go in time */
 	FAKEGPU_ERR_UNALIGNED,	/* pages asked for that are not whole granules */

@@ -27,8 +27,8 @@ struct gpu {
 };
 
 /*
- * The GPU, or NULL. Its lock is the driver's one lock, held also while others are called back, as
- * NVIDIA's driver does. It comes before the reservations of dma-bufs.
+ * The GPU, or NULL. Its lock is the driver's one lock, held also during callbacks, as in NVIDIA's driver. It comes
+ * before the reservations of dma-bufs.
  */
 extern struct gpu *fakegpu;
 extern struct mutex fakegpu_lock;
@@ -36,7 +36,7 @@ extern struct xarray fakegpu_buffers;
 extern bool fakegpu_any_distance;
 extern bool fakegpu_pin_moves;
 
-/* Bytes of BAR 1 for a mapping: whether there are so many left. */
+/* Takes bytes of BAR 1 for a mapping. Returns whether so many were left. */
 bool fakegpu_take_bar1(size_t bytes);
 void fakegpu_give_bar1(size_t bytes);
 
@@ -51,13 +51,13 @@ static inline void fakegpu_count(enum fakegpu_count count, int by)
 struct place {
 	/* dma-buf mappings of it. */
 	atomic_t maps;
-	/* No buffer has it any more: the last mapping takes it along. */
+	/* No buffer has it any more: the last mapping frees it. */
 	bool orphan;
 	unsigned int count;
 	struct {
 		phys_addr_t start;
 		size_t bytes;
-		/* What was taken for it: pieces are kept apart from each other. */
+		/* Bytes that were allocated for it: pieces are kept apart from each other. */
 		size_t taken;
 	} pieces[FAKEGPU_PIECES];
 };
@@ -72,14 +72,14 @@ void place_copy(struct place *to, struct place *from);
 struct buffer {
 	/* One for the handle, one for each dma-buf. */
 	struct kref references;
-	/* NULL once it has been taken away; guarded by the reservation. */
+	/* NULL once the memory has been revoked; guarded by the reservation. */
 	struct place *place;
 	u64 address;
 	u64 id;
 	size_t size;
 	u32 offset;
 	u32 handle;
-	/* Who has the handle: the file, and the process that the device pointer is good for. */
+	/* Owner of the handle: the file, and the process in which the device pointer is valid. */
 	struct file *file;
 	pid_t process;
 
@@ -87,7 +87,7 @@ struct buffer {
 	/* Guarded by the reservation. */
 	struct list_head exports;
 	int pins;
-	/* It has been moved to where it is pinned, and behind the back of who mapped it. */
+	/* Whether it has been moved to the place where it is pinned, and moved while it was being mapped. */
 	bool settled;
 	bool slipped;
 	struct dma_fence *fence;
@@ -127,7 +127,7 @@ void dmabuf_invalidate(struct buffer *buffer);
 
 void p2p_call_back(struct buffer *buffer);
 
-/* slot.c: nothing is taken from a driver any more. */
+/* slot.c: no device is taken from a driver any more. */
 void slot_stop(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test stand-in for a GPU, never installed: memory that peers reach over PCIe, exported as
- * dma-bufs and through look-alikes of nvidia_p2p_*. What it is used with is in fakegpu.h.
+ * A mock of a GPU for tests, never installed: memory that peers reach over PCIe, exported as dma-bufs and through
+ * look-alikes of nvidia_p2p_*. fakegpu.h has its interface.
  */
 #include <linux/genalloc.h>
 #include <linux/io.h>
@@ -96,7 +96,7 @@ static long export(struct buffer *buffer, struct fakegpu_export *export)
 }
 
 union argument {
-	/* Of those that name a buffer. */
+	/* For calls that name a buffer. */
 	__u32 handle;
 	struct fakegpu_info info;
 	struct fakegpu_alloc alloc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The part of NVIDIA's kernel interface that this stand-in offers: names, layouts and rules are
- * those of kernel-open/nvidia/nv-p2p.h in NVIDIA's open-gpu-kernel-modules.
+ * The part of NVIDIA's kernel interface that this mock offers: names, layouts and rules are those of
+ * kernel-open/nvidia/nv-p2p.h in NVIDIA's open-gpu-kernel-modules.
  */
 #ifndef FAKEGPU_NV_P2P_H
 #define FAKEGPU_NV_P2P_H

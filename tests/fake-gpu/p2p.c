@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Look-alikes of nvidia_p2p_*. As in NVIDIA's driver, a page table is freed by put_pages, or behind
- * the free callback. nvidia_p2p_free_page_table, which the callback must call, frees nothing. A page
- * table that put_pages does not find is none of its business, and all is well: one that was called
- * back, and one of another process than the caller's (RmP2PGetInfoWithoutToken() in p2p.c).
+ * Look-alikes of nvidia_p2p_*. As in NVIDIA's driver, a page table is freed by put_pages, or after the free callback.
+ * nvidia_p2p_free_page_table, which the callback must call, frees nothing. put_pages ignores a page table that it does
+ * not find, and succeeds: one that was called back, and one of another process than the caller's
+ * (RmP2PGetInfoWithoutToken() in p2p.c).
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -38,11 +38,11 @@ struct table {
 
 static u8 uuid[16] = "Peerlane fakegpu";
 
-/* Whose owner is being called back, and by whom. */
+/* The table whose owner is being called back, and the task that calls back. */
 static struct table *called;
 static struct task_struct *caller;
 
-/* Whether a call comes from within a free callback, where it would wait for itself. */
+/* Returns whether a call comes from within a free callback, where it would wait for itself. */
 static bool in_callback(void)
 {
 	if (READ_ONCE(caller) != current)
@@ -93,7 +93,7 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 		fakegpu_give_bar1(length);
 		return -ENOMEM;
 	}
-	/* From when it is in the list, the buffer stays where it is. */
+	/* Once the table is in the list, the buffer stays where it is. */
 	dma_resv_lock(&buffer->reservation, NULL);
 	if (!buffer->place) {
 		dma_resv_unlock(&buffer->reservation);
@@ -130,7 +130,7 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 }
 EXPORT(nvidia_p2p_get_pages);
 
-/* The table, if it is still there. */
+/* Finds the table, if it still exists. */
 static struct table *table_of(const struct nvidia_p2p_page_table *page_table, u64 address)
 {
 	struct buffer *buffer;
@@ -181,7 +181,7 @@ int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table)
 }
 EXPORT(nvidia_p2p_free_page_table);
 
-/* Has all owners of page tables let go of the buffer. */
+/* Calls back all owners of page tables of the buffer. */
 void p2p_call_back(struct buffer *buffer)
 {
 	struct table *table, *next;

@@ -8,7 +8,7 @@
 
 static DECLARE_WAIT_QUEUE_HEAD(unmapped);
 
-/* So many bytes, cut into so many pieces that do not touch each other. */
+/* Allocates `bytes` bytes, in `pieces` pieces that do not touch each other. */
 struct place *place_new(size_t bytes, unsigned int pieces)
 {
 	size_t granules = bytes / FAKEGPU_GRANULE;
@@ -41,7 +41,7 @@ bool place_wait(struct place *place, long jiffies)
 	return wait_event_timeout(unmapped, !atomic_read(&place->maps), jiffies);
 }
 
-/* One mapping less. The place may be gone when this returns. */
+/* Removes one mapping. The place may be freed when this returns. */
 void place_unmapped(struct place *place)
 {
 	if (!atomic_dec_and_test(&place->maps))
@@ -52,7 +52,7 @@ void place_unmapped(struct place *place)
 		wake_up_all(&unmapped);
 }
 
-/* Poisons it and gives it back. What is still mapped is never given to anyone again. */
+/* Poisons the place and frees it. Memory that is still mapped is never allocated again. */
 void place_free(struct place *place)
 {
 	if (WARN_ON(atomic_read(&place->maps)))
@@ -74,7 +74,7 @@ void place_fill(struct place *place, u8 value)
 		memset(seen_by_kernel(place, i), value, place->pieces[i].bytes);
 }
 
-/* Between places of the same size and number of pieces. */
+/* Copies between places of the same size and number of pieces. */
 void place_copy(struct place *to, struct place *from)
 {
 	for (unsigned int i = 0; i < to->count; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A slot that loses its device: what the interrupt thread of a hot-plug port does
- * (drivers/pci/hotplug/pciehp_pci.c), on a thread that does not freeze either. QEMU's client of
- * vfio-user does not survive its own hot-plug.
+ * A slot that loses its device: does the same as the interrupt thread of a hot-plug port
+ * (drivers/pci/hotplug/pciehp_pci.c), on a thread that does not freeze either. QEMU's client of vfio-user does not
+ * survive its own hot-plug.
  */
 
 #include <linux/ktime.h>
@@ -50,7 +50,7 @@ static int set(const char *value, const struct kernel_param *param)
 	return 0;
 }
 
-/* How long that took, in milliseconds; -1: it has not ended. */
+/* Returns how long that took, in milliseconds; -1: it has not ended. */
 static int get(char *buffer, const struct kernel_param *param)
 {
 	return sysfs_emit(buffer, "%lld\n", READ_ONCE(took_ms));

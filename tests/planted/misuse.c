@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Bugs in the use of interfaces that C code reaches best. Declared a second time in planted_main.rs. */
+/* Bugs in the use of interfaces that are easiest to reach from C code. Declared a second time in planted_main.rs. */
 #include <linux/dma-mapping.h>
 
 #include "misuse.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Bugs on purpose, one of each kind that a kernel with checks must report. Never installed.
+//! Injected bugs, one of each kind that a kernel with checks must report. Never installed.
 //!
-//! A driver of QEMU's `pci-testdev` that does what its parameter says when it is
-//! bound. It is written as Peerlane's driver is, in Rust with a little C, because the checks see
-//! only what the compilers prepare for them.
+//! A driver of QEMU's `pci-testdev`; its parameter selects the bug that it has when it is bound. It is written like
+//! Peerlane's driver, in Rust with a little C, because the checks only see code that the compilers prepare for them.
 
 use core::{ffi::c_void, hint::black_box};
 use kernel::{
@@ -14,7 +13,7 @@ use kernel::{
 };
 use pin_init::stack_pin_init;
 
-/// Bytes of what is allocated: less than the allocator gives, so that what follows is nobody's.
+/// Bytes of an allocation: fewer than the allocator gives, so that the bytes after them belong to no object.
 const BYTES: usize = 100;
 type Memory = [u8; BYTES];
 
@@ -44,7 +43,7 @@ impl pci::Driver for Planted {
         _: Option<&'bound ()>,
     ) -> impl PinInit<Self, Error> + 'bound {
         pin_init::pin_init_scope(move || {
-            // The numbers are known to tests/planted.rs.
+            // tests/planted.rs uses the same numbers.
             match module_parameters::bug.value() {
                 0 => {}
                 1 => lock_order(),
@@ -67,7 +66,7 @@ fn raw(device: &Device) -> *const c_void {
     core::ptr::from_ref(device).cast()
 }
 
-/// Takes two locks in both orders. Nobody waits for the other here; it is the order that is wrong.
+/// Takes two locks in both orders. No thread waits here; only the order is wrong.
 fn lock_order() {
     stack_pin_init!(let first = new_mutex!(0, "planted::first"));
     stack_pin_init!(let second = new_mutex!(0, "planted::second"));
@@ -88,7 +87,7 @@ fn sleep_in_atomic() -> Result {
 
 fn mapped_for_ever(device: &Device) -> Result {
     let buffer = KBox::into_raw(memory()?);
-    // SAFETY: the buffer stays as long as its mapping, for ever.
+    // SAFETY: the buffer lives as long as its mapping, for ever.
     unsafe { planted_map_for_ever(raw(device), buffer.cast(), BYTES) };
     Ok(())
 }
@@ -116,13 +115,13 @@ fn out_of_bounds() -> Result {
     Ok(())
 }
 
-/// Shifts by as many bits as there are.
+/// Shifts by as many bits as the value has.
 fn shift() {
     // SAFETY: the bug is in C, where the result is undefined.
     black_box(unsafe { planted_shift(1, black_box(u32::BITS)) });
 }
 
-/// More than stale pointers may hide: the allocator leaves them in its sheaves (mm/slub.c).
+/// More allocations than stale pointers may hide: the allocator leaves them in its sheaves (mm/slub.c).
 fn leak() -> Result {
     for _ in 0..200 {
         let _ = KBox::into_raw(memory()?);

@@ -1,6 +1,6 @@
-// The ATT with four entries for two channels: an answer is what the driver wrote last, zero if nothing
-// since reset, with the owners of the moment of the write. The block RAM gives anything when a word is
-// read in the cycle in which it is written, so the block must not look up in such a cycle.
+// The ATT with four entries for two channels: an answer is the driver's last write, or zero if nothing was written
+// since reset, with the owners at the moment of the write. The block RAM returns anything when a word is read in the
+// cycle in which it is written, so the block must not look up in such a cycle.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
@@ -39,7 +39,7 @@ module proof #(parameter MUTANT = 0) (
   reg asked_write = 0;
   reg asked_read = 0;
   reg [2:0] sweep_age = 0;
-  // Cycles of waiting in which the driver did not write, in a row.
+  // Consecutive cycles of waiting in which the driver did not write.
   reg [2:0] slot_passed = 0;
   wire commit = write & !sweeping & address[0] & address[2:1] == which;
 
@@ -68,10 +68,10 @@ module proof #(parameter MUTANT = 0) (
     assert (!(write_answer & read_answer));
     if (write_answer) assert (asked_write);
     if (read_answer) assert (asked_read);
-    // What is not valid says nothing else.
+    // An entry that is not valid has no other meaning.
     if (write_answer & write_index_before == which) assert (entry == before | !(entry[0] | before[0]));
     if (read_answer & read_index_before == which) assert (entry == before | !(entry[0] | before[0]));
-    // Channels' memories are cleared beside the first entries.
+    // Channels' memories are cleared together with the first entries.
     if (sweeping) assert (sweep_at == sweep_age);
     // Four entries are cleared in four cycles. Where the driver leaves two cycles, an engine has its turn.
     if (sweeping) assert (sweep_age < 4);

@@ -1,6 +1,6 @@
-// The completer with two channels: one record for each end of a descriptor, at the next place of its
-// channel's ring, with the phase of the lap, standing still until it is taken. One channel, which the
-// solver chooses, is watched. Unbounded; rings of up to 2^15 records.
+// The completer with two channels: one record for each end of a descriptor, at the next place of its channel's ring,
+// with the phase of the lap, stable until it is taken. One channel, which the solver chooses, is watched. Unbounded;
+// rings of up to 2^15 records.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
@@ -69,7 +69,7 @@ module proof #(parameter MUTANT = 0) (
   // Channels whose ring was set in the last cycles.
   reg [1:0] set_1 = 0, set_2 = 0, set_3 = 0;
   wire [1:0] set_lately = set_1 | set_2 | set_3;
-  // The ends of the last cycle, which stand until they are taken.
+  // The ends of the last cycle, which stay until they are taken.
   reg write_waits = 0;
   reg read_waits = 0;
   reg [9:0] write_before = 0;
@@ -83,7 +83,7 @@ module proof #(parameter MUTANT = 0) (
   wire [31:0] place = sequence_number & ((32'd1 << size) - 1);
   wire [31:0] lap = sequence_number >> size;
 
-  // The end that was taken last: it is told when the port has sent its record, once.
+  // The end that was taken last: it is reported once, when the port has sent its record.
   reg gone = 0, gone_irq = 0, gone_urgent = 0, gone_fault = 0, fired = 0;
   reg gone_channel = 0;
   wire fires = gone & sent & !fired;
@@ -150,7 +150,7 @@ module proof #(parameter MUTANT = 0) (
     offered <= record & !record_take;
     record_taken <= record_take;
     offered_side <= data[33];
-    // One without a ring waits for the record before it.
+    // An end without a record waits for the record before it.
     idle <= ((write_end | read_end) & !record & !taken & !gone) ? idle + 1 : 0;
     ring_set <= ring_low_we;
     set_1 <= {1'b0, ring_low_we} << ring_channel;
@@ -190,11 +190,11 @@ module proof #(parameter MUTANT = 0) (
   always @* begin
     assume (!write_waits | (write_end & write_now == write_before));
     assume (!read_waits | (read_end & read_now == read_before));
-    // The driver sets a ring up while the channel is quiet, and selects another between two.
+    // The driver sets a ring up while the channel is quiet, and selects another channel between two setups.
     assume (!(ring_low_we | ring_high_we) | !(write_end & write_channel == ring_channel
             | read_end & read_channel == ring_channel | sweep | ring_set));
-    // Its next descriptor ends five cycles later at the earliest: it is queued for two before it is started, and
-    // asked for three behind that (segment.sv).
+    // Its next descriptor ends five cycles later at the earliest: it is queued for two cycles before it is started, and
+    // asked for three cycles after that (segment.sv).
     assume (!(write_end & set_lately[write_channel] | read_end & set_lately[read_channel]));
     // The sweep is over before a descriptor ends.
     assume (!sweep | !(write_end | read_end | ring_low_we | \dut.restart_q ));
@@ -202,7 +202,7 @@ module proof #(parameter MUTANT = 0) (
             | ring_low_we & ring_channel == which));
     assume (\dut.ring_low.spy_at == which & \dut.ring_high.spy_at == which);
     assume (\dut.sequences.spy_at == which);
-    // The port takes a record when it has sent what it took before.
+    // The port takes a record when it has sent the one that it took before.
     assume (!record_taken | sent);
   end
 
@@ -231,7 +231,7 @@ module proof #(parameter MUTANT = 0) (
     if (\dut.chosen_q ) assert (\dut.is_read_q ? read_waits : write_waits);
     assert (idle <= 4 & (\dut.chosen_q | idle == 0));
     if (\dut.chosen_q & !\dut.over_q ) assert (idle <= 1 + \dut.found_q + \dut.offering_q );
-    // What is copied has settled.
+    // The words that are copied have settled.
     if (\dut.chosen_q & !\dut.found_q ) begin
       if (\dut.ring_low.settling ) assert (\dut.ring_low.recent != its_channel);
       if (\dut.ring_high.settling ) assert (\dut.ring_high.recent != its_channel);
@@ -239,7 +239,7 @@ module proof #(parameter MUTANT = 0) (
     end
     assert (set_1 == (ring_set ? set_channel ? 2'd2 : 2'd1 : 2'd0));
     if (\dut.restart_q ) assert (set_1[\dut.restart_channel_q [0]] | set_2[\dut.restart_channel_q [0]]);
-    // A restart that had to wait did so for a record of another channel, and no longer than that.
+    // A restart that had to wait did so for a record of another channel, and only as long as that took.
     if (\dut.restart_q & !ring_set) assert (!\dut.chosen_q );
     if (ring_set) assert (\dut.restart_q & \dut.restart_channel_q [0] == set_channel);
     if (\dut.restart_q & ring_set & \dut.chosen_q )
@@ -260,7 +260,7 @@ module proof #(parameter MUTANT = 0) (
   end
 
   always @* if (!reset) begin
-    // An end is taken once, and with a ring only right behind its record.
+    // An end is taken once, and with a ring only directly after its record.
     assert (!(write_take & read_take));
     if (write_take) assert (write_end);
     if (read_take) assert (read_end);
@@ -271,11 +271,11 @@ module proof #(parameter MUTANT = 0) (
     assert (idle <= 4);
     assert (irq == (fires & gone_irq) & fault == (fires & gone_fault));
     if (irq) assert (irq_channel == gone_channel & irq_urgent == gone_urgent);
-    // No end is forgotten, nor two told in cycles that follow each other.
+    // No end is dropped, and no two ends are reported in consecutive cycles.
     assert (!(taken & gone) | fires);
     assert (!fired | !(irq | fault));
     if (gone) assert (busy);
-    // It stands until it is taken: all its fields are those of its side, below.
+    // A record stays until it is taken: all its fields are those of its side, below.
     if (offered) assert (record & data[33] == offered_side);
     if (record) begin
       assert (data[33] ? read_end : write_end);

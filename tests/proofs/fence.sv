@@ -1,8 +1,8 @@
-// The fence: when it is over, every request that was translated before it began has ended, so have the
-// descriptors that these requests ended, and the port has let go of what it held. Requests of a
-// direction leave, and end, in order; a translated one leaves before the next. A fence that flushes is
-// over when a read that left behind all that has been answered; the flush reads of the write direction,
-// which pass through, get each its own answer meanwhile. Unbounded.
+// The fence: when it is over, every request that was translated before it began has ended, and so have the descriptors
+// that these requests ended, and the port has released all that it held. Requests of a direction leave, and end, in
+// order; a translated one leaves before the next is translated. A fence that flushes is over when a read that left
+// after all those requests has been answered; the flush reads of the write direction, which pass through, each get
+// their own answer in the meantime. Unbounded.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
@@ -24,15 +24,15 @@ module proof #(parameter MUTANT = 0) (
   input wire port_flushed,
   input wire flush_error
 );
-  // Requests under way, and ends that are not yet out.
+  // Requests in progress, and ends that are not yet out.
   reg [7:0] writes = 0, reads = 0;
   reg [8:0] ends = 0;
-  // Of these, the ones from before the fence, a translated one included.
+  // The requests and ends from before the fence, a translated one included.
   reg [7:0] old_writes = 0, old_reads = 0;
   reg [8:0] old_ends = 0;
   reg let_go = 0;
   wire busy, failed;
-  // Flush reads at the port that are not answered, the oldest in bit 0: which are the fence's.
+  // Flush reads at the port that are not answered, the oldest in bit 0: a set bit marks the fence's own.
   reg [15:0] marks = 0;
   reg [3:0] reads_out = 0;
   wire path_flush_take, path_flushed, dut_flush;
@@ -44,7 +44,7 @@ module proof #(parameter MUTANT = 0) (
   wire [8:0] seen_ends = MUTANT == 2 ? 9'd0 : ends;
   wire seen_free = MUTANT == 3 ? 1'b1 : port_free;
   wire seen_read_retired = MUTANT == 4 ? read_retired | read_issued : read_retired;
-  // A read that stands at the port and is not seen; other reads than its own not counted; no flush.
+  // A read that waits at the port and is not seen; other reads than its own not counted; no flush.
   wire seen_path_flush = MUTANT == 5 ? 1'b0 : path_flush;
   wire seen_take = MUTANT == 6 ? port_flush_take & \dut.own_q : port_flush_take;
   wire seen_flushed = MUTANT == 6 ? port_flushed & (\dut.unanswered_q != 0 | \dut.own_q ) : port_flushed;
@@ -65,7 +65,8 @@ module proof #(parameter MUTANT = 0) (
 
   reg write_stands = 0, read_stands = 0;
   always @* begin
-    // A request is translated before it leaves, and stays so until then; what ends has left before.
+    // A request is translated before it leaves, and stays translated until then; an end belongs to a request that has
+    // left before.
     assume (!write_issued | write_looked_up);
     assume (!read_issued | read_looked_up);
     assume (!write_stands | write_looked_up);
@@ -73,14 +74,14 @@ module proof #(parameter MUTANT = 0) (
     assume (!write_retired | writes != 0);
     assume (!read_retired | reads != 0);
     assume (!ended | ends != 0);
-    // What the paths hold.
+    // Capacity of the paths.
     assume (writes < 64 | !write_issued);
     assume (reads < 64 | !read_issued);
     assume (ends < 300 | !end_pushed);
-    // The port takes what stands there, eight at most, and answers what it took in cycles before.
+    // The port takes the offered read, eight at most, and answers reads that it took in earlier cycles.
     assume (!port_flush_take | (port_flush & reads_out < 8));
     assume (!port_flushed | reads_out != 0);
-    // What stands there, and where the fence is to read, stays.
+    // An offered read, and the address that the fence is to read, do not change.
     assume (!path_stands | (path_flush & path_flush_address == path_address));
     assume (!busy | flush_at == flush_address);
   end
@@ -88,7 +89,7 @@ module proof #(parameter MUTANT = 0) (
   // The fence's own read was given up, or never sent.
   reg unheard = 0;
   reg [63:0] path_address = 0, port_address = 0, flush_address = 0;
-  // Whose read is taken, and whose is answered. The port takes the fence's by its address.
+  // Whether the read that is taken, or answered, is the fence's own. The port takes the fence's by its address.
   wire own_taken = port_flush_take & \dut.own_q ;
   wire own_answered = port_flushed & marks[0];
   wire [3:0] behind = reads_out - port_flushed;
@@ -151,7 +152,7 @@ module proof #(parameter MUTANT = 0) (
     end
   end
 
-  // The block's state: 0 idle, 1 requests, 2 ends, 3 port, 4 its read stands, 5 its read has left.
+  // The block's state: 0 idle, 1 requests, 2 ends, 3 port, 4 its read is offered, 5 its read has left.
   (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
   (* hierconn, init = 0 *) wire \dut.own_q ;
   (* hierconn, init = 0 *) wire \dut.flushes_q ;
@@ -192,8 +193,8 @@ module proof #(parameter MUTANT = 0) (
     assert (!flushing | answered);
     assert (failed == (flushing & unheard));
   end
-  // Each answer goes to whose it is, each read that is taken is somebody's, and none changes while it
-  // stands.
+  // Each answer goes to the owner of its read, each read that is taken has an owner, and none changes while it is
+  // offered.
   always @* if (!reset) begin
     assert (path_flushed == (port_flushed & !own_answered));
     assert (path_flush_take == (port_flush_take & !own_taken));

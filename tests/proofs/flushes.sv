@@ -1,6 +1,6 @@
-// Flush reads of a port with tags. Every flush that is taken has one end, in order; the end says whether it
-// was answered in time and well; a tag is never used again while an answer to it may come; a tag that is
-// free is found, however many others are lost, and only when none is left a flush fails at once. Unbounded.
+// Flush reads of a port with tags. Every flush that is taken has one end, in order; the end reports whether it was
+// answered in time and well; a tag is not used again while an answer to it may come; a free tag is found, however many
+// others are lost, and only when none is left a flush fails at once. Unbounded.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire flush,
@@ -18,9 +18,9 @@ module proof #(parameter MUTANT = 0) (
   wire [2:0] tag;
   reg [31:0] now = 0;
 
-  // Faults: a tag that is off, an answer of another, an answer that was not awaited any more and comes, a
-  // time-out that is off, an end too many, no flush taken beside a lost one, a refusal not seen, a flush
-  // that a dead port refuses, a reset of the engine that forgets what is owed.
+  // Faults: a wrong tag, an answer of another, an answer that comes and was not awaited any more, a wrong time-out, an
+  // end too many, no flush taken while another is lost, a refusal not seen, a flush that a dead port refuses, a reset
+  // of the engine that drops the record of owed answers.
   wire [2:0] seen_tag = MUTANT == 1 ? {tag[2:1], 1'b1} : tag;
   wire [2:0] seen_answered_tag = MUTANT == 2 ? answered_tag ^ 3'd1 : answered_tag;
   wire seen_let_go = MUTANT == 3 ? let_go | choose : let_go;
@@ -65,19 +65,19 @@ module proof #(parameter MUTANT = 0) (
     if (left[watched]) since <= now;
     listed <= listed + leaves - over;
     under_way <= stay | left;
-    // What the driver lets go of, and no more, does not come.
+    // Answers that the driver gives up, and only these, do not come.
     left_before <= leaves;
     awaited <= (let_go ? awaited & stay : awaited) & ~answer | left;
     good <= (refused ? good : good | answer) & ~left;
     bad <= (refused ? bad | answer : bad) & ~left;
-    // The engine begins anew; the answers come all the same.
+    // The engine is reset; the answers still come.
     if (clear) begin
       listed <= 0;
       under_way <= 0;
     end
   end
 
-  // Cycles in which it was free and a flush could have left.
+  // Cycles in which the tag was free and a flush could have left.
   reg [3:0] passed = 0;
   wire free = !under_way[watched] & !awaited[watched];
   always @(posedge clock) passed <= flush & may_leave & free & !seen_take ? passed + 1 : 0;
@@ -85,7 +85,7 @@ module proof #(parameter MUTANT = 0) (
   // The block looks at the oldest from the second cycle on.
   wire seen = listed > left_before;
   wire mine = seen & list[0] == watched;
-  // The block's own word for when the oldest left; it is right for the watched tag, which is any.
+  // The block's record of when the oldest left; it is right for the watched tag, which is any tag.
   (* hierconn *) wire [34:0] \dut.turns_data ;
   wire [31:0] oldest_since = \dut.turns_data [34:3];
   wire [31:0] age = now - oldest_since;
@@ -101,10 +101,10 @@ module proof #(parameter MUTANT = 0) (
       assert (listed != 0 & failed == !good[list[0]]);
       assert (has_answer | !in_time);
     end
-    // No end is put off.
+    // No end is delayed.
     if (listed != 0 & has_answer) assert (over);
     if (seen & !in_time & !answered) assert (over);
-    // At once, only where it cannot leave.
+    // A flush fails at once only where it cannot leave.
     if (absorbed) assert (flush & listed == 0 & (dead | &awaited));
     if (absorbed_before) assert (seen_ended & failed & listed == 0);
     if (flush & listed == 0 & (dead | &awaited)) assert (seen_take);
@@ -141,7 +141,7 @@ module proof #(parameter MUTANT = 0) (
   always @* if (MUTANT == 0) begin
     assert (listed <= 8 & \dut.turns.count_q == listed & \dut.turns.tail_q == head + listed[2:0]);
     assert (\dut.turns.any_q == (listed != 0) & \dut.turns.at_most_q == (listed == 8));
-    // A word shows when it has settled.
+    // A word is visible when it has settled.
     assert (\dut.turns.shown_q == (listed > \dut.turns.ram.settling ));
     if (\dut.turns.shown_q & \dut.turns.ram.settling )
       assert (\dut.turns.ram.recent == \dut.turns.tail_q - 3'd1);

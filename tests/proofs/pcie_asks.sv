@@ -1,6 +1,6 @@
-// Read requests: each has the form that the specification wants, a tag that nobody uses, and room for its completions;
-// none passes a posted packet that was accepted before it; together they ask for every byte once, in order. Unbounded.
-// The queue of those that wait is left open: it shows any read, with any number of packets before it.
+// Read requests: each has the form that the specification requires, a tag that is not in use, and room for its
+// completions; none passes a posted packet that was accepted before it; together they ask for every byte once, in
+// order. Unbounded. The queue of waiting reads is left open: it shows any read, with any number of packets before it.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire valid,
@@ -29,7 +29,7 @@ module proof #(parameter MUTANT = 0) (
   wire [23:0] opens_word;
   wire [83:0] head;
   reg [63:0] busy = 0;
-  // A tag whose read has left may look free for four cycles: that long a completion may be before it.
+  // A tag whose read has left may look free for four cycles: a completion may be that long before it.
   (* anyseq *) wire late;
   reg [2:0] recent = 0;
   // A read may end before its tag is free.
@@ -37,8 +37,9 @@ module proof #(parameter MUTANT = 0) (
   (* anyseq *) wire [63:0] gone;
   wire [63:0] hidden = late & recent != 0 ? 64'd1 << last_tag : 64'd0;
 
-  // Faults: a tag taken for free; room that was not given back; a limit of twice the length; a posted packet not seen; a
-  // part that has failed and is not told; a credit that is not there; a request for other bytes; Bus Master Enable not looked at.
+  // Faults: a used tag taken for free; room that was not freed; a limit of twice the length; a posted packet not seen;
+  // a failed part that is not reported; a credit that does not exist; a request for other bytes; Bus Master Enable
+  // ignored.
   wire [63:0] seen_busy = (MUTANT == 1 ? busy & 64'hFFFFFFFFFEFFFFFF : busy) & ~hidden;
   wire [4:0] seen_freed = MUTANT == 2 ? freed | {4'd0, closes} : freed;
   wire [2:0] seen_limit = MUTANT == 3 ? limit + 1 : limit;
@@ -64,7 +65,8 @@ module proof #(parameter MUTANT = 0) (
   wire [3:0] head_first = head[73:70], head_last = head[77:74];
   wire [5:0] head_tag = head[83:78];
 
-  // The block's state: 0 idle, 1 where a part ends, 2 its size, 3 checked, 4 ready to leave, 5 another part to come, 6 refused.
+  // The block's state: 0 idle, 1 the end of a part, 2 its size, 3 checked, 4 ready to leave, 5 another part to come, 6
+  // refused.
   (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.from_q ;
   (* hierconn, init = 0 *) wire [9:0] \dut.left_q , \dut.part_q ;
@@ -84,7 +86,7 @@ module proof #(parameter MUTANT = 0) (
   wire [10:0] most = limit == 0 ? 128 : limit == 1 ? 256 : 512;
   wire [10:0] in_lines = \dut.from_q [5:0] + part + 11'd63;
 
-  // The queue, and what leaves it.
+  // The queue, and the read that leaves it.
   (* hierconn *) wire \dut.waiting_full , \dut.waiting_some , \dut.waiting_valid , \dut.waiting_push ;
   (* hierconn *) wire [112:0] \dut.waiting_data ;
   wire [63:0] word_from = \dut.waiting_data [63:0];
@@ -94,10 +96,10 @@ module proof #(parameter MUTANT = 0) (
   wire direct = state == 0 & !\dut.waiting_some & valid;
   wire starts = state == 0 & (\dut.waiting_valid | direct);
 
-  // The engine, the completions and the writes. What leaves takes its tag in the next cycle.
+  // The engine, the completions and the writes. A request that leaves takes its tag in the next cycle.
   wire leaves = head_valid & head_take;
   reg took = 0, stood = 0, had_credit = 0, had_all = 0;
-  // Whether requests might be made in the cycle before; whether they might not since the read under way began.
+  // Whether requests were allowed in the cycle before; whether they became forbidden since the read in progress began.
   reg was_master = 1, doomed = 0;
   reg [23:0] took_word = 0;
   reg [5:0] took_tag = 0;
@@ -107,7 +109,7 @@ module proof #(parameter MUTANT = 0) (
   reg [63:0] next = 0;
   reg [9:0] left = 0;
   reg [6:0] name = 0;
-  // Lines that there is room for beside what it keeps free, and what the block takes them for.
+  // Free lines, without those that the block keeps free, and the block's own count of them.
   wire signed [10:0] free = {3'd0, space} - {2'd0, promised} - (name[6] ? 11'd0 : 11'd3);
   wire signed [10:0] spare = {{2{\dut.spare_q [8]}}, \dut.spare_q };
   wire [10:0] touched = word_at[5:0] + word_bytes + 11'd63;
@@ -123,7 +125,7 @@ module proof #(parameter MUTANT = 0) (
     assume (word_from[11:0] + word_left <= 4096);
     assume (!\dut.waiting_valid | \dut.waiting_some );
     assume (!\dut.waiting_full | \dut.waiting_some );
-    // Of the packets before it not more are pending than there are; none waits for 2^31 of them.
+    // Of the packets before the read, not more are pending than exist; none waits for 2^31 of them.
     assume (word_after[31] | word_after <= pending_now);
     assume (state == 0 | !since[31] | before != 0);
     assume (limit <= 5);
@@ -171,7 +173,7 @@ module proof #(parameter MUTANT = 0) (
       last_tag <= head_tag;
       waits <= 1;
     end
-    // It is told a cycle later.
+    // It is reported a cycle later.
     done <= waits & !done & closes & closes_tag == last_tag;
     if (done) begin
       waits <= 0;
@@ -212,7 +214,7 @@ module proof #(parameter MUTANT = 0) (
       assert (\dut.last_q == (span[1:0] == 0 ? 4'hF : 4'hF >> (3'd4 - span[1:0])));
       assert (\dut.lines_q == in_lines[10:6]);
     end
-    // What was found a cycle before still holds.
+    // The results of the cycle before still hold.
     if ((state == 3 | state == 4) & \dut.tag_ok_q ) begin
       assert (!busy[\dut.chosen_q ]);
       if (name[6]) assert (\dut.chosen_q [5:3] == {\dut.of_all_q , 2'b11});
@@ -235,7 +237,7 @@ module proof #(parameter MUTANT = 0) (
     end
     if (state == 3 & !\dut.looked_q ) assert (!\dut.room_ok_q );
     if (recent == 4) assert (!done);
-    // It has passed when a tag is looked for again, or is kept in mind.
+    // The time has passed when a tag is looked for again, or the tag is remembered.
     assert (recent <= 4);
     if (recent != 0) assert (\dut.fresh_q & \dut.given_q == last_tag);
     if (recent >= 3) assert (state != 3);
@@ -254,7 +256,7 @@ module proof #(parameter MUTANT = 0) (
       assert (opens_tag == took_tag & opens_word == took_word);
       assert (promised + lines <= space);
     end
-    // As it is ready to leave.
+    // When it is ready to leave.
     if (head_valid & !stood) begin
       assert (had_credit);
       if (name[6]) assert (head_tag[5:3] == {had_all, 2'b11});
@@ -269,11 +271,11 @@ module proof #(parameter MUTANT = 0) (
       // No write before it.
       assert (before == 0);
     end
-    // One that is accepted begins or waits.
+    // A read that is accepted begins or waits.
     if (valid & ready) assert (direct ^ \dut.waiting_push );
   end
 
-  // The form of what leaves.
+  // The form of a request that leaves.
   wire [12:0] long = {3'd0, head_dwords, 2'd0};
   always @* if (head_valid) begin
     assert (head_dwords >= 1 & long <= most);

@@ -1,7 +1,8 @@
-// The master of the target's bus: every command of the requests is one read there, and what comes back is counted. The
-// bus goes down when it brings nothing, stays down while a completion waits for it, and is up again when it owes nothing:
-// so no data of before are taken for those of a later read. Unbounded. What pcie_requests.sv and pcie_replies.sv assert
-// of commands and of who waits is assumed, and that the bus brings no more than it was asked for.
+// The master of the target's bus: every command of the requests is one read there, and the data that come back are
+// counted. The bus goes down when it brings nothing, stays down while a completion waits for it, and is up again when
+// it owes nothing: so stale data are not taken for those of a later read. Unbounded. The properties of commands and
+// waiting completions that pcie_requests.sv and pcie_replies.sv assert are assumed, and that the bus brings no more
+// than it was asked for.
 module proof #(parameter MUTANT = 0, parameter PATIENCE = 8) (
   input wire clock,
   input wire write_valid, write_first,
@@ -24,8 +25,8 @@ module proof #(parameter MUTANT = 0, parameter PATIENCE = 8) (
   wire [63:0] writedata, data;
   wire [7:0] byteenable;
 
-  // Faults: a completion that waits and is not seen; data that are lost; a qword less asked for than is told; a bus that
-  // seems to take what it does not.
+  // Faults: a completion that waits and is not seen; data that are lost; a qword less asked for than is reported; a bus
+  // that seems to take a command that it does not take.
   wire seen_live = MUTANT == 1 ? 1'b0 : live;
   wire seen_brings = MUTANT == 2 ? 1'b0 : readdatavalid;
   wire [5:0] seen_beats = MUTANT == 3 ? ask_beats - (ask_beats != 1) : ask_beats;
@@ -40,7 +41,7 @@ module proof #(parameter MUTANT = 0, parameter PATIENCE = 8) (
     .data(data), .live(seen_live), .down(down), .saw_lost(saw_lost)
   );
 
-  // What the bus has accepted and not brought; what completions wait for: qwords.
+  // Qwords that the bus has accepted and not brought; qwords that completions wait for.
   reg [9:0] accepted = 0, wanted = 0;
   // Of the last cycle.
   reg asked = 0, stood = 0, was_live = 0, was_down = 0, brought = 0;
@@ -48,7 +49,7 @@ module proof #(parameter MUTANT = 0, parameter PATIENCE = 8) (
   reg [5:0] last_beats = 0;
   reg [7:0] last_enable = 0;
   reg [63:0] last_data = 0;
-  // For how long a completion has waited and nothing has come.
+  // Cycles for which a completion has waited without data.
   reg [4:0] quiet = 0;
   wire accepts = read & !waitrequest;
   wire takes = ask_valid & ask_take;
@@ -58,7 +59,7 @@ module proof #(parameter MUTANT = 0, parameter PATIENCE = 8) (
     // 16 completions of 32 qwords.
     assume (!ask_valid | wanted + ask_beats <= 512);
     assume (!readdatavalid | accepted != 0 | accepts);
-    // Who waits has asked; while the bus is down they give up, one after another.
+    // A completion that waits has asked; while the bus is down they give up, one after another.
     assume (wanted == 0 | down | live);
     assume (!live | was_live | asked);
   end
@@ -85,14 +86,15 @@ module proof #(parameter MUTANT = 0, parameter PATIENCE = 8) (
     assert (read == (asked | stood));
     assert (!read | !write);
     if (read) assert (address == {last_address, 3'd0} & burstcount == last_beats & byteenable == last_enable);
-    // What comes is what was brought, in order, and somebody waits for it, since two cycles at least.
+    // The data that come are those that were brought, in order, and a completion has waited for them for at least two
+    // cycles.
     assert (data_valid == brought);
     if (data_valid) assert (data == last_data);
     if (data_valid & !down) assert (wanted > (asked ? last_beats : 0) & live);
-    // It stays down while anybody waits, and until nothing is to come.
+    // The bus stays down while any completion waits, and until no data are to come.
     if (was_down & was_live) assert (down);
     if (was_down & !down) assert (wanted == 0 & accepted == 0 & !read & !brought);
-    // Nobody waits for long.
+    // No completion waits for long.
     assert (quiet <= PATIENCE + 1);
   end
 

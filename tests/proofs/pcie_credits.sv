@@ -1,9 +1,9 @@
-// Credits of what is sent to the link: no packet leaves without them, of whatever type, whatever the other end grants,
-// whatever the hard IP sends itself, and from whatever numbers counting begins. And none without a link: with each that
-// comes up, both ends count from the beginning. Unbounded.
+// Credits of packets that are sent to the link: no packet of any type leaves without them, for all grants of the other
+// end, for all packets that the hard IP sends itself, and for all initial counter values. No packet leaves without a
+// link either: whenever the link comes up, both ends count from the beginning. Unbounded.
 
-// What the other end has granted and what of it is left, of one kind. Never more than half of the numbers. A packet
-// takes at most MOST.
+// Credits of one kind that the other end has granted, and those that are left. Never more than half of the numbers. A
+// packet takes at most MOST.
 module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
   input wire clock,
   input wire up,
@@ -19,7 +19,8 @@ module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
 );
   (* anyconst *) wire [N-1:0] from;
   reg [N-1:0] granted = 0, used = 0;
-  // Of the last cycle: what was granted, what the hard IP took, and what was left of what it began with.
+  // Of the last cycle: the credits that were granted, those that the hard IP took, and the rest of those that it
+  // started with.
   reg [N-1:0] kept = 0;
   initial last = 0;
   initial took = 0;
@@ -30,7 +31,7 @@ module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
   always @* begin
     assume (up | !own & grant == 0);
     assume (endless | {1'b0, left} + {1'b0, grant} <= HALF);
-    // The hard IP leaves the last ones to what is under way: a packet that leaves now, and one that was told it may.
+    // The hard IP leaves the last ones to packets in progress: one that leaves now, and one that was allowed to leave.
     assume (endless | !own | left >= SPARE);
     assert (endless | left <= HALF);
     assert (endless | left >= ours);
@@ -58,7 +59,7 @@ module proof #(parameter MUTANT = 0) (
 );
   (* anyconst *) wire [5:0] infinite;
   wire post_ok, read_ok, reply_ok, select;
-  // Who sends looks at an answer that is of the same packet, and of no cycle in which one left.
+  // A sender only uses an answer for the same packet, and not one of a cycle in which a packet left.
   reg post_seen = 0, read_seen = 0, reply_seen = 0;
   reg [5:0] post_before = 0, reply_before = 0;
   wire post_sent = want_post & post_ok & (post_seen | MUTANT == 4) & post_before == post_need;
@@ -83,7 +84,7 @@ module proof #(parameter MUTANT = 0) (
   account #(12, 128, 63) cd(clock, up, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd, last_cd, took[0]);
 
   // Faults: the hard IP's own packets not seen; one granted too many; data of a write not counted in full; an answer
-  // that is used twice; types exchanged; a read not counted; a link that is new and not seen.
+  // that is used twice; types exchanged; a read not counted; a new link that is not seen.
   wire [5:0] seen_own = MUTANT == 1 ? 6'd0 : own;
   wire [7:0] seen_nh = (select ? used_nh : limit_nh) + (MUTANT == 2 & !select);
   wire [5:0] seen_need = MUTANT == 3 ? post_need >> 1 : post_need;
@@ -102,7 +103,7 @@ module proof #(parameter MUTANT = 0) (
     .reply_need(reply_need), .reply_ok(reply_ok), .reply_sent(reply_sent)
   );
 
-  // What the block knows: what is consumed but for the last cycle's pulses, and the limits of the last cycle.
+  // The block's knowledge: the consumed credits except the last cycle's pulses, and the limits of the last cycle.
   (* hierconn, init = 0 *) wire [4:0] \dut.age_q ;
   (* hierconn, init = 0 *) wire \dut.ready_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.pulses_q , \dut.endless_q ;
@@ -118,7 +119,7 @@ module proof #(parameter MUTANT = 0) (
   reg begun = 0, had_link = 0;
   always @(posedge clock) begun <= 1;
   always @(posedge clock) had_link <= up;
-  // The search for this one is long where all types are under way.
+  // The search for this fault is long where all types are in use.
   always @* if (MUTANT == 6) assume (!want_post & !want_reply & own == 0);
   always @* assert (had_link | !post_ok & !read_ok & !reply_ok);
   always @* if (MUTANT == 0) begin
@@ -147,7 +148,8 @@ module proof #(parameter MUTANT = 0) (
       assert (\dut.limit_cd_q + last_cd == limit_cd);
     end
     if (!\dut.ready_q ) assert (!post_ok & !read_ok & !reply_ok);
-    // An answer is that of the last cycle, less what left in it and what the hard IP sent meanwhile.
+    // An answer is that of the last cycle, without the packets that left in it and those that the hard IP sent since
+    // then.
     if (post_ok & post_seen & !infinite[5]) assert (left_ph >= 1);
     if (post_ok & post_seen & post_before == post_need & !infinite[4]) assert (left_pd >= post_need);
     if (read_ok & read_seen & !infinite[3]) assert (left_nh >= 1);

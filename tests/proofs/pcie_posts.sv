@@ -1,5 +1,5 @@
-// Posted packets: each has the form that the specification wants, names the bytes of its burst, all of them once, and
-// has as many beats as were stored for it. Unbounded. The stores are left open.
+// Posted packets: each has the form that the specification requires, names the bytes of its burst, all of them once,
+// and has as many beats as were stored for it. Unbounded. The stores are left open.
 module proof #(parameter MUTANT = 0, LANES = 2) (
   input wire clock,
   input wire valid,
@@ -18,7 +18,8 @@ module proof #(parameter MUTANT = 0, LANES = 2) (
   reg started = 0;
   always @(posedge clock) started <= 1;
 
-  // Faults: a limit of twice the length; a byte less, or one that is not wanted; another burst than there is; another address.
+  // Faults: a limit of twice the length; a byte less, or one that is not wanted; a burst that does not exist; another
+  // address.
   wire [2:0] seen_limit = MUTANT == 1 ? limit + 1 : limit;
   wire [BYTES - 1:0] seen_enable = MUTANT == 2 ? enable & ~(enable - 1 & ~enable) & enable << 1
     : MUTANT == 3 ? enable | enable >> 1 : enable;
@@ -62,14 +63,15 @@ module proof #(parameter MUTANT = 0, LANES = 2) (
     assume (address % BYTES == 0);
     assume (beats >= 1 & beats <= 32);
     assume ({1'b0, address[11:0]} + beats * BYTES <= 4096);
-    // From one byte to another; of several beats all.
+    // From one byte to another; all bytes if there are several beats.
     assume (enable != 0 & (filled & (filled + 1)) == 0);
     assume (beats == 1 | &enable);
     assume (limit <= 5);
     if (done != 0) assume (address == from & beats == size);
   end
 
-  // The packet: its first and its last byte, its beats; behind it, a cycle later each, as its header is made.
+  // The packet: its first and its last byte, and its beats; then the same one, two and three cycles later, as its
+  // header is made.
   reg [63:0] first = 0, last = 0, first_2 = 0, last_2 = 0, first_3 = 0, last_3 = 0;
   reg [5:0] count = 0, count_2 = 0, count_3 = 0;
   reg fresh = 1, beat_1 = 0, beat_2 = 0, end_1 = 0, end_2 = 0, end_3 = 0;
@@ -97,7 +99,7 @@ module proof #(parameter MUTANT = 0, LANES = 2) (
     words <= \dut.head_push_q ? 0 : words + \dut.push_q ;
   end
 
-  // What stands in the block.
+  // Contents of the block's registers.
   (* hierconn, init = 0 *) wire [5:0] \dut.index_q , \dut.number_q , \dut.count_q ;
   (* hierconn, init = 0 *) wire \dut.fresh_q , \dut.gap_q , \dut.in_on_q , \dut.in_last_q , \dut.ends_q , \dut.spills_q ;
   (* hierconn, init = 0 *) wire \dut.wide_q ;
@@ -106,13 +108,13 @@ module proof #(parameter MUTANT = 0, LANES = 2) (
   (* hierconn, init = 0 *) wire [7:0] \dut.in_dwords_q ;
   (* hierconn, init = 0 *) wire [91:0] \dut.ends_head_q ;
 
-  // What the header has to say.
+  // The expected header.
   function [91:0] told(input [63:0] from, input [63:0] to);
     reg [63:0] dwords, qwords, all;
     reg [3:0] begins, finishes;
     begin
       dwords = (to >> 2) - (from >> 2) + 1;
-      // The payload begins in the second half of qword 1, behind a header of three dwords, or in qword 2.
+      // The payload begins in the second half of qword 1, after a header of three dwords, or in qword 2.
       qwords = (to >> 3) - (from >> 3) + (from[63:32] == 0 & from[2] ? 2 : 3);
       all = (qwords + LANES - 1) / LANES;
       begins = 4'hF << from[1:0];
@@ -129,7 +131,7 @@ module proof #(parameter MUTANT = 0, LANES = 2) (
   wire [91:0] told_2 = told(first_2, last_2);
   wire [91:0] told_3 = told(first_3, last_3);
 
-  // A packet: within one piece of the length that is allowed, whole beats, or one that begins and ends anywhere.
+  // A packet: within one piece of the allowed length, with whole beats, or a single one that begins and ends anywhere.
   function is_packet(input [63:0] from, input [63:0] to, input [5:0] count);
     reg whole;
     begin
@@ -169,7 +171,7 @@ module proof #(parameter MUTANT = 0, LANES = 2) (
       assert (is_packet(first, last, count) & \dut.count_q == count);
       assert (\dut.start_q == first / BYTES * BYTES & \dut.wide_q == (first[63:32] != 0));
     end
-    // It goes on, so it is not at its end.
+    // The packet continues, so it is not at its end.
     if (!fresh) assert (first % BYTES == 0 & last % BYTES == BYTES - 1 & (next_place & most - 1) != 0);
     if (beat_1) begin
       assert (open_packet & \dut.in_last_q == end_1);

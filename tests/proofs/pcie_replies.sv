@@ -1,7 +1,7 @@
-// Completions of the target: each piece that the requests push gives one completion, but for those behind a failure in
-// the same request, which give none. Unbounded. What the memories of its FIFOs hold is left open, but for what is said
-// here of the words that went in; that the FIFOs keep their order is the small FIFO's proof. What pcie_requests.sv and
-// pcie_bus.sv assert of pieces and of data is assumed.
+// Completions of the target: each piece that the requests push gives one completion, except those after a failure in
+// the same request, which give none. Unbounded. The contents of the FIFOs' memories are left open, except the
+// properties of the words that went in, below; the small FIFO's proof shows that the FIFOs keep their order. The
+// properties of pieces and of data that pcie_requests.sv and pcie_bus.sv assert are assumed.
 module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, parameter KEPT = 240) (
   input wire clock,
   input wire push,
@@ -14,7 +14,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
   input wire mark
 );
   localparam BUS = 0, REFUSED = 1, NOTHING = 2, ABORTED = 3;
-  // Beats of the longest completion: 32 qwords behind two.
+  // Beats of the longest completion: 32 qwords after two.
   localparam MOST = (34 + LANES - 1) / LANES;
   wire has_room, idle, live, head_valid, saw_abort;
   wire [79:0] head;
@@ -23,7 +23,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
   always @(posedge clock) begun <= 1;
   wire [5:0] need = piece[67:62];
 
-  // Faults: data that nobody brought; a bus that is down; a posted packet not seen; one seen to leave that waits; less
+  // Faults: data that no bus brought; a bus that is down; a posted packet not seen; one seen to leave that waits; less
   // room kept than is needed.
   wire seen_valid = MUTANT == 1 ? 1'b1 : data_valid;
   wire seen_down = MUTANT == 2 ? 1'b0 : down;
@@ -37,7 +37,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     .beat_take(beat_take), .saw_abort(saw_abort)
   );
 
-  // The oldest piece that was pushed: there, and its fields.
+  // Whether the oldest pushed piece is visible, and its fields.
   (* hierconn *) wire \dut.expected_valid , \dut.ends ;
   (* hierconn *) wire [73:0] \dut.expected_data ;
   (* hierconn, init = 0 *) wire [4:0] \dut.expected.count_q , \dut.heads.count_q , \dut.stamps.count_q ;
@@ -51,7 +51,8 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
   wire [1:0] start = word[44] ? 1 : 2;
   wire [6:0] data_end = start + qwords;
 
-  // What the bus does not fill comes alone, and is gone before anything comes behind it. Beats of those that wait.
+  // A piece that the bus does not fill comes alone, and is gone before the next one comes. Beats of the pieces that
+  // wait.
   reg alone = 0, stays = 0;
   reg [1:0] gap = 0;
   reg [73:0] before = 0;
@@ -62,7 +63,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     assume (begun | !(push | data_valid | posted | post_sent | head_take | beat_take));
     assume (!push | (has_room & gap == 0 & need >= 1 & need <= MOST));
     assume (!push | piece[72:71] == BUS | idle);
-    // The bus brings what was asked for two cycles before, or earlier.
+    // The bus brings data that were asked for at least two cycles before.
     assume (!data_valid | down | aged != 0);
     if (there) begin
       assume ((source != BUS) == alone);
@@ -77,7 +78,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     if (ready != 0) assume (head[79:74] <= ready_room & (ready != 1 | head[79:74] == ready_room));
   end
 
-  // What becomes of the oldest piece now.
+  // The result of the oldest piece in this cycle.
   reg failed = 0;
   reg [5:0] got = 0;
   wire brings = source == BUS & data_valid & !down | source == NOTHING;
@@ -101,20 +102,20 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     told_bad <= bad;
     last <= word;
   end
-  // Room stays until a push takes it, and is not told of two cycles behind one.
+  // Room stays until a push takes it, and is not reported in the two cycles after a push.
   reg had_room = 0;
   always @(posedge clock) had_room <= has_room;
   always @* assert (!had_room | gap[1] | has_room);
   always @* if (begun) begin
     assert (ends == (good | bad));
-    // No data are lost, and none come to what they are not of.
+    // No data are lost, and none go to another piece.
     if (data_valid & !down) assert (there & source == BUS);
     assert (idle == (waiting == 0));
     assert (live == (on_bus != 0));
     assert (saw_abort == (bad & !drops & source != REFUSED));
   end
 
-  // One completion each, with what its piece says of it.
+  // One completion for each, with the contents of its piece.
   (* hierconn *) wire \dut.heads.push , \dut.heads.accept , \dut.stamps.push , \dut.stamps.accept , \dut.expected.accept ;
   (* hierconn *) wire [79:0] \dut.heads.data_in ;
   wire [79:0] sends = \dut.heads.data_in ;
@@ -140,7 +141,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     end
   end
 
-  // Its data: each qword in its place, nothing beside them; those of what fails are taken back. `lane` is any one.
+  // Its data: each qword in its place, and no others; the data of a piece that fails are discarded. `lane` is any lane.
   (* anyconst *) wire [1:0] lane;
   (* hierconn *) wire \dut.store_push , \dut.store_commit ;
   (* hierconn *) wire [64 * LANES - 1:0] \dut.word_now ;
@@ -168,7 +169,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     assert (\dut.store.tail_q - \dut.store.whole_q == stored);
   end
 
-  // Room: as much is kept as pieces are under way and beats are to come, or have come, for them.
+  // Room: as much is kept as there are pieces in progress, and beats that are to come or have come for them.
   (* hierconn, init = 0 *) wire [4:0] \dut.pieces_q , \dut.leaves_q , \dut.clear_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.used_q , \dut.given_q ;
   (* hierconn, init = 0 *) wire \dut.room_q ;
@@ -179,9 +180,9 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     assert (\dut.used_q == kept_beats + \dut.given_q & \dut.used_q <= KEPT);
   end
 
-  // Part 2: the store holds what is kept for it, and the rest of the completion that is sent, in a memory of 256 beats; one
-  // more is shown. The sender takes the first beat with the head, unless it is bare, and the others whenever it likes,
-  // before the next head.
+  // Part 2: the store holds the beats that are kept for it, and the rest of the completion that is sent, in a memory of
+  // 256 beats; one more beat is visible. The sender takes the first beat with the head, unless the head is bare, and
+  // the others at any time before the next head.
   reg [4:0] sending = 0;
   reg [8:0] ready_beats = 0;
   wire [5:0] head_beats = head[70:65] - head[73], head_room = head[79:74];
@@ -206,7 +207,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
       assume (ready_beats - head_beats <= ready_room - head_room & ready_room - head_room <= MOST * (ready - 1));
     end
     assert (in_memory <= 255);
-    // What is sent is there.
+    // A beat that is sent exists.
     if (beat_take) assert (\dut.store.held_q );
     assert (sending < MOST);
     if (MUTANT == 0) begin
@@ -220,8 +221,8 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     end
   end
 
-  // The posted packets that wait to be sent. One completion is `marked`, any: how many were accepted before it, how many
-  // completions and stamps stand before its own.
+  // The posted packets that wait to be sent. One completion, any, is `marked`: the number of packets that were accepted
+  // before it, and the numbers of completions and stamps before its own.
   reg [6:0] pending = 0, wait_for = 0;
   reg marked = 0;
   reg [4:0] ahead = 0, ahead_stamps = 0;
@@ -279,7 +280,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     assert (\dut.stamps.any_q == (stamps != 0) & \dut.stamps.at_most_q == (stamps == 16));
     assert (!\dut.heads.shown_q | ready != 0);
     assert (!\dut.stamps.shown_q | stamps != 0);
-    // Shown is what is there for two cycles.
+    // A piece is visible when it has been there for two cycles.
     assert (there == (waiting > gap[0]));
     if (alone) assert (waiting == 1 & gap != 0 & there == gap[1]);
     if (stays) assert (there);
@@ -301,7 +302,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     if (got != 0) assert (\dut.at_last_q == (got + 1 == qwords));
     if (got == 0 | lane >= at_lane) assert (mine == 0);
     assert (\dut.leaves_q <= 2 & \dut.room_q <= (begun));
-    // Room was told of the last cycle; a push may stand between.
+    // Room was reported in the last cycle; a push may come in between.
     if (\dut.room_q & !gap[0]) assert (\dut.pieces_q < 16 & \dut.used_q <= KEPT - MOST);
     assert (ready == stamps + \dut.clear_q & \dut.clear_q <= ready);
     assert (\dut.accepted_q - \dut.sent_q == pending & pending <= 100);

@@ -1,12 +1,14 @@
-// Requests of the host's that want an answer, cut into completions. Unbounded, but for the queue, which is left open: it
-// shows any request. That it loses none is the small FIFO's proof.
+// Requests of the host that need an answer, cut into completions. Unbounded, but for the queue, which is left open: it
+// shows any request. The small FIFO's proof shows that it loses none.
 //
-// "Target reads are answered exactly once" is put together of three blocks, each with its proof:
-// - here: a request that leaves the queue gives pieces. They ask for each of its dwords once, in order. Only what the bus
-//   was to fill may stay without its rest, and only while the bus is down.
-// - pcie_replies.sv: each piece gives one completion, but for those behind a failure in the same request, which give none.
-// - pcie_bus.sv: the bus stays down until no piece waits for it. So a piece without its rest fails.
-// A request's completions so say of all its bytes once that they come, or of the missing ones once that they do not.
+// "Target reads are answered exactly once" follows from three blocks, each with its proof:
+// - here: a request that leaves the queue gives pieces. They ask for each of its dwords once, in order. Only a request
+//   that the bus was to fill may stay incomplete, and only while the bus is down.
+// - pcie_replies.sv: each piece gives one completion, except those after a failure in the same request, which give
+//   none.
+// - pcie_bus.sv: the bus stays down until no piece waits for it. So a piece of an incomplete request fails.
+// So a request's completions report for each of its bytes once that the byte comes, or for the missing bytes once that
+// they do not.
 module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   input wire clock,
   input wire valid,
@@ -22,8 +24,8 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   wire [7:0] ask_enable;
   wire [73:0] piece;
 
-  // Faults: a bus that is down is asked; a longer payload than is allowed; a command is taken for accepted; room that is
-  // not there; what needs no bus does not wait for what does.
+  // Faults: a bus that is down is asked; a longer payload than is allowed; a command is taken for accepted; room that
+  // does not exist; a piece that needs no bus does not wait for one that does.
   wire seen_down = MUTANT == 1 ? 1'b0 : down;
   wire [2:0] seen_payload = MUTANT == 2 ? 3'd1 : payload;
   wire seen_take = MUTANT == 3 ? ask_valid : ask_take;
@@ -45,7 +47,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   wire piece_opens = piece[70];
   localparam BUS = 0, REFUSED = 1, NOTHING = 2, ABORTED = 3;
 
-  // The request that left the queue last, and what was not asked for yet.
+  // The request that left the queue last, and its dwords that were not asked for yet.
   (* hierconn *) wire \dut.queue_pop , \dut.queue_valid ;
   (* hierconn *) wire [79:0] \dut.queue_data ;
   wire starts = \dut.queue_pop & \dut.queue_valid ;
@@ -59,13 +61,14 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   wire is_none = is_read & length == 1 & first == 0;
   wire [12:0] bytes = !is_read ? 13'd4 : is_none ? 13'd1 : {total, 2'd0} - lead - trail;
   wire [1:0] kind = !is_read | !claimed ? REFUSED : is_none ? NOTHING : BUS;
-  // A request has begun and not ended; its dwords that were asked for; some were; qwords of the last piece that were not
-  // asked for yet; it ended with a piece that the bus does not fill; the bus was down amid a piece.
+  // A request has begun and not ended; its dwords that were asked for; whether there were some; qwords of the last
+  // piece that were not asked for yet; whether it ended with a piece that the bus does not fill; whether the bus went
+  // down amid a piece.
   reg under_way = 0, begun = 0, ended = 0, abandoned = 0;
   reg [10:0] done = 0;
   reg [5:0] owed = 0;
   
-  // Of the piece that is asked for: where it begins and its dwords.
+  // The start and the dwords of the piece that is asked for.
   reg [10:0] from = 0;
   reg [6:0] size = 0;
   wire [29:0] address = is_read ? now[29:0] + done : 30'd0;
@@ -73,7 +76,8 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   wire [12:0] bytes_left = done == 0 ? bytes : {left, 2'd0} - trail;
   wire whole = begun & done == total & owed == 0;
   wire asks = ask_valid & ask_take;
-  // The piece that a command belongs to, a new one or the last: its qwords that were not asked for, and those that were.
+  // The piece that a command belongs to, a new one or the last: its qwords that were not asked for, and those that were
+  // asked for.
   wire fresh = owed == 0;
   wire [10:0] its_from = fresh ? done : from;
   wire [6:0] its_size = fresh ? piece_dwords : size;
@@ -109,22 +113,22 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     end
   end
 
-  // The next request leaves the queue when this one is done with.
+  // The next request leaves the queue when this one is finished.
   always @* if (starts & under_way) assert (whole | ended | abandoned);
 
-  // Max Payload Size, as it was when the piece was measured.
+  // Max Payload Size at the time when the piece was measured.
   reg [6:0] most = 32;
   (* hierconn, init = 0 *) wire [1:0] \dut.state_q ;
   wire [1:0] state = \dut.state_q ;
   always @(posedge clock) if (state == 1) most <= payload == 0 ? 32 : 64;
 
-  // Where it begins in a line of so many dwords.
+  // The place of its start in a line of so many dwords.
   wire [6:0] line = most == 32 ? address[4:0] : address[5:0];
   wire [29:0] behind = address + piece_dwords;
   wire [6:0] data_end = (address[0] ? 1 : 2) + piece_qwords;
-  // The byte count of what is no read of memory is 4, whatever it enables: a part of its own.
+  // The byte count of a request that is not a read of memory is always 4: a part of its own.
   wire counted = is_read | PART == 2;
-  // It is pushed, or stands ready.
+  // A piece is pushed, or is ready.
   wire ready = MUTANT == 0 & state == 3 & \dut.ask_opens_q ;
   always @* if (push | ready) begin
     assert (under_way & !ended & !abandoned & owed == 0 & left != 0);
@@ -145,13 +149,13 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     assert (saw_refused == (push & piece_source == REFUSED));
     if (push) begin
       assert (has_room & gap == 0);
-      // What the bus fills is asked for now; for the others nothing of before is under way.
+      // A piece that the bus fills is asked for now; for the others no earlier piece is in progress.
       assert (piece_source == BUS ? asks : idle & !asks);
     end
   end
 
-  // What is asked of the bus: the qwords of a piece, one after another, with the bytes that the request names. `any` is
-  // one of them.
+  // Commands to the bus: the qwords of a piece, one after another, with the bytes that the request names. `any` is one
+  // of them.
   (* anyseq *) wire [5:0] any;
   wire [5:0] nth = its_next + any;
   wire [6:0] low = {nth, 1'b0} - its_address[0], high = low + 1;
@@ -169,7 +173,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     end
   end
 
-  // The block's state: 0 idle, 1 where a piece ends, 2 what is in it, 3 it is asked for.
+  // The block's state: 0 idle, 1 the end of a piece, 2 its contents, 3 it is asked for.
   (* hierconn, init = 0 *) wire [79:0] \dut.now_q ;
   (* hierconn, init = 0 *) wire [10:0] \dut.left_q , \dut.size_q ;
   (* hierconn, init = 0 *) wire [11:0] \dut.count_q ;

@@ -53,7 +53,7 @@ module proof #(
     .other_select({4'd0, other_select}), .sent(seen_sent),
     .ended_for_other(ended_for_other)
   );
-  // One bit of each: the bits of a RAM do not know each other.
+  // One bit of each: the bits of a RAM are independent.
   wire shown = out[DWORD][0];
 
   // The watched channel: descriptors accepted, started and ended since the sweep.
@@ -67,15 +67,15 @@ module proof #(
   reg word = 0;
   reg its_stamp = 0;
   reg shows = 0;
-  // Its ends in the last two cycles, and what was selected in the last.
+  // The watched channel's ends in the last two cycles, and the channel that was selected in the last one.
   reg end_1 = 0, end_2 = 0;
   reg [1:0] select_before = 0, select_earlier = 0;
   reg take_before = 0, accepted_before = 0, queued_before = 0;
   reg take_earlier = 0, accepted_earlier = 0, queued_earlier = 0;
-  // The sweep is over, and what it wrote has settled.
+  // The sweep is over, and its writes have settled.
   reg over = 0, over_before = 0, over_earlier = 0;
 
-  // All has ended, and the last of it may stand at the port.
+  // All descriptors have ended, and the port may still hold the last one.
   reg leaving = 0;
   (* hierconn, init = 0 *) wire [63:0] \dut.unended_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.leaving_q ;
@@ -185,7 +185,7 @@ module proof #(
   (* hierconn, init = 0 *) wire [31:0] \dut.bank_0.spy ;
   (* hierconn, init = 0 *) wire [31:0] \dut.bank_6.spy ;
   (* hierconn, init = 0 *) wire [12:0] \dut.stamps.spy ;
-  // What is written is a cycle on its way.
+  // A write takes a cycle to arrive.
   (* hierconn, init = 0 *) wire [6:0] \dut.writes_q ;
   (* hierconn, init = 0 *) wire [11:0] \dut.write_slot_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.write_data_q ;
@@ -199,17 +199,17 @@ module proof #(
     assume (\dut.ended_own.spy_at == which & \dut.ended_other.spy_at == which);
     assume (\dut.bank_0.spy_at == {which, place[5:0]} & \dut.bank_6.spy_at == {which, place[5:0]});
     assume (\dut.stamps.spy_at == {which, place[6:0]});
-    // One access a cycle. The sweep comes after each reset, over each channel as often as it likes; while it
-    // lasts no doorbell is accepted, and nothing is under way.
+    // One access a cycle. The sweep comes after each reset, over each channel any number of times; while it lasts no
+    // doorbell is accepted, and nothing is in progress.
     assume (!(write & doorbell));
     assume (!(sweep & (over | doorbell & accept | take | end_now | end_seen)));
     assume (swept | !((doorbell & accept | write) & mine | (take | fetch) & select == which
             | end_now & end_channel == which));
-    // The request maker starts what is queued, the paths end what was started.
+    // The request maker starts queued descriptors, the paths end started ones.
     assume (!take | queued[select]);
     assume (!(end_now & end_channel == which) | head != finished);
-    // What is started was queued and selected in the two cycles before, and nothing else was started then; it
-    // is read behind the start before, when it has been queued (segment.sv proves both).
+    // A descriptor that is started was queued and selected in the two cycles before, and no other was started then; it
+    // is read after the previous start, when it has been queued (segment.sv proves both).
     assume (!take | select == select_before & queued_before & !take_before);
     assume (!take | select == select_earlier & queued_earlier & !take_earlier);
     assume (head - finished < 1024);
@@ -240,7 +240,7 @@ module proof #(
           & !take_earlier & queued_before & queued_earlier)
         assert (level > accepted_before + accepted_earlier);
       assert (!(accepted_before | accepted_earlier) | (level != 0 & tail != finished));
-      // What settles was written in the cycle before.
+      // A word that settles was written in the cycle before.
       if (\dut.ended_own.settling & \dut.ended_own.recent == which) assert (end_2 | !over);
       if (\dut.ended_other.settling & \dut.ended_other.recent == which) assert (end_2 | !over);
       if (\dut.head_engine.settling & \dut.head_engine.recent == which)
@@ -291,11 +291,11 @@ module proof #(
     if (select == which & !take & !take_before & over) assert (number == head);
     if (other_select == which & !end_1 & !end_2 & over) assert (ended_for_other == counted);
     assert (queued[which] == (level != 0));
-    // A channel with something under way is busy, and when all has ended, until the port has sent it.
+    // A channel with a descriptor in progress is busy; also when all have ended, until the port has sent the end.
     assert (tail == finished | busy[which]);
     assert (tail != finished | !busy[which] | end_1 | end_2 | leaving);
     if (leaving) assert (busy[which]);
-    // The oldest, once it was read, is what software wrote for it.
+    // The oldest descriptor, once it was read, is the one that software wrote.
     if (shows) assert (shown == word & stamp[0] == its_stamp);
   end
 endmodule

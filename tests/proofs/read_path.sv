@@ -1,11 +1,11 @@
-// The read direction behind its request maker, four channels, eight tags.
+// The read direction after its request maker, four channels, eight tags.
 //
-// Part 1: what becomes of a request that the solver chooses, around a receiver that answers when it likes.
-// It is retired once, in order, and not before its read is over; a last one makes one end, any other none;
-// the end has its own cookie and channel, and the first failure of its descriptor; a tag is not given
-// to a second read while the first has not ended, nor while the port has written it off. Unbounded.
-// Part 2: the receiver and reads that bring nothing: refused, late, given up. It says once of each how it
-// went, and of no other; nothing is written. So many cycles from reset as the test says.
+// Part 1: a request that the solver chooses, around a receiver that answers at any time. The request is retired once,
+// in order, and not before its read is over; a last one makes one end, any other none; the end has its own cookie and
+// channel, and the first failure of its descriptor; a tag is not given to a second read while the first has not ended,
+// nor while the port has written it off. Unbounded.
+// Part 2: the receiver and reads that bring nothing: refused, late, given up. The receiver reports the result of each
+// of them once, and of no other; nothing is written. Limited to the number of cycles from reset that the test sets.
 module proof #(
   parameter PART = 1,
   parameter MUTANT = 0
@@ -151,7 +151,7 @@ module proof #(
   wire [10:0] its_span = its_address[3:0] + its_length + 11'd15;
   wire [5:0] its_beats = its_span >> 4;
   wire [2:0] next_tag = \dut.next_tag_q [2:0];
-  // Reads by tag: accepted and not over, as the receiver says; with the port and not ended there.
+  // Reads by tag: accepted and not over, as the receiver reports; with the port and not ended there.
   reg [7:0] pending = 0;
   reg [7:0] lost_before = 0;
   wire over = \dut.receive_done ;
@@ -161,7 +161,7 @@ module proof #(
     assume (channel < 4);
     assume (code == 0 ? bytes != 0 & bytes <= 512 : bytes == 0 & last);
     assume (!sweep_now | (!request & !started));
-    // The port writes off only what is under way.
+    // The port only writes off tags of reads in progress.
     assume ((lost & ~lost_before & ~(pending & ~({7'd0, offered} << its_read_tag))) == 0);
   end
   always @(posedge clock) begin
@@ -185,13 +185,13 @@ module proof #(
 
   generate if (PART == 1) begin
     assign chunk = 0;
-    // The receiver: one answer for each read, when it likes.
+    // The receiver: one answer for each read, at any time.
     always @* assume (!over | (\dut.receive_done_tag < 8 & pending[over_tag]
                             & !(offered & its_read_tag == over_tag)));
     reg [4:0] code_of [0:7];
     always @(posedge clock) if (over) code_of[over_tag] <= \dut.receive_done_code ;
 
-    // The watched request: under way with so many before it.
+    // The watched request: in progress, with this number of requests before it.
     reg going = 0;
     reg [6:0] before = 0;
     reg [5:0] slot = 0;
@@ -202,7 +202,7 @@ module proof #(
     reg [5:0] its_channel = 0;
     reg [31:0] its_cookie = 0;
     reg [39:0] its_att = 0;
-    // In the cycle behind its retirement: an end, or none. Then until that end leaves.
+    // The cycle after its retirement: an end, or none. Then the time until that end leaves.
     reg ending = 0, plain = 0;
     // Of its channel: bytes, and the first failure, since the last end.
     (* anyconst *) wire [1:0] which;
@@ -310,7 +310,7 @@ module proof #(
     always @* if (MUTANT == 0) begin
       assert (count <= 8 & count[5:0] == \dut.notes.tail_q - first);
       assert (\dut.notes.any_q == (count != 0) & \dut.notes.at_most_q == (count == 8));
-      // A word shows when it has settled; what is known of a note is looked up when it has.
+      // A word is visible when it has settled; the properties of a note are looked up when it has settled.
       assert (\dut.notes.shown_q == (count > \dut.notes.ram.settling ));
       if (\dut.notes.shown_q & \dut.notes.ram.settling )
         assert (\dut.notes.ram.recent == \dut.notes.tail_q [2:0] - 3'd1);
@@ -322,7 +322,7 @@ module proof #(
       end
       if (\dut.notes_room_q | \dut.read_room_q ) assert (!\dut.notes.at_most_q );
       assert (in_flight == count + \dut.note_on_q );
-      // A read is under way, or over, as long as it has a note.
+      // A read is in progress, or over, as long as it has a note.
       assert (used == (pending | done) & (pending & done) == 0);
       assert (\dut.used_q [63:8] == 0 & \dut.done_q [63:8] == 0 & \dut.next_tag_q < 8);
       if (\dut.tag_free_q ) assert (!used[next_tag] & !lost_before[next_tag]);
@@ -371,7 +371,7 @@ module proof #(
       if (quiet >= 4) assert (\dut.note_done_q );
     end
 
-    // What the pins show.
+    // Values of the pins.
     reg end_waits = 0, read_waits = 0;
     reg [46:0] end_before = 0;
     wire [46:0] end_now = {end_code, end_irq, end_urgent, end_channel, end_tag, end_bytes[1:0]};
@@ -389,7 +389,7 @@ module proof #(
         assert (\dut.note_last == its_last);
         assert (requested == (its_real & code_now == 0));
       end
-      // Its tag is its own until then, and nobody gets one that the port has written off.
+      // Its tag is its own until then, and no read gets a tag that the port has written off.
       if (placed) assert (!pending[next_tag] & !lost_before[next_tag]);
       if (placed & going & its_real) assert (next_tag != its_place);
       // The read that leaves is the one that was accepted.
@@ -412,13 +412,13 @@ module proof #(
       if (end_waits) assert (end_pin & end_now == end_before);
       // The rest of a descriptor is given up only when it has failed.
       if (halted & channel == which & known) assert (failure != 0);
-      // Nothing is waited for but the receiver and the completer.
+      // Nothing is waited for except the receiver and the completer.
       assert (quiet <= 4);
     end
   end endgenerate
 
   generate if (PART == 2) begin
-    // Reads by tag: with the port, and ended by it, and how.
+    // Reads by tag: with the port, and ended by it, with their codes.
     reg [7:0] open = 0, finished = 0;
     reg [4:0] code_of [0:7];
     // Cycles that the receiver takes for the end of a read.
@@ -436,13 +436,13 @@ module proof #(
       late <= finished != 0 & !over ? late + 1 : 0;
     end
     always @* begin
-      // The receiver says of each read once how it went, after the port has.
+      // The receiver reports the result of each read once, after the port has.
       if (over) begin
         assert (\dut.receive_done_tag < 8 & pending[over_tag] & finished[over_tag]);
         assert (\dut.receive_done_code == code_of[over_tag]);
       end
       assert (late <= 18);
-      // Nothing of it goes to memory.
+      // Nothing of such a read goes to memory.
       assert (!mem_write);
     end
   end endgenerate

@@ -1,7 +1,7 @@
-// The receiver, 128 bits, eight tags, in one clock, with an aligner and a memory of data that are as they like.
+// The receiver, 128 bits, eight tags, in one clock, with an aligner and a memory of data that behave in any way.
 //
-// A chunk is written where the read of its tag belongs, behind the chunks before it; a tag that the solver chooses
-// is watched. A burst to memory has as many words as it said and is offered until it is over, also when the block is
+// A chunk is written at the place of its tag's read, after the chunks before it; a tag that the solver chooses is
+// watched. A burst to memory has as many words as it announced and is offered until it is over, also when the block is
 // reset and the memory is not: only a reset of the memory ends it. Unbounded.
 module proof (
   input wire clock,
@@ -30,7 +30,7 @@ module proof (
   wire [39:0] mem_address;
   wire [4:0] mem_count;
   wire [63:0] mem_enable;
-  // The receiver hears of a reset of the memory a cycle later than the memory.
+  // The receiver sees a reset of the memory a cycle later than the memory.
   reg forgets_before = 0, forgets_for_long = 0;
   wire mem_reset = forgets_before | other_reset;
 
@@ -72,7 +72,7 @@ module proof (
   (* hierconn, init = 0 *) wire \dut.rinsing_q ;
   (* hierconn, init = 0 *) wire \dut.stuck_q ;
 
-  // Chunks into place. Of the watched tag: where its next chunk belongs.
+  // Chunks into their places. Of the watched tag: the place of its next chunk.
   reg known = 0;
   reg [39:0] local_at = 0;
   reg [3:0] lane = 0;
@@ -83,7 +83,7 @@ module proof (
   wire [4:0] front_code = \dut.front_q [20:16];
   wire taken = \dut.c_take & front_tag == which;
   wire [54:0] its_place = {left_of_it, 1'b0, lane, local_at};
-  // What the last cycle took of it.
+  // The part of the chunk that was taken in the last cycle.
   reg moved = 0;
   reg [48:0] pack = 0;
   always @(posedge clock) begin
@@ -103,9 +103,9 @@ module proof (
   end
   always @* begin
     assume (\dut.places.spy_at == which);
-    // No tag is given anew while it has a chunk under way: the proof of the read path.
+    // A tag is not used again while it has a chunk in progress: the proof of the read path.
     assume (!(place & front_on & place_tag == front_tag));
-    // What the FIFO of chunks shows was pushed: its own proof.
+    // The FIFO of chunks only shows chunks that were pushed: its own proof.
     assume (\dut.chunks.data [5:3] == 0);
   end
   always @* if (front_on) assert (\dut.front_q [5:3] == 0);
@@ -119,7 +119,7 @@ module proof (
   end
   always @* if (moved) assert (\dut.packing_q & \dut.packing_word_q == pack);
 
-  // Bursts to memory: what memory still waits for, and what stands there.
+  // Bursts to memory: words that memory still waits for, and the word that is offered.
   reg [3:0] left = 0;
   reg [39:0] its_address = 0;
   reg [4:0] its_count = 0;
@@ -142,7 +142,7 @@ module proof (
       waits <= 0;
     end
   end
-  // Behind the first cycle of a reset of the memory.
+  // After the first cycle of a reset of the memory.
   wire settled = !forgets_before | forgets_for_long;
   wire [3:0] words = \dut.command_q [37:34];
   wire its_bare = \dut.command_q [50];
@@ -153,7 +153,7 @@ module proof (
     assume (\dut.word_count_q <= 8);
     // The FIFO of ends gets full with a push, and a burst that is not over pushes none.
     assume (!(waits & \dut.command_writes_q & \dut.written.full ));
-    // What the FIFO of commands shows was pushed: its own proof.
+    // The FIFO of commands only shows commands that were pushed: its own proof.
     assume (!\dut.commands.valid | \dut.commands.data [50]
             | (\dut.commands.data [37:34] != 0 & \dut.commands.data [51] == (\dut.commands.data [37:34] == 1)));
     if (\dut.commands.push & !\dut.commands.data_in [50])
@@ -176,11 +176,11 @@ module proof (
   always @* if (settled & !mem_forgets) begin
     if (mem_write) assert (mem_count != 0 & mem_count <= 15);
     if (mem_write & left != 0) assert (mem_address == its_address & mem_count == its_count);
-    // What stands there stays until it is taken, and a burst that has begun is not left.
+    // An offered word stays until it is taken, and a burst that has begun is finished.
     if (waits) assert (mem_write & mem_address == its_address & mem_count == its_count);
     if (waits) assert (mem_enable == enable_before);
     if (closed_before & left != 0) assert (mem_write);
-    // Of what was dropped no byte is written.
+    // No byte of a dropped burst is written.
     if (closed_before & mem_write & !waits) assert (mem_enable == 0);
   end
 endmodule

@@ -1,7 +1,8 @@
-// The slots of the rings of four channels. One channel, which the solver chooses, is watched: as long as
-// software frees no more than was accepted since its ring was set, never more descriptors are accepted than that
-// has slots; while one is left, none is refused for want of it; and nothing that others do changes that, who may
-// free what they never had. Who did so himself is counted rightly again when his ring is set anew. Unbounded.
+// The slots of the rings of four channels. One channel, which the solver chooses, is watched. As long as software frees
+// no more slots than were accepted since its ring was set, never more descriptors are accepted than the ring has slots;
+// while a slot is left, no descriptor is refused for lack of slots; and other channels, which may free slots that they
+// never had, do not change this. The count of a channel that freed too many is right again when its ring is set again.
+// Unbounded.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
@@ -46,7 +47,7 @@ module proof #(parameter MUTANT = 0) (
   reg begins = 0;
   reg [3:0] log2 = 0;
   reg [16:0] taken = 0;
-  // It freed no more than that, since its ring was set.
+  // The channel freed no more than that since its ring was set.
   reg honest = 0;
   wire counted = bound & honest;
   wire [16:0] slots = 17'd1 << log2;
@@ -77,10 +78,10 @@ module proof #(parameter MUTANT = 0) (
   always @* if (MUTANT == 0 & counted) begin
     assert (\dut.sizes.spy == log2);
     assert (taken <= slots & (!begins | taken == 0));
-    // The slots of before the last doorbell took one, or not.
+    // The slots before the last doorbell, of which the doorbell took one or none.
     if (\dut.rung_before_q [which])
       assert ({\dut.took_before_q , \dut.sum_before_q } == \dut.rooms.spy & !begins);
-    // Two were left, or more.
+    // Two or more were left.
     assert (\dut.pairs_now [which] == (slots - taken >= 2));
     if (!begins) assert (\dut.rooms.spy [15:0] - \dut.rooms.spy [16] == slots - taken);
   end

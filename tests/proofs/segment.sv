@@ -1,6 +1,6 @@
-// The request maker of four channels, with an environment that does as it likes: any descriptors, any
-// table, any window, back-pressure, chains, aborts, port failure and reset at any time. One channel,
-// which the solver chooses, is watched: what it took, and what it still has to ask for. Unbounded.
+// The request maker of four channels, in an environment that behaves in any way: any descriptors, any table, any
+// window, back-pressure, chains, aborts, port failure and reset at any time. One channel, which the solver chooses, is
+// watched: the descriptor that it took, and the part that it still has to ask for. Unbounded.
 module proof #(
   parameter READ = 0,        // direction
   parameter BYTES = 16,      // bytes of a beat
@@ -59,11 +59,11 @@ module proof #(
   wire [9:0] span;
 
   (* anyconst *) wire [1:0] which;
-  // A port of bytes, where ends that are no whole beats go alone, or one of whole dwords.
+  // A port of bytes, where ends that are not whole beats go alone, or a port of whole dwords.
   (* anyconst *) wire any_dwords;
   wire dwords = !READ & any_dwords;
   wire split = !READ & !any_dwords;
-  // Bytes of the longest request, which may change at any time; a request is cut by what it is then.
+  // Bytes of the longest request, which may change at any time; a request is cut by the value at that time.
   wire [10:0] most_now = 11'd128 << longest;
   reg [10:0] most = 512;
   wire [10:0] most_mask = most - 1;
@@ -72,9 +72,9 @@ module proof #(
     assert (most == 128 | most == 256 | most == 512);
   end
 
-  // Faults: an entry bit that the block sees set (valid, permissions, all owners), an address that moved,
-  // a window that the driver did not set, a lost request, a byte too many, another channel's
-  // descriptor, a start lost, a turn lost; a port that does not say that it has whole dwords, or that ends go alone.
+  // Faults: an entry bit that the block sees set (valid, permissions, all owners), an address that moved, a window that
+  // the driver did not set, a lost request, a byte too many, another channel's descriptor, a start lost, a turn lost; a
+  // port that does not say that it has whole dwords, or that ends go alone.
   wire [120:0] seen_entry = MUTANT == 1 ? (entry | 121'h1)
                           : MUTANT == 2 ? (entry | 121'h6)
                           : MUTANT == 3 ? (entry | (121'hf << 57)) : entry;
@@ -177,7 +177,8 @@ module proof #(
   reg take_earlier = 0;
   // Something was queued for the watched channel.
   reg been = 0;
-  // An end of it was counted in the last cycle. How its chain was looked at, and whether it has one.
+  // An end of the channel was counted in the last cycle. The way in which its chain was checked, and whether it has
+  // one.
   wire woken = end_own & end_own_channel == which | end_other & end_other_channel == which;
   reg woken_before = 0, settled_look = 0, aborts_anyway = 0;
   reg [1:0] loaded_waits = 0;
@@ -208,15 +209,15 @@ module proof #(
     assume (\dut.saved.spy_at == which);
     assume (\dut.window_base.spy_at == which);
     assume (\dut.window_end.spy_at == which);
-    // The table answers what was asked in the cycle before. A reset lasts, and empties the queues, from
-    // which only a start takes.
+    // The table answers the request of the cycle before. A reset lasts more than one cycle, and empties the queues,
+    // from which only a start takes.
     assume (!answer | ask_before);
     assume (!reset_before | reset_earlier | reset);
     assume (!reset_before | queued == 0);
     assume (reset_before | !(queued_before & ~queued & ~((4'd0 | take_before) << select_before)));
   end
 
-  // Whose descriptor stands at the pins, and what the block loaded.
+  // The channel whose descriptor is at the pins, and the one that the block loaded.
   reg fetched_any = 0;
   reg [5:0] fetched = 0;
   reg loaded_any = 0;
@@ -230,7 +231,7 @@ module proof #(
   reg [5:0] loaded_number = 0;
   reg loaded_reserved = 0, loaded_unaligned = 0;
   always @(posedge clock) begin
-    // It is one channel's until the next is fetched.
+    // It belongs to one channel until the next is fetched.
     fetched_any <= fetch;
     fetched <= seen_select;
     if (state == 2) begin
@@ -249,7 +250,7 @@ module proof #(
     end
   end
 
-  // The watched channel: its descriptor under way, and its window.
+  // The watched channel: its descriptor in progress, and its window.
   reg open = 0;
   reg [37:0] peer = 0;
   reg [1:0] page_size = 0;
@@ -262,7 +263,7 @@ module proof #(
   reg [27:0] base = 0;
   reg [28:0] limit = 0;
   reg base_known = 0, limit_known = 0;
-  // Its window as it stood when none had been written for two cycles; the same in the cycles before.
+  // Its window at the last time when none had been written for two cycles, and the same in the cycles before.
   reg [27:0] stood_base = 0, stood_base_1 = 0, stood_base_2 = 0;
   reg [28:0] stood_limit = 0, stood_limit_1 = 0, stood_limit_2 = 0;
   reg stood_base_known = 0, stood_limit_known = 0, stood_known_1 = 0, stood_known_2 = 0;
@@ -361,7 +362,7 @@ module proof #(
       if (serves) assert (\dut.final_chunk_q );
     end
     if (state == 1 & picks) assert (\dut.pick_saved_q == waits & (waits | queued[which]));
-    // The block's two looks at who is ready: who is there can be served, and is not served already.
+    // The block's two checks for ready channels: a channel that they find can be served, and is not served already.
     if (\dut.ready_q [which] & (!serves | state <= 1)) assert (waits | queued[which]);
     if (\dut.pool_q [which] & (!serves | state <= 1)) assert (waits | queued[which]);
     if (serves & (state >= 4 | state == 3 & \dut.begins_q )) assert (!\dut.ready_q [which]);
@@ -389,17 +390,17 @@ module proof #(
     end
     assert (loaded_reserved | loaded_size != 3);
     if (open) assert (reserved | page_size != 3);
-    // Who is looked at had something queued.
+    // A channel that is checked had something queued.
     if (open | \dut.ready_q [which] | \dut.pool_q [which] | (state == 1 | state == 7) & picks
         | serves & state >= 2) assert (been);
-    // The counts of ends are looked at when they have settled.
+    // The counts of ends are read when they have settled.
     if (starting & state != 2) begin
       assert (\dut.waits_q == loaded_waits);
       if (serves & state == 3) assert (\dut.woken_before_q == woken_before);
       if (serves & state == 4 & \dut.may_begin_q )
         assert (settled_look | loaded_waits == 0 | aborts_anyway);
     end
-    // A word that settles is not looked at, and no request is judged until all has been looked at.
+    // A word that settles is not read, and no request is judged until all words have been read.
     assert (window_write_1 == (\dut.window_unsure_q == 3));
     assert (window_write_1 | !(\dut.window_base.settling | \dut.window_end.settling ));
     if (serves & state >= 4 & (state == 7 | \dut.window_unsure_q <= 1)) begin
@@ -431,7 +432,7 @@ module proof #(
       if (state >= 5 & unaligned) assert (\dut.unaligned_q );
     end
     if (open & dwords & !unaligned) assert (peer % 4 == 0 & left % 4 == 0);
-    // What was found, step by step: of the request under way, or of the descriptor that starts.
+    // The results, step by step: of the request in progress, or of the descriptor that starts.
     if (state == 4) begin
       assert (\dut.reach_q != 0 & \dut.reach_q <= most);
       assert ((\dut.peer_q & most_mask) + \dut.reach_q <= most);
@@ -493,8 +494,8 @@ module proof #(
 
   generate if (PART == 1) begin
     always @* if (!reset & request & mine & bytes != 0) begin
-      // Nothing without permission: the entry was looked up for this very request, and it is
-      // valid, owned, permitted, of the right page size and inside the table.
+      // No request without permission: the entry was looked up for this very request, and it is valid, owned,
+      // permitted, of the right page size and inside the table.
       assert (open & fresh & !reserved & !unaligned);
       assert (granted_index == page & page < (1 << ATT_LOG2));
       assert (granted[0]);
@@ -503,9 +504,9 @@ module proof #(
       assert (granted[4:3] == page_size);
       assert (bus == translated);
       assert (!cut_aborted & !down_1);
-      // No crossing of 256 or 512 bytes, so none of 4 KiB and of no page.
+      // No crossing of 256 or 512 bytes, so no crossing of 4 KiB or of a page.
       assert (bytes <= most & (bus & most_mask) + bytes <= most);
-      // A write is of whole dwords; or it starts on a beat or stays in one, and is of whole beats or stays in one.
+      // A write has whole dwords; or it starts on a beat or stays within one, and has whole beats or stays within one.
       if (dwords) assert (bus % 4 == 0 & bytes % 4 == 0);
       if (split) begin
         assert (bus % BYTES == 0 | (bus % BYTES) + bytes <= BYTES);
@@ -521,20 +522,20 @@ module proof #(
   end endgenerate
 
   generate if (PART == 2) begin
-    // Cycles in which something is under way and nothing is asked for, before the next request is cut.
+    // Cycles in which a descriptor is in progress and nothing is asked for, before the next request is cut.
     reg [2:0] quiet = 0;
     always @(posedge clock) begin
       quiet <= (open & state < 3) ? quiet + 1 : 0;
       if (reset) quiet <= 0;
     end
     always @* if (!reset) begin
-      // What was started has settled in the queue's memories before one starts or is read again.
+      // A started descriptor has settled in the queue's memories before another one starts or is read again.
       if (take_pin) assert (!take_before & !take_earlier);
       if (fetch) assert (!take_pin & !take_before & (select != which | been));
       if (take_pin & serves) assert (settled_look | loaded_waits == 0 | aborts_anyway);
       // A descriptor is asked for three cycles after its start at the earliest.
       if (request) assert (!take_before & !take_earlier);
-      // Each start is of a queued descriptor of a channel that has nothing under way, its own.
+      // Each start is of a queued descriptor, its own, of a channel that has nothing in progress.
       if (take & select == which) begin
         assert (!open & channel == which & loaded_any & loaded == which);
         assert (queued[which] & queued_before[which] & select_before == which);
@@ -553,17 +554,17 @@ module proof #(
         if (code == 0) assert (bytes != 0);
         else begin
           assert (bytes == 0 & last);
-          // What it reports is the address that software wrote, never one of the bus.
+          // It reports the address that software wrote, never one of the bus.
           assert (bus == {page_size, 24'd0, peer});
         end
       end
-      // Nothing is waited for but the table and the acceptance.
+      // Nothing is waited for except the table and the acceptance.
       assert (state < 3 ? quiet <= state : quiet <= 3);
     end
   end endgenerate
 
   generate if (PART == 3) begin
-    // Turns of others while the watched channel could be served.
+    // Turns of other channels while the watched channel could be served.
     wire mine_only = serves & state != 0 & !\dut.final_chunk_q ;
     wire ready = (waits | (queued[which] & (aborting | (enable & run[which] & !\dut.blocked_q [which]))))
                & !mine_only;
@@ -574,7 +575,7 @@ module proof #(
       else if (turn) others <= others + 1;
       if (reset) others <= 0;
     end
-    // How far the round is from a channel: 1 for the next, 4 for the last that was served in it.
+    // Distance of the round from a channel: 1 for the next, 4 for the last that was served in it.
     wire [1:0] round = \dut.above_q [3:0] == 4'he ? 0 : \dut.above_q [3:0] == 4'hc ? 1
                      : \dut.above_q [3:0] == 4'h8 ? 2 : 3;
     wire [1:0] behind = which - round - 1, pick_behind = \dut.pick_q [1:0] - round - 1;

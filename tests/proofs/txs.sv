@@ -1,13 +1,12 @@
-// The `Txs` adapter, 128 bits, against a slave that waits, answers and fails to answer as it likes.
+// The `Txs` adapter, 128 bits, with a slave that waits, answers and fails to answer in any way.
 //
-// Part 1: the rules of the bus, also of a port that stands still and is given up, and of one that goes on then. Of a
-// burst that stood there no byte is written that is not its own, and a record is right. Part 2: which
-// completion is whose: every read ends once and in order, with the data of that very read or as an
-// error, whatever was late. Part 3: a port that stands still is dead after the time-out, and then
-// everything that is offered is taken, and every flush that is taken ends. It opens when nothing stands there any more,
-// between two bursts. Bounded: short bursts, a time-out of
-// two cycles, so many cycles from reset as the test says.
-// Part 4: which beat of a read is its last is known before it comes, of reads of any length. Unbounded.
+// Part 1: the rules of the bus, also of a port that stalls and is given up, and of one that then continues. Of a burst
+// that was stalled there, only its own bytes are written, and a record is right. Part 2: the owner of each completion:
+// every read ends once and in order, with its own data or as an error, however late the answers were. Part 3: a port
+// that stalls is dead after the time-out, and then everything that is offered is taken, and every flush that is taken
+// ends. The port opens when nothing is stalled there any more, between two bursts. Bounded: short bursts, a time-out of
+// two cycles, and the number of cycles from reset that the test sets.
+// Part 4: the last beat of a read is known before it comes, for reads of any length. Unbounded.
 module proof #(
   parameter PART = 1,
   parameter MUTANT = 0
@@ -59,10 +58,10 @@ module proof #(
   wire answer = answer_now & listed != 0;
   wire mark = list_mark[0];
 
-  // Faults: a wait not seen, a read too many, a byte enable off, a burst counted short; a beat not
-  // seen, a late beat let through, a beat too many asked for; a port that is given up too late, one that
-  // takes nothing; a reset of the engine that forgets what the bus is owed; a burst that outlives one and is not
-  // told of; reads that flush reads hold back; a port that does not open, or opens too early; a byte behind the end.
+  // Faults: a wait not seen, a read too many, a wrong byte enable, a burst counted short; a beat not seen, a late beat
+  // let through, a beat too many asked for; a port that is given up too late, one that takes nothing; a reset of the
+  // engine that drops the record of owed data; a burst that outlives a reset and is not reported; reads that flush
+  // reads hold back; a port that does not open, or opens too early; a byte past the end.
   wire seen_wait = MUTANT == 1 ? 1'b0 : waitrequest;
   wire seen_read_write = MUTANT == 2 ? bus_read | bus_write : bus_read;
   wire [15:0] seen_enable = MUTANT == 3 ? byteenable & 16'h7fff
@@ -124,7 +123,7 @@ module proof #(
   wire issue = \dut.issue ;
   wire probe = \dut.probe ;
 
-  // The engine's side keeps its word: what is offered stands until it is taken.
+  // The engine's side of the interface: an offer stays until it is taken.
   reg read_waits = 0, flush_waits = 0, record_waits = 0, message_waits = 0;
   reg in_burst = 0, beat_waits = 0, marked = 0;
   // Beats of the burst that were taken; bytes of the last of every burst of several.
@@ -136,7 +135,7 @@ module proof #(
   function [0:0] ends(input [15:0] mask);
     ends = mask == 16'hffff | mask == 16'h0fff | mask == 16'h00ff | mask == 16'h000f;
   endfunction
-  // The ten that `Txs` takes of a burst of one beat.
+  // The ten masks that `Txs` takes for a burst of one beat.
   function [0:0] alone(input [15:0] mask);
     alone = begins(mask) | ends(mask) | mask == 16'h00f0 | mask == 16'h0f00 | mask == 16'h0ff0;
   endfunction
@@ -153,11 +152,11 @@ module proof #(
   always @* begin
     assume (read_beats != 0 & read_beats <= (PART == 4 ? 32 : 2) & write_beats != 0 & write_beats <= 3);
     assume (timeout == 2 | (PART != 3 & timeout == 0));
-    // Part 2 is about reads; that the others do not mix with them is part 1.
+    // Part 2 is about reads; part 1 shows that the other accesses do not mix with them.
     if (PART == 2) assume (!write & !record & !message & !waitrequest);
     if (PART != 2) assume (!read_mark);
-    // Addresses are of beats, of records and messages too. The highest bit tells those from writes. Bursts have whole
-    // dwords, from the first to the last.
+    // Addresses are those of beats, also of records and messages. The highest bit distinguishes these from writes.
+    // Bursts have whole dwords, from the first to the last.
     assume (!write_address[63] & record_address[63] & message_address[63]);
     assume (write_address[3:0] == 0 & record_address[4:0] == 0 & flush_address[3:0] == 0);
     assume (message_address[1:0] == 0);
@@ -187,7 +186,7 @@ module proof #(
     record_before <= record_now;
     message_before <= message_now;
     beat_before <= beat_now;
-    // The engine begins anew.
+    // The engine is reset.
     if (clear) begin
       read_waits <= 0;
       flush_waits <= 0;
@@ -228,13 +227,13 @@ module proof #(
     reg [63:0] burst_address = 0;
     reg [5:0] burst_beats = 0;
     reg message_taken = 0, dead_before = 0, clear_before = 0;
-    // The second half of the record of which the first stands there.
+    // The second half of the record whose first half is offered.
     reg [127:0] half_before = 0;
     wire [127:0] half = held | left != 0 ? half_before : record_before[255:128];
     wire first_beat = left == 0, last_beat = left == 1 | (left == 0 & seen_count == 1);
-    // What stands at the bus, or is to follow there, is of before a reset of the engine.
+    // Whether the access at the bus, or its rest, is from before a reset of the engine.
     reg outlives = 0;
-    // Reads that have left while a read, or a flush, stands.
+    // Reads that have left while a read, or a flush, waits.
     reg [1:0] read_passed = 0, flush_passed = 0;
     wire write_accepted = bus_write & !waitrequest;
     always @(posedge clock) begin
@@ -258,8 +257,8 @@ module proof #(
       assert (!(seen_read_write & bus_write));
       if (held) assert (now == before);
       if (bus_read | bus_write) assert (seen_count != 0 & seen_count <= 3 & address[3:0] == 0);
-      // Reads are of whole beats, and writes have what `Txs` takes, also those of a port that was given up. They have
-      // no byte behind their end. A message is one dword, and records are whole.
+      // Reads have whole beats, and writes have masks that `Txs` takes, also those of a port that was given up. They
+      // have no byte past their end. A message is one dword, and records are whole.
       if (bus_read) assert (seen_enable == 16'hffff);
       if (bus_write) begin
         assert (!(first_beat & last_beat) | alone(seen_enable));
@@ -272,14 +271,14 @@ module proof #(
           if (left == 1) assert (writedata == half);
         end
       end
-      // A port opens behind the burst that stood there.
+      // A port opens after the burst that was stalled there.
       if (dead_before & !seen_dead & !clear_before) assert (left == 0 & !held & !in_burst);
       if (message_taken) begin
         assert (bus_write & seen_count == 1 & address == {message_before[95:36], 4'd0});
         assert (seen_enable == 16'hf << message_before[35:32]);
         assert (writedata[31:0] == message_before[31:0] & writedata[127:96] == message_before[31:0]);
       end
-      // A burst is not interrupted, and its beats are as many as it said.
+      // A burst is not interrupted, and has the number of beats that it announced.
       if (left != 0) begin
         assert (!bus_read);
         if (bus_write) assert (address == burst_address & seen_count == burst_beats);
@@ -287,7 +286,7 @@ module proof #(
       end
       if (in_burst & !bus_write & !dead) assert (left != 0);
       if (!in_burst & !record & !bus_write) assert (left == 0);
-      // Whoever may give memory back is told of what still stands, or that the port is dead.
+      // The side that may free memory is notified of an access that is still stalled, or that the port is dead.
       if (outlives) assert (seen_rinses | dead);
       // Reads and flushes take turns.
       assert (read_passed < 2 & flush_passed < 2);
@@ -336,7 +335,7 @@ module proof #(
       if (flush_over) assert (dues != 0 & due[0][7]);
       if (flush_absorbed) assert (flushed & dues == 0);
       if (flushed) assert (flush_error == (flush_absorbed | quarantine));
-      // Data are of that very read.
+      // Data belong to that very read.
       if (completion & !completion_error) assert (completion_data[0] == due[0][6] & answer);
       // When the slave owes nothing and nothing is being made up, nothing is due.
       if (!quarantine & listed == 0 & !bus_read) assert (dues == 0);
@@ -350,10 +349,10 @@ module proof #(
     // for another's turn, one for the record's first half.
     reg [2:0] late = 0;
     reg dead_before = 0;
-    // Cycles of a dead port at which nothing stands, outside a burst.
+    // Cycles of a dead port without a stalled access, outside a burst.
     reg [2:0] idle = 0;
     wire stands = bus_read | bus_write;
-    // A flush that left in no cycle of its own fails in the next.
+    // A flush that left without a cycle of its own fails in the next cycle.
     reg absorbed = 0;
     always @(posedge clock) begin
       dead_before <= seen_dead;
@@ -363,10 +362,11 @@ module proof #(
       late <= dead & stands & !in_burst & (record ? !seen_take : message & !message_take) ? late + 1 : 0;
     end
     always @* begin
-      // Not a cycle longer than the driver has said.
+      // Not a cycle longer than the driver's limit.
       assert (dead | still <= timeout);
       if (dead & in_burst) assert (beat_take == beat);
-      // It opens, at the latest when the second half of a record was dropped, and takes nothing new in the cycle before.
+      // The port opens, at the latest when the second half of a record was dropped, and takes nothing new in the cycle
+      // before.
       assert (idle <= 3);
       assert (late <= 3);
       if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take | !stands);
@@ -380,7 +380,7 @@ module proof #(
     wire [5:0] its_last = \dut.pending.data [5:0] + 6'd1;
     wire [3:0] count = \dut.pending.count_q ;
     always @* begin
-      // What arrives is of a read that left: the parts above.
+      // Data that arrive belong to a read that left: the parts above.
       assume (!\dut.arriving | \dut.pending.shown_q );
       assert (\dut.begun_q == (\dut.seen_q != 0));
       if (\dut.begun_q ) begin

@@ -1,13 +1,12 @@
-// The write direction behind its request maker, four channels. The port, the FPGA memory and the
-// completer are the environment and do as they like, as far as they keep their word.
+// The write direction after its request maker, four channels. The port, the FPGA memory and the completer are the
+// environment and behave in any way that their interfaces allow.
 //
-// Part 1: what becomes of a request that the solver chooses. It is retired once and in order; a last one
-// makes one end, any other none; the end leaves in order, once, with its own cookie, channel, code and
-// bytes. Unbounded.
-// Part 2: flush reads. An end that needs one leaves behind the answer to its own, and says how it went;
-// and nothing is waited for but the port and the completer. So many cycles from reset as the test says.
-// Part 3: a burst has the address, the beats and the byte enables of its request, no more and no less, and
-// FPGA memory is asked for the words that it needs. So many cycles from reset.
+// Part 1: a request that the solver chooses. It is retired once and in order; a last one makes one end, any other none;
+// the end leaves in order, once, with its own cookie, channel, code and bytes. Unbounded.
+// Part 2: flush reads. An end that needs one leaves after the answer to its own, and reports the result; and nothing is
+// waited for except the port and the completer. Limited to the number of cycles from reset that the test sets.
+// Part 3: a burst has the address, the beats and the byte enables of its request, no more and no less, and FPGA memory
+// is asked for the words that it needs. Limited to a number of cycles from reset.
 module proof #(
   parameter PART = 1,
   parameter MUTANT = 0
@@ -133,12 +132,12 @@ module proof #(
   (* hierconn *) wire [1:0] \dut.done.spy_at ;
   (* hierconn *) wire [32:0] \dut.done.spy ;
 
-  // The request maker: a fault has no bytes and is the last of its descriptor. Channels are swept while
-  // nothing is under way.
+  // The request maker: a fault has no bytes and is the last of its descriptor. Channels are swept while nothing is in
+  // progress.
   reg [6:0] in_flight = 0;
   always @* begin
     assume (channel < 4);
-    // A request without data has any address: of a descriptor that was refused for its ends, too.
+    // A request without data has any address, also that of a descriptor that was refused for its ends.
     assume (!whole | !has_data | (bus[1:0] | bytes[1:0]) == 0);
     assume (code == 0 ? bytes != 0 & bytes <= 512 : bytes == 0 & last);
     assume (!sweep_now | (!request & in_flight == 0));
@@ -154,7 +153,7 @@ module proof #(
   end
 
 
-  // In parts 1 and 2 a burst is over when the port likes; its beats are part 3.
+  // In parts 1 and 2 a burst ends at any time; its beats are part 3.
   generate if (PART != 3) begin
     assign beat_take = beat_take_now;
     assign write_done = write & single_done;
@@ -163,7 +162,8 @@ module proof #(
   end endgenerate
 
   generate if (PART == 1) begin
-    // The watched request: under way with so many before it, or its end with so many before it.
+    // The watched request: in progress, with this number of requests before it, or its end, with this number of ends
+    // before it.
     reg going = 0;
     reg ending = 0;
     reg [6:0] before = 0;
@@ -174,10 +174,10 @@ module proof #(
     reg its_last = 0, its_flush = 0, its_record = 0, its_irq = 0, its_urgent = 0;
     reg [5:0] its_channel = 0;
     reg [3:0] its_tag = 0;
-    // Where the block keeps it, and then its end; the bytes of its channel since the last end.
+    // The place where the block keeps it, and later its end; the bytes of its channel since the last end.
     reg [4:0] slot = 0;
     reg [7:0] end_slot = 0;
-    // An end is a cycle on its way to its place.
+    // An end takes a cycle to its place.
     wire [7:0] next_slot = \dut.ends.tail_q + \dut.end_on_q ;
     (* anyconst *) wire [1:0] which;
     reg [31:0] total = 0;
@@ -186,7 +186,7 @@ module proof #(
     reg total_known = 0;
     reg [31:0] its_total = 0;
     reg dead_before = 0;
-    // How many ends should wait in the next cycle, where that is known.
+    // The number of ends that should wait in the next cycle, where it is known.
     reg known = 1;
     reg [8:0] should_wait = 0;
     wire chosen = accepted & choose & !going & !ending;
@@ -248,11 +248,11 @@ module proof #(
     end
 
     always @* begin
-      // The places that the proof knows are its own.
+      // The places that the proof watches are the request's.
       assume (!chosen | \dut.heads.ram.spy_at == \dut.heads.tail_q );
       assume (!its_retired | \dut.ends.ram.spy_at == next_slot);
       assume (\dut.done.spy_at == which);
-      // It is of that channel, which was swept before.
+      // The request belongs to that channel, which was swept before.
       assume (!(accepted & channel == which) | total_known);
       assume (!chosen | channel == which);
     end
@@ -260,7 +260,7 @@ module proof #(
     // The block's state says the same: this makes the rest inductive.
     wire [8:0] waiting = \dut.ends.count_q ;
     wire held = \dut.ends.held_q ;
-    // Requests in the three registers behind the memory of heads.
+    // Requests in the three registers after the memory of heads.
     wire [6:0] ahead = \dut.gone_on_q + \dut.head_on_q + \dut.next_on_q ;
     wire in_heads = before >= ahead;
     wire in_gone = \dut.gone_on_q & before == 0;
@@ -277,7 +277,7 @@ module proof #(
       assert (\dut.heads.count_q [4:0] == \dut.heads.tail_q - \dut.heads.head_q );
       assert (\dut.heads.any_q == (\dut.heads.count_q != 0));
       assert (\dut.heads.at_most_q == (\dut.heads.count_q == 32));
-      // A word shows when it has settled.
+      // A word is visible when it has settled.
       assert (\dut.heads.shown_q == (\dut.heads.count_q > \dut.heads.ram.settling ));
       if (\dut.heads.shown_q & \dut.heads.ram.settling )
         assert (\dut.heads.ram.recent == \dut.heads.tail_q - 5'd1);
@@ -304,7 +304,7 @@ module proof #(
       assert (waiting + \dut.end_on_q + ahead <= 132);
       assert (\dut.ends_count_q == waiting + held + \dut.end_on_q );
       if (\dut.ends_room_q ) assert (waiting <= 128);
-      // What leaves without a record stands there.
+      // An end that leaves without a record is held.
       if (\dut.silent_q ) assert (held & !\dut.ends_data [135]);
       if (ending) begin
         assert (ends_before == (end_out ? 9'd0 : end_place + held));
@@ -327,7 +327,7 @@ module proof #(
       if (known) assert (ends_waiting == should_wait);
       if (ended) assert (ends_waiting != 0);
       if (end_take) assert (ended);
-      // It is that request's own, and says how it went.
+      // It is that request's own end, and reports its result.
       if (its_ended) begin
         assert (end_pin == reports & end_channel == its_channel & end_tag[3:0] == its_tag);
         assert (end_code == its_code | (its_flush & its_code == 0 & end_code == 11));
@@ -339,22 +339,22 @@ module proof #(
   end endgenerate
 
   generate if (PART == 2) begin
-    // Requests under way and ends, oldest first. Of a request: channel, last, may flush, asks for a report, code,
+    // Requests in progress and ends, oldest first. Of a request: channel, last, may flush, asks for a report, code,
     // address. Of an end: needs a flush read, is reported, code, number of the flush read.
     reg [13:0] list [0:7];
     reg [3:0] listed = 0;
     reg [10:0] ends [0:7];
     reg [3:0] ends_listed = 0;
-    // Flush reads that were needed, that the port has taken and has answered; where each goes and how it
-    // went, by number.
+    // Numbers of flush reads that were needed, that the port has taken, and that it has answered; the address of each
+    // and its result, by number.
     reg [3:0] made = 0, taken = 0, answered = 0;
     reg [3:0] addresses [0:7];
     reg [15:0] bad = 0;
     reg dead_before = 0;
-    // Channels of whose descriptor a burst was lost. What is remembered of that is cleared by the sweep.
+    // Channels with a descriptor of which a burst was lost. The sweep clears this record.
     reg [3:0] broken = 0;
     reg [3:0] swept = 0;
-    // Cycles in which something is under way and nothing is asked for.
+    // Cycles in which something is in progress and nothing is asked for.
     reg [2:0] quiet = 0;
     wire [13:0] oldest = list[0];
     wire lost = dead_before & oldest[8:4] == 0;
@@ -409,7 +409,7 @@ module proof #(
         if (front[10] & bad[front[3:0]]) assert (end_irq);
       end
       if (flush) assert (taken < made & flush_address[7:0] == {addresses[taken[2:0]], 4'd0});
-      // What is offered stands until it is taken.
+      // An offer stays until it is taken.
       if (end_waits) assert (end_pin & end_now == end_before);
       if (flush_waits) assert (flush);
       if (write_waits) assert (write & {write_beats, write_address[63:4]} == write_before);
@@ -466,7 +466,7 @@ module proof #(
       assume (bytes <= 40 & local_at[39:10] == 0 & {1'd0, local_at[9:0]} + bytes <= 1024);
     end
     always @* begin
-      // A burst is that of the oldest request, and no beat is offered that no request wants.
+      // A burst is that of the oldest request, and each beat that is offered belongs to a request.
       if (write | beat) assert (listed != 0);
       if (write) assert (write_beats == beats & write_address[6:0] == {oldest[6:4], 4'd0});
       if (beat) assert (beat_enable == (first_lanes & last_lanes));

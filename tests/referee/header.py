@@ -21,6 +21,6 @@ def load(path):
             try:
                 numbers[name] = int(text, 0)
             except ValueError:
-                # A define that is no number.
+                # A define that is not a number.
                 continue
     return numbers

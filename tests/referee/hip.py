@@ -17,13 +17,13 @@ from cocotbext.pcie.core.tlp import Tlp, TlpType
 
 MEMORY = {TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64}
 
-# Cycles that a ready is ahead of what it is for, of packets for the design.
+# Cycles between a ready and the cycle that it is for, for packets to the design.
 READY_LATENCY = 3
 # Completions that the buffer has room for, and units of 16 bytes: setting Low, 256 bytes of payload.
 SPACE = (195, 781)
 # Bytes of the BAR.
 BAR_BYTES = 1 << 18
-# Cycles for which a word of the configuration stands.
+# Cycles for which a word of the configuration is shown.
 WORD_CYCLES = 8
 # Packets of the design that wait for the link before it must wait.
 QUEUE = 12
@@ -97,10 +97,10 @@ class HardIp(Device):
         self.broken = []
         self.most_reads = 0
         self.reads = {}
-        # For the design: packets that have arrived, with the BAR that claims them; what completions take up.
+        # To the design: packets that have arrived, with the BAR that claims them, and the space that completions take.
         self.arrived = []
         self.used = [0, 0]
-        # From it: packets that have not left yet. Consumed by completions that are not its own.
+        # From the design: packets that have not left yet. Space consumed by completions that are not its own.
         self.leaving = []
         self.own = []
         self.function = self.append_function(self._function(generation, msix_offset))
@@ -136,7 +136,7 @@ class HardIp(Device):
             bar = 1 << found[0]
         elif tlp.fmt_type in {TlpType.CPL, TlpType.CPL_DATA}:
             if self.function.pcie_id != tlp.requester_id or tlp.tag not in self.reads:
-                # Deleted, as the hard IP does.
+                # Dropped, as the hard IP does.
                 self.broken.append(f"a completion of no read: {tlp!r}")
                 tlp.release_fc()
                 return None
@@ -228,7 +228,7 @@ class HardIp(Device):
     async def _edges(self):
         dut = self.dut
         ready = [0] * READY_LATENCY
-        # Whether it was ready in the cycle that ends, and in the two before.
+        # Whether it was ready in the cycle that ends, and in the two cycles before.
         free = [False] * 3
         dwords, going, bar = [], [], 0
         cycle = 0
@@ -236,7 +236,7 @@ class HardIp(Device):
             await RisingEdge(dut.pcie_clk)
             cycle += 1
             ready = [int(dut.rx_st_ready.value)] + ready[:-1]
-            # Valid has fallen two cycles behind ready, and is back two cycles behind it within a packet.
+            # Valid must have fallen two cycles after ready, and must be back two cycles after ready within a packet.
             one, two = free[1:]
             if int(dut.tx_st_valid.value):
                 dwords = self._beat(dwords)
@@ -244,7 +244,7 @@ class HardIp(Device):
                     self.broken.append(f"cycle {cycle}: valid though nobody was ready")
             elif dwords and one and two:
                 self.broken.append(f"cycle {cycle}: a gap amid a packet")
-            # A packet for the design.
+            # A packet to the design.
             beat = None
             if ready[-1] and random.random() >= self.gaps:
                 first = not going

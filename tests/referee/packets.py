@@ -16,15 +16,15 @@ from hip import HardIp, HostMemory
 from ports import pauses
 from referee import CHANNELS, EACH_WAY, random_transfers
 
-# Where the slaves are in the BAR; the last only in a design with a table of vectors.
+# Offsets of the slaves in the BAR; the last only in a design with a table of vectors.
 CSR, CHAN, ATT, MSIX = (int(place, 0) for place in os.environ["REFEREE_PLACES"].split(","))
 HAS_TABLE = os.environ["REFEREE_MSIX"] == "1"
 GENERATION = int(os.environ["REFEREE_GENERATION"])
 
-# Memory of the host and of peers: what the root complex itself has lies below.
+# Memory of the host and of peers; the root complex's own memory is below.
 LOWEST = 1 << 32
 HIGHEST = 1 << 47
-# Nanoseconds in which an interrupt has come.
+# Nanoseconds within which an interrupt must come.
 PATIENCE = 20_000
 
 
@@ -44,13 +44,13 @@ class Slave:
 class PacketPorts:
     """All models of a design, in place of `ports.Ports`."""
 
-    # Pages of peers lie above what the root complex has, in units of 2 MiB.
+    # Pages of peers are above the root complex's own memory, in units of 2 MiB.
     lowest = LOWEST >> 21
     # A write begins and ends at any byte.
     WRITE_GRAIN = 1
 
     def __init__(self, dut, bus, fpga, *, gaps, not_ready, percent, split, request):
-        # It tells of every packet, and of every number that no function has.
+        # It logs every packet, and every number without a function.
         logging.getLogger("cocotb.pcie").setLevel(logging.ERROR)
         self.request = request
         self.root = RootComplex()
@@ -81,7 +81,7 @@ class PacketPorts:
     def start(self):
         dut = self.dut
         dut.kernel_irq.value = 0
-        # Nobody else is on the board.
+        # The board has no other users.
         dut.board_waitrequest.value = 0
         dut.board_readdata.value = 0
         dut.board_readdatavalid.value = 0
@@ -103,7 +103,7 @@ class PacketPorts:
         vectors = CHANNELS + 2 if HAS_TABLE else 1
         self.window = self.device.bar_window[0]
         assert await self.device.alloc_irq_vectors(vectors, vectors) == vectors
-        # The design has been shown all of it.
+        # The design has been shown the whole configuration.
         await ClockCycles(self.dut.pcie_clk, 300)
 
     async def end_of_packet(self):

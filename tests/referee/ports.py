@@ -5,8 +5,8 @@ import random
 from cocotb.triggers import RisingEdge
 from cocotbext.avalon import AvalonMMMasterBFM, AvalonMMMemoryBFM
 
-# The contract of the PCIe port (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2
-# and A.4.3), and what Peerlane promises beyond it: no burst across 4 KiB.
+# The contract of the PCIe port (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3), and
+# Peerlane's further promise: no burst across 4 KiB.
 MOST_READS = 8
 MOST_BYTES = 512
 
@@ -82,7 +82,7 @@ class Ports:
         self.txs = Txs.from_prefix(
             dut, "txs", pcie, dut.pcie_reset, memory=bus, read_latency=txs_latency
         )
-        # Two ports of one memory.
+        # Two ports of the same memory.
         self.mem_rd, self.mem_wr = (
             AvalonMMMemoryBFM.from_prefix(dut, name, clk, dut.reset, memory=fpga, read_latency=latency)
             for name, latency in (("mem_rd", 12), ("mem_wr", 0))

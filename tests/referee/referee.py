@@ -17,10 +17,10 @@ import header
 from memory import Pair, Region
 from ports import Ports
 
-# Transfers in each direction, and how many are queued at once.
+# Transfers in each direction, and the number that is queued at once.
 EACH_WAY = int(os.environ["REFEREE_TRANSFERS"])
 BATCH = 8
-# Bytes on each side of a transfer's target that are looked at with it.
+# Bytes on each side of a transfer's target that are checked with it.
 GUARD = 96
 # Cycles without a record after which a batch is given up.
 PATIENCE = 20_000
@@ -30,7 +30,7 @@ RING_LOG2 = 8
 CHANNELS = 8
 RECORD = struct.Struct("<IIIIQQ")
 
-# In FPGA memory: where writes take their data from, and where reads put theirs.
+# Places in FPGA memory: the data of writes, and the targets of reads.
 SOURCES = 0x0100_0000
 TARGETS = 0x0200_0000
 LOCAL_BYTES = 1 << 18
@@ -51,7 +51,7 @@ class Referee:
         self.fpga = Pair()
         self.ports = make(dut, self.bus.real, self.fpga.real, **options)
         self.records = [0] * CHANNELS
-        # Records read since the channel's last doorbell, which says so.
+        # Records read since the channel's last doorbell; the next doorbell reports them.
         self.freed = [0] * CHANNELS
         self.cookie = 0
         self.passed = 0
@@ -145,13 +145,13 @@ class Referee:
         offset += GUARD
         grain = self.ports.WRITE_GRAIN if way == "write" else 1
         if random.random() < 0.75:
-            # Most are as the port takes them.
+            # Most have an alignment that the port takes.
             offset -= offset % grain
             length += -length % grain
         local = random.randrange(GUARD, LOCAL_BYTES - length - GUARD)
         local += SOURCES if way == "write" else TARGETS
         if way == "write":
-            # Something else than zeros where the data are to go, and beside it.
+            # Fill the target and the bytes around it with values other than zero.
             spot = random.randbytes(length + 2 * GUARD)
             for memory in (self.bus.real, self.bus.expected):
                 region.write(memory, offset - GUARD, spot)
@@ -214,7 +214,7 @@ class Referee:
         for _ in range(PATIENCE):
             record = RECORD.unpack(self.bus.real.read(slot, RECORD.size))
             if record[1] & 1 == phase:
-                # The host sees it whole: it is one packet on the link.
+                # The host sees a record as a whole: it is one packet on the link.
                 await self.ports.end_of_packet()
                 record = RECORD.unpack(self.bus.real.read(slot, RECORD.size))
                 break
@@ -232,7 +232,7 @@ class Referee:
         self.ports.forget_interrupts()
         for n, transfer in enumerate(transfers):
             await self.queue(transfer, n + 1 == len(transfers))
-        # A channel's descriptors of one direction end in order; nothing else is promised.
+        # A channel's descriptors of one direction end in order; other orders are not promised.
         due = {}
         for t in transfers:
             due.setdefault((t["channel"], t["way"]), []).append(t)
@@ -250,7 +250,7 @@ class Referee:
         await self.ports.interrupt(transfers[-1]["channel"])
         causes = self.regs["CSR_IRQ_STATUS_COMPLETION_MASK"] | self.regs["CSR_IRQ_STATUS_ERROR_MASK"]
         await self.csr_write("IRQ_STATUS", causes)
-        # Behind the write, which may be under way for a while.
+        # After the write, which may take a while to arrive.
         await self.csr_read("STATUS")
         await ClockCycles(self.dut.pcie_clk, 4)
         assert int(self.dut.dma_irq.value) == 0, "the interrupt stays"

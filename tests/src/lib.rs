@@ -1,4 +1,4 @@
-//! Tests that cross rooms, and what several of them need.
+//! Tests that cover several parts of the tree, and code that several tests need.
 //!
 //! - [`lint`]: three independent readers of the Verilog that Peerlane ships.
 //! - [`programs`]: the block's test programs.

@@ -1,7 +1,7 @@
 //! Checks Verilog with Verilator, Icarus Verilog and Yosys, and for words of SystemVerilog.
 //!
-//! The boards' Quartus II is from 2013, so the Verilog has to be plain IEEE 1364-2005. Each of the
-//! three programs accepts some things that the others refuse; a design passes when all are silent.
+//! The boards' Quartus II is from 2013, so the Verilog has to be plain IEEE 1364-2005. Each of the three programs
+//! accepts some things that the others refuse; a design passes when all are silent.
 
 use std::{
     collections::BTreeSet,
@@ -20,16 +20,16 @@ pub struct Source {
     pub text: String,
 }
 
-/// A Verilator rule that a file may switch off by a `lint_off` comment, and why that is right.
+/// A Verilator rule that a file may switch off by a `lint_off` comment, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiver {
     /// The rule's name, such as `UNUSEDSIGNAL`.
     pub rule: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// Which reader objected.
+/// Readers of the Verilog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
     /// `verilator --lint-only -Wall --language 1364-2005`.
@@ -47,9 +47,9 @@ pub enum Reader {
 /// One objection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Who objected.
+    /// The reader that objected.
     pub reader: Reader,
-    /// What it said.
+    /// Its message.
     pub text: String,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Why the readers could not be asked.
+/// The reason why the readers could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum LintError {
     /// A tool is not available.
@@ -68,20 +68,20 @@ pub enum LintError {
     /// A file or process failed.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that was tried.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// All that are asked, beside the texts' own checks.
+/// All readers that are programs, without the checks of the text itself.
 pub const READERS: [Reader; 3] = [Reader::Verilator, Reader::Icarus, Reader::Yosys];
 
-/// Asks some of the [`READERS`] about the design `top` in `sources`. Empty when none objects.
+/// Runs some of the [`READERS`] on the design `top` in `sources`. The result is empty if none objects.
 ///
 /// # Errors
-/// When a reader is not available or cannot be run. That a reader refuses is a finding.
+/// If a reader is not available or cannot be run. A reader's refusal is a finding, not an error.
 pub fn lint(
     cache: &Cache,
     sources: &[Source],
@@ -141,7 +141,7 @@ pub fn lint(
     Ok(findings)
 }
 
-/// Runs a reader. Anything it prints is an objection, as is a failure without a word.
+/// Runs a reader. Any output is an objection, and so is a failure without a message.
 fn objection(reader: Reader, command: &mut Command) -> Result<Option<Finding>, LintError> {
     let output = command
         .stdin(Stdio::null())
@@ -164,7 +164,7 @@ fn objection(reader: Reader, command: &mut Command) -> Result<Option<Finding>, L
     Ok(Some(Finding { reader, text }))
 }
 
-/// What a file's text alone tells: words of SystemVerilog, and waivers that are not allowed.
+/// Checks the text of a file alone: words of SystemVerilog, and waivers that are not allowed.
 fn check_text(file: &Source, waivers: &[Waiver]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let words = system_verilog_words(&file.text);
@@ -185,7 +185,7 @@ fn check_text(file: &Source, waivers: &[Waiver]) -> Vec<Finding> {
     findings
 }
 
-/// The Verilator rules that a text switches off in `lint_off` comments.
+/// Returns the Verilator rules that a text switches off in `lint_off` comments.
 pub fn waived_rules(verilog: &str) -> BTreeSet<String> {
     verilog
         .split("lint_off")
@@ -195,7 +195,7 @@ pub fn waived_rules(verilog: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The words of `verilog` that IEEE 1800-2017 (annex B) reserves and IEEE 1364-2005 does not.
+/// Returns the words of `verilog` that IEEE 1800-2017 (annex B) reserves and IEEE 1364-2005 does not.
 ///
 /// Comments, strings, directives, system names and escaped names do not count.
 pub fn system_verilog_words(verilog: &str) -> BTreeSet<String> {
@@ -235,7 +235,7 @@ fn words(verilog: &str) -> Vec<&str> {
     found
 }
 
-/// Length of the string literal that `text` begins with.
+/// Returns the length of the string literal that `text` begins with.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, c) in text.char_indices().skip(1) {

@@ -9,7 +9,7 @@ use std::{
 /// Parts of the names of tests that run for minutes, or that have their own faults.
 pub const LEFT_OUT: [&str; 3] = ["long::", "full_matrix", "planted"];
 
-/// Where cargo builds.
+/// Returns the directory in which cargo builds.
 ///
 /// # Panics
 /// In a program that cargo has not built.
@@ -19,10 +19,10 @@ pub fn target() -> PathBuf {
     directory.expect("cargo has built it").to_owned()
 }
 
-/// The newest build of a program beside this one: `cargo xtask test` has built them together.
+/// Returns the newest build of a program next to this one: `cargo xtask test` has built them together.
 ///
 /// # Panics
-/// There is none.
+/// If there is no build.
 pub fn newest(program: &str) -> PathBuf {
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -41,17 +41,17 @@ pub fn newest(program: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("no program {program}: `cargo xtask test` builds it"))
 }
 
-/// The variable of the environment that names the module of the whole block which a mutant is in, for a proof of that
-/// module. `peerlane_verilog::mutants::SELECT` has the mutant's number.
+/// Environment variable that names the module of the whole block that contains a mutant, for a proof of that module.
+/// `peerlane_verilog::mutants::SELECT` has the mutant's number.
 pub const MUTANT_OF: &str = "PEERLANE_MUTANT_OF";
 
-/// What the program of proofs ends with where one sees the mutant.
+/// Exit status of the program of proofs if a proof finds the mutant.
 pub const MUTANT_SEEN: i32 = 70;
 
-/// The names of a program's tests that need external tools.
+/// Returns the names of a program's tests that need external tools.
 ///
 /// # Panics
-/// It does not run.
+/// If the program does not run.
 pub fn ignored_tests(program: &Path) -> Vec<String> {
     let output = command(program).args(["--list", "--ignored"]).output();
     let text = String::from_utf8(output.expect("it runs").stdout).expect("names of tests");
@@ -59,7 +59,7 @@ pub fn ignored_tests(program: &Path) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The command that runs a program where cargo would.
+/// Returns the command that runs a program in the directory in which cargo would run it.
 pub fn command(program: &Path) -> Command {
     let hdl = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hdl");
     let mut command = Command::new(program);

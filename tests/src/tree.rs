@@ -6,15 +6,15 @@ use std::{
     process::Command,
 };
 
-/// The root of the work tree.
+/// Returns the root of the work tree.
 pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// The files that are committed, or would be with the next `git add`, relative to [`root`].
+/// Returns the files that are committed, or would be with the next `git add`, relative to [`root`].
 ///
 /// # Errors
-/// When git cannot be run or this is no work tree.
+/// If git cannot be run or the directory is not a work tree.
 pub fn files() -> io::Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .args([

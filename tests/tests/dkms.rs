@@ -1,4 +1,4 @@
-//! The driver's package for DKMS on a Debian system as driver/README.md tells to make it.
+//! Tests the driver's package for DKMS on a Debian system, made as docs/install.md describes.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use peerlane_vm::{Initramfs, Machine};
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../driver");
 
-/// A system of its own for each test.
+/// A new system for each test.
 struct Administrator {
     kernel: Kernel,
     system: System,
@@ -23,8 +23,8 @@ impl Administrator {
     fn new() -> Self {
         let cache = Cache::open().unwrap();
         let kernel = cache.kernel(Flavour::Debian).unwrap();
-        let readme = readme().replace("$(uname -r)", kernel.release());
-        let packages: Vec<&str> = readme
+        let steps = document("install.md").replace("$(uname -r)", kernel.release());
+        let packages: Vec<&str> = steps
             .lines()
             .find_map(|line| line.strip_prefix("apt install "))
             .unwrap()
@@ -42,7 +42,7 @@ impl Administrator {
             .command(program, Path::new(DRIVER), self.changes.path())
     }
 
-    /// What a command of a shell says, and whether it succeeds. In it `$release` is the kernel's.
+    /// Runs a command of a shell. Returns its output, and whether it succeeds. `$release` in it is the kernel's.
     fn tries(&self, line: &str) -> (String, bool) {
         let line = format!("release={}; {line}", self.kernel.release());
         let output = self.command("sh").args(["-c", &line]).output().unwrap();
@@ -53,22 +53,21 @@ impl Administrator {
         )
     }
 
-    /// What a command that must succeed says.
+    /// Runs a command that must succeed, and returns its output.
     fn does(&self, line: &str) -> String {
         let (said, success) = self.tries(line);
         assert!(success, "{line}:\n{said}");
         said
     }
 
-    /// What a command that must fail says.
+    /// Runs a command that must fail, and returns its output.
     fn fails(&self, line: &str) -> String {
         let (said, success) = self.tries(line);
         assert!(!success, "{line}:\n{said}");
         said
     }
 
-    /// All files with the driver's name, but for the source that it is built from, and the kernel's
-    /// lists that have it.
+    /// Lists all files with the driver's name, except its source, and the kernel's lists that have it.
     fn traces(&self) -> String {
         self.does(
             "find / -xdev -ipath '*peerlane*' -not -path '/usr/src/peerlane-0.1.0*'; \
@@ -76,17 +75,18 @@ impl Administrator {
         )
     }
 
-    /// Where a file of the system is that commands have made.
+    /// Returns the path of a file of the system that commands have made.
     fn made(&self, path: &str) -> PathBuf {
         self.changes.path().join("upper").join(path)
     }
 }
 
-fn readme() -> String {
-    fs::read_to_string(Path::new(DRIVER).join("README.md")).unwrap()
+/// Returns the text of a document, by its path in `docs`.
+fn document(path: &str) -> String {
+    fs::read_to_string(Path::new(DRIVER).join("../docs").join(path)).unwrap()
 }
 
-/// The values of a field of what `modinfo` says.
+/// Returns the values of a field in the output of `modinfo`.
 fn field<'a>(modinfo: &'a str, name: &str) -> Vec<&'a str> {
     modinfo
         .lines()
@@ -100,7 +100,7 @@ fn it_is_built_installed_loaded_and_removed() {
     let administrator = Administrator::new();
     let release = administrator.kernel.release();
     let before = administrator.traces();
-    // As when the kernel itself is installed.
+    // Installing the kernel itself runs this, too.
     administrator.does("depmod $release");
     administrator.does("dkms add /mnt");
     administrator.does("dkms install peerlane/0.1.0 -k $release || { cat /var/lib/dkms/peerlane/0.1.0/build/make.log; false; }");
@@ -110,7 +110,7 @@ fn it_is_built_installed_loaded_and_removed() {
         format!("peerlane/0.1.0, {release}, x86_64: installed")
     );
 
-    // What `modinfo` says.
+    // Check the output of `modinfo`.
     let module = format!("usr/lib/modules/{release}/updates/dkms/peerlane.ko");
     let modinfo = administrator.does("modinfo -k $release peerlane");
     assert_eq!(field(&modinfo, "license"), ["GPL"]);
@@ -129,8 +129,8 @@ fn it_is_built_installed_loaded_and_removed() {
         .iter()
         .filter_map(|line| line.split(':').next())
         .collect();
-    let readme = readme();
-    let documented: BTreeSet<&str> = readme
+    let parameter_table = document("operate/driver.md");
+    let documented: BTreeSet<&str> = parameter_table
         .lines()
         .skip_while(|line| !line.starts_with("| parameter |"))
         .skip(2)
@@ -140,7 +140,7 @@ fn it_is_built_installed_loaded_and_removed() {
     assert!(!parameters.is_empty());
     assert_eq!(parameters, documented);
 
-    // It is a module for that kernel.
+    // The module loads into that kernel.
     let qemu = Cache::open().unwrap().qemu().unwrap();
     let mut files = Initramfs::new(&qemu).unwrap();
     files.module(&administrator.made(&module)).unwrap();
@@ -175,7 +175,7 @@ fn what_is_missing_is_named_with_the_package_that_has_it() {
     assert!(said.contains("there is no /none"), "{said}");
     assert!(said.contains("linux-source-"), "{said}");
 
-    // A newer compiler before the distribution's, as people have who write programs in Rust.
+    // A newer compiler in front of the distribution's, as programmers in Rust often have it.
     let newer = "mkdir /tmp/bin; for i in rustc bindgen; do \
                  printf '#!/bin/sh\\ncase $1 in --print) exec /usr/bin/'$i' \"$@\";; esac; echo '$i' 9.9.9\\n' \
                  >/tmp/bin/$i; chmod +x /tmp/bin/$i; done; PATH=/tmp/bin:$PATH; rm /tmp/bin/";

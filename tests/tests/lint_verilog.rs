@@ -1,10 +1,10 @@
-//! The Verilog of the block, read by Verilator, Icarus Verilog and Yosys.
+//! Checks the Verilog of the block with Verilator, Icarus Verilog and Yosys.
 
 use peerlane_hdl::{Design, Irq, Params, Port, Slaves, TOP, generate, pcie};
 use peerlane_tests::lint::{Finding, READERS, Reader, Source, Waiver, lint};
 use peerlane_tools::Cache;
 
-/// What the generated Verilog may waive.
+/// Waivers that the generated Verilog may have.
 const WAIVERS: &[Waiver] = &[Waiver {
     rule: "UNUSEDSIGNAL",
     reason: "the back-end names each bit that nothing reads: spare bits of a slave's address or \
@@ -54,22 +54,23 @@ fn each_reader_finds_what_it_is_there_for() {
     assert!(found.contains(&Reader::Icarus), "{found:?}");
     assert!(found.contains(&Reader::Words), "{found:?}");
 
-    // A name that SystemVerilog reserves: the list of words alone.
+    // A name that SystemVerilog reserves: only the list of words.
     let name = "module top(input wire bit, output wire y);\nassign y = bit;\nendmodule\n";
     assert!(readers(&one(name)).contains(&Reader::Words));
 
-    // A module that is not there: all three programs.
+    // A module that does not exist: all three programs.
     let missing = "module top(input wire a, output wire y);\nother o(.a(a), .y(y));\nendmodule\n";
     let found = readers(&one(missing));
     assert_eq!(found, [Reader::Verilator, Reader::Icarus, Reader::Yosys]);
 
-    // A waiver that nobody allowed.
+    // A waiver that is not allowed.
     let waived = "/* verilator lint_off WIDTH */\nmodule top(input wire [7:0] a, output wire [3:0] \
                   y);\nassign y = a;\nendmodule\n";
     assert!(readers(&one(waived)).contains(&Reader::Waivers));
 }
 
-/// As synthesis sees it, and, by those that simulate, as simulation does, with the memories' garbage.
+/// Checks the block as synthesis sees it, and, with the readers that simulate, as simulation does, with the memories'
+/// garbage.
 fn the_block_is_clean(params: Params) {
     is_clean(&generate(&params).unwrap(), TOP, &format!("{params:?}"));
 }

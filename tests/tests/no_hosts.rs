@@ -1,10 +1,10 @@
-//! Committed files name no registry, no mirror and no place of the machine they were made on.
+//! Checks that committed files name no registry, no mirror and no path of the machine they were made on.
 
 use std::{fs, path::Path};
 
 use peerlane_tests::tree;
 
-/// What must not stand in a committed file, in pieces so that this file passes too.
+/// Returns texts that a committed file must not contain, in pieces so that this file passes, too.
 fn forbidden() -> Vec<(String, &'static str)> {
     let join = |parts: &[&str]| parts.concat();
     vec![
@@ -23,15 +23,15 @@ fn forbidden() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// The directory beside the project with material that is not the project's.
+/// Returns the directory next to the project with material that does not belong to the project.
 fn beside() -> String {
     ["sha", "red/"].concat()
 }
 
-/// The one file that looks for the fixture there.
+/// The one file that looks for the fixture in that directory.
 const FIXTURE_HELPER: &str = "bsp/tests/common/fixtures.rs";
 
-/// Files that are what other programs make of them.
+/// Returns whether a file is an exception: its content is written by another program.
 fn exempt(path: &Path) -> bool {
     // cargo writes the name of its own default registry.
     path == Path::new("Cargo.lock")

@@ -1,5 +1,5 @@
-//! The kernels with checks: a bug of each kind that they look for is planted, and has to be
-//! reported, and the report has to fail the machine as it would for the driver.
+//! Tests of the kernels with checks: a bug of each kind that they look for is injected, must be reported, and the
+//! report must fail the machine as it would for the driver.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
 use peerlane_vm::{Error, Initramfs, Machine, Qmp};
 use serde_json::{Value, json};
 
-/// What one of the kernels has to say of the bugs of `tests/planted`.
+/// One of the kernels, with the module of `tests/planted`.
 struct Planted {
     qemu: Qemu,
     kernel: Kernel,
-    // The module is in it.
+    // The directory that contains the module.
     built: tempfile::TempDir,
 }
 
@@ -44,7 +44,7 @@ impl Planted {
         machine.start()?.run(no_question).map(drop)
     }
 
-    /// Runs it with each of the bugs, and looks for the report. None without a bug.
+    /// Runs a machine with each of the bugs, and looks for the report. Without a bug there must be none.
     fn reports(&self, bugs: &[(u32, &str)]) {
         self.run(0).unwrap();
         for (bug, report) in bugs {
@@ -56,7 +56,7 @@ impl Planted {
     }
 }
 
-/// Answers a machine whose programs ask nothing.
+/// Fails: the programs in the machine ask nothing.
 fn no_question(_: &mut Qmp, question: Value) {
     panic!("asked {question}");
 }

@@ -1,12 +1,12 @@
 //! Properties of the blocks, proved on the Verilog that the back-end writes.
 //!
-//! Each proof is a wrapper in `tests/proofs/` around one small instance of a real block. Yosys
-//! flattens it to an and-inverter graph; ABC, which Yosys carries, proves its assertions for any number of
-//! cycles by induction or by property directed reachability, or, where a test says so, for every course
-//! of a number of cycles from reset. Each wrapper can put a fault on the block's
-//! pins (`MUTANT`); with each of them the same proof must fail, so that no assertion is idle.
+//! Each proof is a wrapper in `tests/proofs/` around one small instance of a real block. Yosys flattens it to an
+//! and-inverter graph; ABC, which is part of Yosys, proves its assertions for any number of cycles by induction or by
+//! property directed reachability, or, where a test says so, for all runs of a number of cycles from reset. Each
+//! wrapper can put a fault on the block's pins (`MUTANT`); with each fault the same proof must fail, so that no
+//! assertion is useless.
 //!
-//! With a mutant of the block in the environment (`proofs/planted.rs`) the proofs of its module run, and only these.
+//! With a mutant of the block in the environment (`proofs/planted.rs`) only the proofs of its module run.
 
 use std::{
     fs,
@@ -38,21 +38,21 @@ mod views;
 use planted::{is_elsewhere, is_wanted, planted};
 use views::{Memories, memories, without};
 
-/// More than any proof takes on a busy machine; ABC gives up then.
+/// Time limit, longer than any proof takes on a busy machine; ABC gives up then.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Cycles of the induction: of two that follow each other the second is implied.
+/// Cycles of the induction: of two consecutive cycles the second is implied.
 const INDUCTION: u64 = 2;
 
-/// How far a proof goes.
+/// Scope of a proof.
 #[derive(Debug, Clone, Copy)]
 enum Reach {
     /// Any number of cycles, by property directed reachability.
     Unbounded,
-    /// Any number of cycles: the assertions of one cycle imply those of the next. Faults are sought in so
-    /// many cycles from reset.
+    /// Any number of cycles: the assertions of one cycle imply those of the next. Faults are searched for in this
+    /// number of cycles from reset.
     Induction(u64),
-    /// So many cycles from reset.
+    /// This number of cycles from reset.
     Cycles(u64),
 }
 
@@ -104,15 +104,15 @@ const POST_FAULTS: u64 = 24;
 /// Enough for two reads, or for two parts of one.
 const ASK_FAULTS: u64 = 20;
 
-/// A `MUTANT` that is none, but that leaves out what is said of the block's registers.
+/// A value of `MUTANT` without a fault, which leaves out the assertions about the block's registers.
 const PINS_ONLY: u64 = 99;
 
-/// What ABC found.
+/// Result of ABC.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// No state within reach breaks an assertion.
+    /// No reachable state breaks an assertion.
     Proved,
-    /// One does.
+    /// A reachable state does.
     Broken,
     /// Not decided in time.
     Open,
@@ -148,7 +148,7 @@ fn prove(
         .join("proofs")
         .join(file);
     fs::copy(&wrapper, at("proof.sv")).unwrap();
-    // ABC runs in Yosys's `abc` command, on a script in place of a circuit of its own.
+    // ABC runs in Yosys's `abc` command, with a script instead of a circuit of its own.
     fs::write(
         at("vehicle.v"),
         "module vehicle(input a, input b, output y); assign y = a & b; endmodule\n",
@@ -167,7 +167,7 @@ fn prove(
     let output = run(yosys.command().arg("-q"), directory.path(), &to_graph);
     assert!(at("proof.aig").exists(), "{file}: {output}");
     let patience = PATIENCE.as_secs();
-    // The steps, and how many cycles from reset they looked at where they prove nothing beyond.
+    // The steps, and the number of cycles from reset that they cover where they prove nothing beyond.
     let (steps, cycles) = match reach {
         Reach::Unbounded => (format!("scorr;dc2;pdr,-T,{patience}"), None),
         Reach::Cycles(cycles) => (
@@ -184,7 +184,7 @@ fn prove(
             if begins_well && follows == "snl_UNSAT" {
                 return Verdict::Proved;
             }
-            // Not decided, unless a fault is found. That none is found proves nothing.
+            // Not decided, unless a fault is found. Finding none proves nothing.
             (search(cycles), None)
         }
     };
@@ -197,8 +197,7 @@ fn prove(
     }
 }
 
-/// Runs ABC's `steps` on the graph in `directory`: the result, and the last cycle that was looked at,
-/// from 0.
+/// Runs ABC's `steps` on the graph in `directory`. Returns the result, and the last cycle that was covered, from 0.
 fn decide(yosys: &Yosys, directory: &Path, file: &str, steps: &str) -> (String, Option<u64>) {
     let script = format!(
         "read_verilog vehicle.v; simplemap; abc -g AND -script +read_aiger,proof.aig;fold;strash;\
@@ -224,7 +223,7 @@ fn run(command: &mut Command, directory: &Path, script: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The proof holds, and fails with each of the wrapper's `mutants`.
+/// Checks that the proof holds, and that it fails with each of the wrapper's `mutants`.
 fn holds_and_has_teeth(
     name: &str,
     design: &str,
@@ -238,7 +237,7 @@ fn holds_and_has_teeth(
     }
     let yosys = Cache::open().unwrap().yosys().unwrap();
     if is_wanted() {
-        // A course from reset to a pin that is wrong, and nothing less: that a proof is not decided says nothing of a mutant.
+        // Only a run from reset to a wrong pin counts: a proof that is not decided shows nothing about a mutant.
         let with = [parameters, &[("MUTANT", PINS_ONLY)]].concat();
         if prove(&yosys, design, file, &with, reach) == Verdict::Broken {
             exit(MUTANT_SEEN);
@@ -267,7 +266,7 @@ fn holds_and_has_teeth(
     }
 }
 
-/// The proof fails with each of the faults in the block itself: `edits` of its Verilog, from and to.
+/// Checks that the proof fails with each of the faults in the block itself: `edits` of its Verilog, from and to.
 fn sees_in_the_block(
     name: &str,
     design: &str,
@@ -290,7 +289,7 @@ fn sees_in_the_block(
     }
 }
 
-/// The build that the proofs of inner modules take: the smallest, but for its four channels.
+/// Returns the build for the proofs of inner modules: the smallest, except for its four channels.
 fn small_build() -> Params {
     Params {
         txs_addr_bits: 32,
@@ -303,8 +302,8 @@ fn small_build() -> Params {
     }
 }
 
-/// A module of the block, named `name`: for blocks with a port that is a Verilog keyword, which only an
-/// inner module may have.
+/// Returns a module of the block, named `name`: for blocks with a port that is a Verilog keyword, which only an inner
+/// module may have.
 fn of_the_block(module: &str, name: &str, seen: Memories) -> String {
     let inner = format!("module peerlane_engine_{module} ");
     let design: String = generate(&small_build())
@@ -522,7 +521,7 @@ fn a_fence_waits_for_all_that_was_translated_before_it() {
     );
 }
 
-/// A part of a proof of one direction behind its request maker.
+/// Runs a part of a proof of one direction after its request maker.
 fn path_proof(module: &str, part: u64, design: &str, reach: Reach, mutants: &[u64]) {
     holds_and_has_teeth(
         &format!("{module}, part {part}"),
@@ -584,9 +583,9 @@ fn received_data_find_their_place_and_no_burst_is_cut_off() {
     let reach = Reach::Induction(RECEIVE_FAULTS);
     let (name, file) = ("receiver", "receive.sv");
     holds_and_has_teeth(name, &design, file, &[], reach, []);
-    // A place that is looked up beside a step that moves it; a burst that is counted short, one that a reset cuts
-    // off, or lets write what was dropped, one whose word that stands is emptied by it; a place that moves on by too
-    // little, a chunk that is its read's last one too early.
+    // A place that is looked up together with a step that moves it; a burst that is counted short, one that a reset
+    // cuts off, or that lets dropped data be written, one whose offered word is emptied by it; a place that moves by
+    // too little, a chunk that is its read's last one too early.
     let edits = [
         (
             "found_on_d = front_on_q & (~c_take);",
@@ -624,7 +623,7 @@ fn nothing_is_sent_to_the_link_without_credits() {
     );
 }
 
-/// Writes of `W` bits and `B` bytes a beat. Their stores are left open.
+/// Returns writes of `W` bits and `B` bytes a beat. Their stores are left open.
 fn posts<const W: usize, const B: usize>() -> String {
     let block = verilog("peerlane_posts", Posts::<W, B>::default());
     let design = without(&block, &format!("peerlane_posts_fifo_block_64x{W}"));
@@ -639,11 +638,11 @@ fn posted_packets_are_well_formed_and_name_the_bytes_of_their_burst() {
     holds_and_has_teeth(name, &posts::<128, 16>(), file, &[], reach, 1..=5);
     let wide = [("LANES", 4)];
     holds_and_has_teeth(name, &posts::<256, 32>(), file, &wide, reach, []);
-    // What the block's registers are to hold says nothing of a faulty block: only what is stored does.
+    // The assertions about the block's registers do not apply to a faulty block: only the stored words count.
     let pins = [("MUTANT", PINS_ONLY)];
-    // A packet that goes on behind its burst, or over its limit; a last dword's enables where there is one dword, or none
-    // where there are two; a beat that is left over and not stored, or stored and not there; a packet that begins where the
-    // one before it did.
+    // A packet that goes on past its burst, or over its limit; a last dword's enables where there is one dword, or none
+    // where there are two; a beat that is left over and not stored, or stored and does not exist; a packet that begins
+    // where the one before it did.
     let edits = [
         ("packet_last = burst_last | cut;", "packet_last = cut;"),
         (

@@ -1,6 +1,6 @@
-//! The independent referee: cocotb with the Avalon models of cocotbext-avalon on the emitted Verilog,
-//! under Verilator; of a build with a transaction layer, with the root complex of cocotbext-pcie. What is checked
-//! is in `tests/referee/`, in Python.
+//! The independent reference model: cocotb with the Avalon models of cocotbext-avalon on the emitted Verilog, under
+//! Verilator; for a build with a transaction layer, with the root complex of cocotbext-pcie. The checks are in
+//! `tests/referee/`, in Python.
 
 use std::{
     ffi::OsString,
@@ -16,7 +16,7 @@ use peerlane_tools::{Cache, Python, Requirements, cxx};
 /// Random transfers in each direction.
 const EACH_WAY: u32 = 1000;
 
-/// The same through packets, each of which passes through Python several times.
+/// Random transfers through packets, each of which passes through Python several times.
 const EACH_WAY_BY_PACKETS: u32 = 500;
 
 fn run(command: &mut Command) -> String {
@@ -27,12 +27,12 @@ fn run(command: &mut Command) -> String {
     out
 }
 
-/// Paths for `PYTHONPATH`.
+/// Joins paths for `PYTHONPATH`.
 fn joined(paths: &[&Path]) -> OsString {
     std::env::join_paths(paths).expect("no path has a colon")
 }
 
-/// Verilator's C++ of the design in the directory `work`, and cocotb's main program: `work/simulation`.
+/// Builds Verilator's C++ of the design in the directory `work`, and cocotb's main program: `work/simulation`.
 fn build(cache: &Cache, python: &Python, design: &Design, work: &Path) {
     let mut sources = Vec::new();
     for module in &design.modules {
@@ -40,7 +40,7 @@ fn build(cache: &Cache, python: &Python, design: &Design, work: &Path) {
         fs::write(&path, &module.verilog).unwrap();
         sources.push(path);
     }
-    // What cocotb may see: the ports. All else stays as fast as it is.
+    // cocotb only gets access to the ports. Everything else stays as fast as it is.
     let mut visible = "`verilator_config\n".to_owned();
     for port in &design.ports {
         visible += &format!("public_flat_rw -module \"{TOP}\" -var \"{}\"\n", port.name);
@@ -104,7 +104,7 @@ fn build(cache: &Cache, python: &Python, design: &Design, work: &Path) {
     run(&mut compile);
 }
 
-/// What the Python side of a build is called, how many transfers it makes, and what else it is told.
+/// Returns the name of the Python side of a build, the number of its transfers, and its other settings.
 fn side(params: &Params) -> (&'static str, u32, Vec<(&'static str, String)>) {
     let Some(slaves) = params.slaves else {
         return ("referee", EACH_WAY, Vec::new());
@@ -158,14 +158,14 @@ fn referee(params: &Params) {
         .envs(settings)
         .env("COCOTB_RANDOM_SEED", "1")
         .env("TOPLEVEL_LANG", "verilog")
-        // Verilator applies a write when it is made, as cocotb's own runner says for it.
+        // Verilator applies a write when it is made; cocotb's own runner sets this for it, too.
         .env("COCOTB_TRUST_INERTIAL_WRITES", "1")
         .env("REFEREE_HEADER", at("peerlane_regs.h"))
         .env("REFEREE_VERDICT", at("verdict"))
         .env("REFEREE_TRANSFERS", each_way.to_string());
     let log = run(&mut simulate);
 
-    // A simulation that ends early says nothing: the verdict must be there, and be about all.
+    // A simulation that ends early proves nothing: the verdict must exist, and be about all tests.
     let verdict = fs::read_to_string(at("verdict")).unwrap_or_default();
     let (mut passed, mut failed) = (0, 0);
     for line in verdict.lines().filter(|line| line.ends_with(" failed")) {
@@ -186,7 +186,7 @@ fn referee(params: &Params) {
     );
 }
 
-/// Small tables: a large one takes long to clear.
+/// Returns parameters with small tables, because a large one takes long to clear.
 fn params(port_bits: u32) -> Params {
     Params {
         port_bits,
@@ -208,7 +208,7 @@ fn random_transfers_through_a_256_bit_port() {
     referee(&params(256));
 }
 
-/// A build with its transaction layer: 128 bits with MSI, 256 with a table of vectors.
+/// Returns a build with its transaction layer: 128 bits with MSI, 256 with a table of vectors.
 fn packets(port_bits: u32, irq: Irq) -> Params {
     Params {
         port: Port::Tlp,

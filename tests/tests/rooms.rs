@@ -1,4 +1,4 @@
-//! Arrows between rooms point one way, as `docs/design.md` says.
+//! Arrows between rooms point one way, as `docs/architecture.md` says.
 
 use std::{fs, path::Path, process::Command};
 

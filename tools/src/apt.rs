@@ -20,7 +20,7 @@ use crate::{
     process::{self, find, tail, text},
 };
 
-/// A package of the plan: what apt would download.
+/// A package of the plan, which apt would download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Package {
     name: String,
@@ -29,7 +29,7 @@ struct Package {
 }
 
 impl Package {
-    /// From the file name apt gives it, `name_version_architecture.deb`.
+    /// Reads the file name that apt gives it, `name_version_architecture.deb`.
     fn from_file(file: &str) -> Option<Self> {
         let mut parts = file.strip_suffix(".deb")?.splitn(3, '_');
         Some(Self {
@@ -40,7 +40,7 @@ impl Package {
         })
     }
 
-    /// As apt takes it on the command line.
+    /// Returns the name in the form that apt takes on the command line.
     fn specifier(&self) -> String {
         if self.architecture == "all" {
             format!("{}={}", self.name, self.version)
@@ -94,9 +94,9 @@ impl Apt {
                 "-o",
                 &set("Dir::Cache::archives", &self.state.join("archives")),
             ])
-            // The system's locks are root's; nothing of the system is written.
+            // The system's locks belong to root; nothing of the system is written.
             .args(["-o", "Debug::NoLocking=true"])
-            // root's downloads too go to a directory of the user's.
+            // Downloads as root go to a directory of the user, too.
             .args(["-o", "APT::Sandbox::User="]);
         if self.own_lists {
             command.args(["-o", &set("Dir::State::Lists", &self.state.join("lists"))]);
@@ -104,8 +104,8 @@ impl Apt {
         command
     }
 
-    /// Switches to package lists of our own and gets them. A source that cannot be reached is
-    /// not fatal, another may have the packages: gives what apt complained about.
+    /// Switches to package lists of our own and gets them. A source that cannot be reached is not fatal, because
+    /// another may have the packages: returns apt's complaints.
     fn update(&mut self, progress: &Progress) -> Result<Option<String>> {
         progress.step("getting apt's package lists");
         self.own_lists = true;
@@ -118,7 +118,7 @@ impl Apt {
         Ok((!output.status.success()).then(|| complaint(&output)))
     }
 
-    /// What has to be downloaded for `packages`, with what they need and the system lacks.
+    /// Returns the downloads for `packages`, with their dependencies that the system lacks.
     fn plan(&self, packages: &[&str]) -> Result<Vec<Package>, String> {
         let output = process::output(
             self.command("apt-get")
@@ -135,7 +135,7 @@ impl Apt {
             .lines()
             .filter(|line| line.starts_with('\''))
             .filter_map(|line| Package::from_file(line.split_whitespace().nth(1)?))
-            // Another libc than the system's would not work with the system's loader.
+            // Another libc than the system's does not work with the system's loader.
             .filter(|package| !package.name.starts_with("libc6"))
             .collect();
         match packages
@@ -150,7 +150,7 @@ impl Apt {
         }
     }
 
-    /// The SHA-256 that the signed index gives for `package`.
+    /// Returns the SHA-256 that the signed index gives for `package`.
     fn hash(&self, package: &Package) -> Result<String, String> {
         let output = process::output(
             self.command("apt-cache")
@@ -196,7 +196,7 @@ impl Apt {
     }
 }
 
-/// A failed step: one that newer package lists may mend, or one that is final.
+/// A failed step: newer package lists may fix it, or it is final.
 enum Failure {
     Apt(String),
     Final(Error),
@@ -208,7 +208,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The errors in what apt printed, without its warnings about other things.
+/// Returns the errors in apt's output, without its warnings about other things.
 pub(crate) fn complaint(output: &Output) -> String {
     let said = text(output);
     let errors: Vec<&str> = said
@@ -235,7 +235,7 @@ fn check_hash(tool: &str, file: &Path, expected: &str) -> Result<()> {
     })
 }
 
-/// Downloads `packages` with what they need and unpacks them all into `root`.
+/// Downloads `packages` with their dependencies and unpacks them all into `root`.
 pub(crate) fn unpack(
     cache: &Cache,
     tool: &str,
@@ -288,7 +288,7 @@ pub(crate) fn unpack(
     Ok(())
 }
 
-/// A recipe for unpacked packages: they belong to one release of one distribution.
+/// Makes a recipe for unpacked packages: they belong to one release of one distribution.
 pub(crate) fn recipe(name: &str, packages: &[&str]) -> Recipe {
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let label = format!("{} (packages of this system)", packages.join(", "));
@@ -299,7 +299,7 @@ pub(crate) fn recipe(name: &str, packages: &[&str]) -> Recipe {
         .part(release)
 }
 
-/// The distribution's pip as a wheel that Python can run directly.
+/// Returns the distribution's pip as a wheel that Python can run directly.
 pub(crate) fn pip_wheel(cache: &Cache) -> Result<PathBuf> {
     const PACKAGE: &str = "python3-pip-whl";
     let root = cache.install(&recipe("pip-wheel", &[PACKAGE]), |root, progress| {

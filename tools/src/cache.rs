@@ -19,10 +19,10 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// What makes an installation what it is: everything it depends on goes into its hash.
+/// All properties of an installation: everything that it depends on goes into its hash.
 ///
-/// Two recipes that differ in anything live in different directories, so that a newer Peerlane
-/// never takes a tool away under an older one.
+/// Two recipes with any difference have different directories, so that a newer Peerlane never removes a tool that an
+/// older one uses.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     name: String,
@@ -32,8 +32,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// A recipe. `name` becomes part of a directory name: letters, digits, `-`, `_` and `.`.
-    /// `label` is what the user sees.
+    /// Makes a recipe. `name` becomes part of a directory name: letters, digits, `-`, `_` and `.`. The user sees
+    /// `label`.
     pub fn new(name: &str, label: &str) -> Self {
         debug_assert!(
             name.chars()
@@ -66,7 +66,7 @@ impl Recipe {
         self
     }
 
-    /// The whole hash, in hexadecimal.
+    /// Returns the whole hash, in hexadecimal.
     pub fn hash(&self) -> String {
         hex(&self.hash.clone().finalize())
     }
@@ -77,8 +77,8 @@ impl Recipe {
 }
 
 impl Cache {
-    /// The user's cache: `PEERLANE_CACHE`, else `peerlane` in the platform's cache directory
-    /// (`XDG_CACHE_HOME` or `~/.cache`; on macOS `~/Library/Caches`).
+    /// Opens the user's cache: `PEERLANE_CACHE`, else `peerlane` in the platform's cache directory (`XDG_CACHE_HOME` or
+    /// `~/.cache`; on macOS `~/Library/Caches`).
     ///
     /// # Errors
     /// When no directory is known or it cannot be created.
@@ -105,7 +105,7 @@ impl Cache {
         Self::at(&root)
     }
 
-    /// A cache in the directory `root`, which is created when missing.
+    /// Opens a cache in the directory `root`, which is created when missing.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -116,12 +116,12 @@ impl Cache {
         Ok(Self { root })
     }
 
-    /// The cache directory, absolute.
+    /// Returns the cache directory, an absolute path.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// A directory in the cache for things that the caller manages by itself.
+    /// Returns a directory in the cache for files that the caller manages by itself.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -131,7 +131,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// The installation of `recipe`, if there is a sound one.
+    /// Returns the installation of `recipe`, if there is a valid one.
     pub fn installed(&self, recipe: &Recipe) -> Option<PathBuf> {
         let path = self.root.join(recipe.directory());
         let stamp = fs::read_to_string(path.join(STAMP)).ok()?;
@@ -140,15 +140,15 @@ impl Cache {
         sound.then_some(path)
     }
 
-    /// The directory of `recipe`, filled by `build` when it is not there yet.
+    /// Returns the directory of `recipe`. `build` fills it if it does not exist yet.
     ///
-    /// Safe when several processes or threads ask for the same thing at once: one builds, the
-    /// others wait. `build` gets an empty directory, which becomes the installation in one step
-    /// when it succeeds; so it must not write its own path into what it makes. When it fails
-    /// nothing is left. An installation whose stamp does not fit is made again.
+    /// Safe when several processes or threads ask for the same recipe at once: one builds, the others wait. `build`
+    /// gets an empty directory, which becomes the installation in one step when it succeeds; so it must not write its
+    /// own path into the files that it makes. When it fails nothing is left. An installation whose stamp does not fit
+    /// is made again.
     ///
     /// # Errors
-    /// What `build` gives, and file errors.
+    /// Errors of `build`, and file errors.
     pub fn install<E: From<Error>>(
         &self,
         recipe: &Recipe,
@@ -165,7 +165,7 @@ impl Cache {
         let name = recipe.directory();
         let temporary = self.directory(".tmp")?;
         let prefix = format!("{name}.");
-        // Left by a process that was killed: nobody else works on this name, we hold its lock.
+        // Left by a process that was killed: no other process uses this name, because we hold its lock.
         for entry in fs::read_dir(&temporary)
             .map_err(io_error("read", &temporary))?
             .flatten()
@@ -225,7 +225,7 @@ impl Cache {
     }
 }
 
-/// Bytes in hexadecimal.
+/// Returns bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

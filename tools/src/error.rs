@@ -1,4 +1,4 @@
-//! What can go wrong, each with what to do about it.
+//! Errors, each with a hint.
 
 use std::{io, path::PathBuf};
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 /// Result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a tool is not available. The `help` text of each says what to do.
+/// Reasons why a tool is not available. The `help` text of each is a hint.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,11 +23,11 @@ pub enum Error {
         "check the permissions and the free space, or set PEERLANE_CACHE to another directory"
     ))]
     Io {
-        /// What was tried, as a verb: "create", "rename".
+        /// The action that was tried, as a verb: "create", "rename".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
@@ -37,11 +37,11 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// A program that has to be on the machine is not there.
+    /// A program that has to be on the machine does not exist.
     #[error("{what} was not found (looked for {looked_for})")]
     #[diagnostic(help("{remedy}"))]
     Missing {
@@ -49,11 +49,11 @@ pub enum Error {
         what: String,
         /// The names tried.
         looked_for: String,
-        /// What to do.
+        /// The hint.
         remedy: String,
     },
 
-    /// A download is not the file that was pinned. Nothing of it was kept.
+    /// A download is not the file that was pinned. No part of it was stored.
     #[error("the download of {tool} does not match its pinned hash: {detail}")]
     #[diagnostic(help(
         "the package index or a mirror serves another file than the one pinned; try again, and do \
@@ -62,7 +62,7 @@ pub enum Error {
     Hash {
         /// The tool.
         tool: String,
-        /// Which file, which hashes.
+        /// The file and the hashes.
         detail: String,
     },
 
@@ -72,9 +72,9 @@ pub enum Error {
     Install {
         /// The tool.
         tool: String,
-        /// The last lines of what the installer said.
+        /// The last lines of the installer's output.
         detail: String,
-        /// What to do.
+        /// The hint.
         remedy: String,
     },
 
@@ -86,7 +86,7 @@ pub enum Error {
         source_directory: PathBuf,
         /// The kernel.
         release: String,
-        /// All that make and the compilers said.
+        /// All output of make and the compilers.
         output: String,
     },
 }

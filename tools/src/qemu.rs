@@ -1,4 +1,4 @@
-//! QEMU with `vfio-user-pci`, and busybox for what runs in it.
+//! QEMU with `vfio-user-pci`, and busybox for programs that run in it.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,7 +16,7 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "usr/lib64/ld-linux-x86-64.so.2";
 const PROGRAM: &str = "usr/bin/qemu-system-x86_64";
 const BUSYBOX: &str = "usr/bin/busybox";
-/// Its `vfio-user-pci` is what the packages are for; QEMU has it since version 10.1.
+/// The device for which the packages are needed; QEMU has it since version 10.1.
 const DEVICE: &str = "vfio-user-pci";
 const PACKAGES: [&str; 4] = ["qemu-system-x86", "busybox-static", "libc6", "libgcc-s1"];
 
@@ -24,22 +24,22 @@ const PACKAGES: [&str; 4] = ["qemu-system-x86", "busybox-static", "libc6", "libg
 #[derive(Debug, Clone)]
 pub struct Qemu {
     root: PathBuf,
-    /// What it says its version is: `11.1.3 (Debian …)`.
+    /// Its version, as it reports it: `11.1.3 (Debian …)`.
     pub version: String,
 }
 
 impl Qemu {
-    /// A command that runs the system emulator for x86-64.
+    /// Returns a command that runs the system emulator for x86-64.
     pub fn command(&self) -> Command {
         command(&self.root)
     }
 
-    /// Where the program is.
+    /// Returns the path of the program.
     pub fn bin(&self) -> PathBuf {
         self.root.join(PROGRAM)
     }
 
-    /// A statically linked busybox.
+    /// Returns a statically linked busybox.
     pub fn busybox(&self) -> PathBuf {
         self.root.join(BUSYBOX)
     }
@@ -60,11 +60,11 @@ fn command(root: &Path) -> Command {
 }
 
 impl Cache {
-    /// QEMU and busybox, from Debian's backports.
+    /// Returns QEMU and busybox, from Debian's backports.
     ///
     /// # Errors
-    /// When the machine is no x86-64 Debian or Ubuntu, has no Debian mirror, or the packages do
-    /// not come; the message says what to do.
+    /// When the machine is not an x86-64 Debian or Ubuntu, has no Debian mirror, or the packages cannot be fetched; the
+    /// message has a hint.
     pub fn qemu(&self) -> Result<Qemu> {
         let recipe = Recipe::new("qemu", "QEMU (Debian packages)")
             .part("1")

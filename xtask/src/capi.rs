@@ -14,7 +14,8 @@ pub(crate) struct Options {
     /// The directory whose lib, include and lib/pkgconfig take the files.
     #[arg(long, value_name = "DIR")]
     prefix: PathBuf,
-    /// Put the files below this directory as if it were `/`: for a prefix that is root's, to which they are copied then.
+    /// Put the files below this directory as if it were `/`: for a prefix that is root's, to which they are copied
+    /// then.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
@@ -27,7 +28,7 @@ struct Library {
     name: &'static str,
     /// Its headers.
     headers: &'static [&'static str],
-    /// What pkg-config(1) says of it.
+    /// Description for pkg-config(1).
     about: &'static str,
 }
 
@@ -51,7 +52,7 @@ const LIBRARIES: [Library; 2] = [
     },
 ];
 
-/// Builds and installs them.
+/// Builds and installs the libraries.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     let mut build = super::cargo(root);
     build.args(["build", "--release"]);
@@ -84,7 +85,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
 }
 
 impl Library {
-    /// Puts its files into a place, from where they are used below a prefix, and names them.
+    /// Puts its files into a place, from which they are used below a prefix, and returns their names.
     fn install(
         &self,
         root: &Path,
@@ -97,7 +98,7 @@ impl Library {
         let library = place.join("lib").join(&versioned);
         install(&target.join("release").join(&file), &library)?;
         let link = place.join("lib").join(&file);
-        // The link may be there already, and the library may not be the one of before.
+        // The link may be there already, and the library may be another one than before.
         let _ = fs::remove_file(&link);
         (std::os::unix::fs::symlink(versioned, &link).into_diagnostic())
             .wrap_err_with(|| format!("cannot make {}", link.display()))?;
@@ -117,7 +118,7 @@ impl Library {
         Ok(files)
     }
 
-    /// What pkg-config(1) reads.
+    /// Returns the file for pkg-config(1).
     fn pkg_config(&self, prefix: &Path) -> String {
         format!(
             "prefix={}\n\
@@ -141,7 +142,7 @@ fn directory_of(file: &Path) -> miette::Result<()> {
         .wrap_err_with(|| format!("cannot create {}", directory.display()))
 }
 
-/// Copies a file beside its place and renames it: a program that runs keeps the library that it has.
+/// Copies a file next to its place and renames it: a program that runs keeps the library that it has.
 fn install(from: &Path, to: &Path) -> miette::Result<()> {
     directory_of(to)?;
     let new = to.with_extension("new");
@@ -154,7 +155,7 @@ fn install(from: &Path, to: &Path) -> miette::Result<()> {
 mod tests {
     use super::*;
 
-    /// A user builds, and root copies: nothing is written outside of the directory, and what is used names the prefix.
+    /// A user builds, and root copies: nothing is written outside of the directory, and the files name the prefix.
     #[test]
     fn files_are_made_ready_for_root() {
         let work = tempfile::tempdir().unwrap();
@@ -169,7 +170,7 @@ mod tests {
         assert!(files.iter().all(|file| file.starts_with(&below)));
         let text = fs::read_to_string(place.join("lib/pkgconfig/libpeerlane.pc")).unwrap();
         assert!(text.starts_with("prefix=/nowhere/peerlane\n"), "{text}");
-        // As the command that is named copies it, over what is there.
+        // Copies in the way of the printed command, over existing files.
         let to = work.path().join("usr");
         fs::create_dir(&to).unwrap();
         for _ in 0..2 {
@@ -192,7 +193,7 @@ mod tests {
         for library in &LIBRARIES {
             let name = format!("lib{}.so", library.name);
             fs::write(target.join("release").join(&name), library.name).unwrap();
-            // Twice: over what is there.
+            // Twice: the second time over existing files.
             for _ in 0..2 {
                 let files = library.install(&root, &target, &prefix, &prefix).unwrap();
                 assert!(files.iter().all(|file| file.starts_with(&prefix)));
@@ -210,7 +211,8 @@ mod tests {
         for header in ["libpeerlane.h", "clrdma.h"] {
             assert!(include.join(header).is_file(), "{header}");
         }
-        // Each installed header finds what it includes, beside it or on the system: as nvcc's user compiles.
+        // Each installed header finds the headers that it includes, next to it or on the system, as a user of nvcc
+        // compiles.
         let kernel = "#define __device__\n#define PEERLANE_GPU_ON_A_PROCESSOR\n\
                       #include <stdint.h>\n#include <stdbool.h>\n\
                       static uint64_t peerlane_gpu_now(void) { return 0; }\n\

@@ -23,14 +23,14 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
 }
 
-/// Builds the module of the tree `root`. False when clippy complains.
+/// Builds the module of the tree `root`. Returns false if clippy complains.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     let kernel = Cache::open()?.kernel(Flavour::chosen()?)?;
     let lint = match options.clippy {
         true => Lint::Clippy,
         false => Lint::Compiler,
     };
-    // A fresh directory each time: what is not compiled gives no warnings.
+    // A fresh directory each time: files that are not compiled give no warnings.
     let work = tempfile::tempdir().into_diagnostic()?;
     let source = root.join("driver");
     let copy = tempfile::tempdir().into_diagnostic()?;
@@ -65,7 +65,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     Ok(true)
 }
 
-/// A copy of the driver's source with a table of other boards.
+/// Makes a copy of the driver's source with a table of other boards.
 fn with_boards(
     root: &Path,
     source: &Path,

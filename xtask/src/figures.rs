@@ -1,4 +1,4 @@
-//! What tests have measured: they append lines of JSON to a file, which becomes tables.
+//! Measurements of tests: they append lines of JSON to a file, which becomes tables.
 
 use std::{
     fs,
@@ -28,18 +28,18 @@ struct Row {
 pub(crate) struct Figures(PathBuf);
 
 impl Figures {
-    /// A file of this process.
+    /// Makes a file name of this process.
     pub(crate) fn new() -> Self {
         let name = format!("peerlane-figures-{}", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
 
-    /// Where it is, or will be.
+    /// Returns its path; the file may not exist yet.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// What was reported since the last call, as tables; nothing if nothing was.
+    /// Returns the measurements since the last call, as tables; `None` without measurements.
     pub(crate) fn take(&self) -> Option<String> {
         let text = fs::read_to_string(&self.0).ok()?;
         let _ = fs::remove_file(&self.0);
@@ -75,7 +75,7 @@ fn rows(text: &str) -> Vec<Row> {
     rows
 }
 
-/// Rows with the same units stand in one table.
+/// Makes tables: rows with the same units are in one table.
 fn tables(rows: &[Row]) -> String {
     let tables = rows.chunk_by(|a, b| a.units == b.units).map(table);
     tables.collect::<Vec<_>>().join("\n\n")

@@ -23,9 +23,9 @@ here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1
 exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-command\" \"$@\"
 ";
 
-/// Runs the program with the libraries that it was built with: those of the machine may be older. The GPU
-/// driver's are found as always. The kernel that includes `peerlane_gpu.h` is compiled there, for GPUs that have
-/// `st.mmio`, and for the oldest that all of CUDA 12 and 13 can compile for.
+/// Runs the program with the libraries that it was built with: those of the machine may be older. The GPU driver's are
+/// found in the usual way. The kernel that includes `peerlane_gpu.h` is compiled there, for GPUs that have `st.mmio`,
+/// and for the oldest that all of CUDA 12 and 13 can compile for.
 const RUN: &str = "#!/bin/sh
 here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -38,7 +38,7 @@ exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-gpu-chec
     --board-library \"$here/lib/libpeerlane_mmd_check.so\" --command \"$here/peerlane\" \"$@\"
 ";
 
-/// Makes the bundle, `target/gpu`, anew.
+/// Makes the bundle, `target/gpu`; an earlier one is removed.
 pub(crate) fn run(root: &Path) -> miette::Result<bool> {
     let bundle = root.join("target/gpu");
     let libraries = bundle.join("lib");
@@ -50,7 +50,7 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         .wrap_err_with(|| format!("cannot create {}", libraries.display()))?;
 
     let built = super::cargo(root)
-        // The features of the whole workspace, as in its tests: else the dependencies are compiled anew.
+        // The features of the whole workspace, as in its tests: otherwise the dependencies are compiled again.
         .args(["build", "--workspace", "--bin", PROGRAM])
         .args(["--bin", COMMAND])
         .env("PEERLANE_COMMIT", commit(root))
@@ -119,7 +119,7 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
     Ok(true)
 }
 
-/// The commit that is built, with `+` if files were changed since.
+/// Returns the commit that is built, with `+` if files were changed since.
 fn commit(root: &Path) -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git")
@@ -136,7 +136,7 @@ fn commit(root: &Path) -> String {
     }
 }
 
-/// The shared libraries that a program or library needs, and the loader (ldd(1)).
+/// Returns the shared libraries that a program or library needs, and the loader (ldd(1)).
 fn needed(file: &Path) -> miette::Result<Vec<PathBuf>> {
     let output = Command::new("ldd")
         .arg(file)
@@ -147,7 +147,7 @@ fn needed(file: &Path) -> miette::Result<Vec<PathBuf>> {
     Ok(libraries(&text))
 }
 
-/// Paths in what ldd prints.
+/// Returns the paths in the output of ldd.
 fn libraries(text: &str) -> Vec<PathBuf> {
     let words = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -156,12 +156,12 @@ fn libraries(text: &str) -> Vec<PathBuf> {
     words.map(PathBuf::from).collect()
 }
 
-/// A program without what debuggers need: the bundle travels.
+/// Copies a program without the data for debuggers, to make the bundle small.
 fn strip(from: &Path, to: &Path) -> miette::Result<()> {
     must(Command::new("strip").arg("-o").arg(to).arg(from))
 }
 
-/// Runs a command to a good end.
+/// Runs a command, and fails if it fails.
 fn must(command: &mut Command) -> miette::Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status =

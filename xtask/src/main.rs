@@ -55,8 +55,8 @@ enum Task {
         /// Leave a suite out; can be given several times.
         #[arg(long, value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
         skip: Vec<String>,
-        /// Run the suites with virtual machines beside the others: faster, but time passes for what runs in them as on a
-        /// busy computer.
+        /// Run the suites with virtual machines concurrently with the others: faster, but time passes for programs in
+        /// them as on a busy computer.
         #[arg(long)]
         beside: bool,
     },
@@ -126,7 +126,7 @@ enum Task {
     Tools,
     /// Write the generated files that are committed again.
     Regen {
-        /// Write nothing; fail when a file is not what the generator writes.
+        /// Write nothing; fail when a file differs from the generator's output.
         #[arg(long)]
         check: bool,
     },
@@ -209,7 +209,7 @@ fn exit(success: bool) -> ExitCode {
     }
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 fn root() -> PathBuf {
     // This program is always built in the tree that it works on.
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -217,8 +217,8 @@ fn root() -> PathBuf {
         .map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
-/// The `peerlane` command, built first. It runs where the user is: files that he names are relative
-/// to that.
+/// Builds and returns the `peerlane` command. It runs in the user's directory: file names of the user are relative to
+/// that.
 fn peerlane(root: &Path) -> miette::Result<Command> {
     let mut command = cargo(root);
     command
@@ -229,7 +229,7 @@ fn peerlane(root: &Path) -> miette::Result<Command> {
     Ok(command)
 }
 
-/// Where cargo builds.
+/// Returns the directory in which cargo builds.
 fn target(root: &Path) -> PathBuf {
     match env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => root.join(directory),
@@ -237,7 +237,7 @@ fn target(root: &Path) -> PathBuf {
     }
 }
 
-/// The cargo that runs this program, in the workspace.
+/// Returns the cargo that runs this program, in the workspace.
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);

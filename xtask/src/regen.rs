@@ -12,7 +12,7 @@ use miette::{IntoDiagnostic, WrapErr, bail, miette};
 struct Generator {
     program: &'static str,
     arguments: &'static [&'static str],
-    /// Where its files belong.
+    /// The directories that its files belong to.
     directories: &'static [&'static str],
 }
 
@@ -49,7 +49,7 @@ const GENERATORS: &[Generator] = &[
     },
 ];
 
-/// Writes the files, or with `check` compares them only and says whether all are current.
+/// Writes the files, or with `check` only compares them. Returns whether all are current.
 pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     let mut current = true;
     for generator in GENERATORS {
@@ -62,13 +62,13 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     let fresh = tempfile::tempdir().into_diagnostic()?;
     c_header(root, fresh.path())?;
     current &= settle(root, fresh.path(), &root.join("host/capi/include"), check)?;
-    // Behind the others: a board's `BUILD_ID` is of the register map, too.
+    // After the others, because a board's `BUILD_ID` depends on the register map, too.
     let fresh = tempfile::tempdir().into_diagnostic()?;
     reference_board(root, fresh.path())?;
     current &= settle(root, fresh.path(), &root.join("driver/src"), check)?;
     let fresh = tempfile::tempdir().into_diagnostic()?;
     diagrams(root, fresh.path())?;
-    current &= settle(root, fresh.path(), &root.join("docs/bsp"), check)?;
+    current &= settle(root, fresh.path(), &root.join("docs/fpga"), check)?;
     match (current, check) {
         (true, _) => println!("all generated files are current"),
         (false, true) => println!("`cargo xtask regen` writes them"),
@@ -77,7 +77,7 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     Ok(!check || current)
 }
 
-/// What a generator writes.
+/// Runs a generator.
 fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> {
     let program = generator.program;
     let status = crate::cargo(root)
@@ -95,7 +95,7 @@ fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> 
     Ok(())
 }
 
-/// The header of the host library for C, by cbindgen.
+/// Makes the header of the host library for C, by cbindgen.
 fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
     let capi = root.join("host/capi");
     let config = cbindgen::Config::from_file(capi.join("cbindgen.toml"))
@@ -109,7 +109,7 @@ fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
     Ok(())
 }
 
-/// The driver's table of boards, for the reference BSP.
+/// Makes the driver's table of boards, for the reference BSP.
 fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     let work = tempfile::tempdir().into_diagnostic()?;
     let bsp = work.path().join("bsp");
@@ -123,7 +123,7 @@ fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     silently(table, "bsp/reference gives no table of boards, see above")
 }
 
-/// The block diagrams of the reference BSPs, before and after.
+/// Makes the block diagrams of the reference BSPs, before and after.
 fn diagrams(root: &Path, fresh: &Path) -> miette::Result<()> {
     for name in ["reference", "reference-net"] {
         let work = tempfile::tempdir().into_diagnostic()?;
@@ -160,7 +160,7 @@ fn silently(mut command: std::process::Command, failed: &'static str) -> miette:
     }
 }
 
-/// Writes what has changed, or with `check` says it only. Whether nothing has.
+/// Writes the files that have changed, or with `check` only reports them. Returns whether none has changed.
 fn settle(root: &Path, fresh: &Path, committed: &Path, check: bool) -> miette::Result<bool> {
     let stale = changed(fresh, committed)?;
     for Change { path, text } in &stale {
@@ -182,7 +182,7 @@ struct Change {
     text: String,
 }
 
-/// The files of `fresh` that `committed` lacks or has otherwise.
+/// Returns the files of `fresh` that `committed` lacks or has with another text.
 fn changed(fresh: &Path, committed: &Path) -> miette::Result<Vec<Change>> {
     let mut changes = Vec::new();
     for entry in fs::read_dir(fresh).into_diagnostic()? {

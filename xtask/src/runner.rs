@@ -34,7 +34,7 @@ impl Count {
         format!("{} passed, {} failed", self.passed, self.failed)
     }
 
-    /// As what became of a step or suite since `start`.
+    /// Makes the outcome of a step or suite since `start`.
     fn outcome(self, label: String, start: Instant) -> Outcome {
         Outcome {
             label,
@@ -45,10 +45,10 @@ impl Count {
     }
 }
 
-/// Runs the suites, prints the report, and says whether everything passed. What the machine cannot
-/// run is left out with a word about it, or has failed where the run is to be `complete`.
+/// Runs the suites, prints the report, and returns whether all tests passed. A suite that the machine cannot run is
+/// left out with a message, or has failed if the run is to be `complete`.
 ///
-/// With `share`, suites with machines run beside the others as soon as the test programs are built.
+/// With `share`, suites with machines run concurrently with the others as soon as the test programs are built.
 pub(crate) fn run(
     root: &Path,
     suites: &[&Suite],
@@ -56,7 +56,7 @@ pub(crate) fn run(
     share: bool,
 ) -> miette::Result<bool> {
     if suites.iter().any(|suite| suite.machines) {
-        // Meanwhile the suites before compile. The suite itself says what went wrong.
+        // The suites before compile in that time. The suite itself reports errors of the set-up.
         thread::spawn(suites::set_up_machines);
     }
     let mut report = Vec::new();
@@ -114,7 +114,7 @@ pub(crate) fn run(
     Ok(report.iter().all(|outcome| outcome.failed == 0))
 }
 
-/// Starts those of the suites to come that have machines, if there are others beside which they can run, and if this
+/// Starts those of the remaining suites that have machines, if there are others to run at the same time, and if this
 /// machine can run them.
 fn start_beside(root: &Path, to_come: &[&Suite]) -> miette::Result<Option<Beside>> {
     let (machines, others): (Vec<&Suite>, Vec<&Suite>) =
@@ -195,7 +195,7 @@ fn run_step(
 struct Programs(Option<Option<Vec<Program>>>);
 
 impl Programs {
-    /// Whether they were built without an error.
+    /// Reports whether they were built without an error.
     fn are_built(&self) -> bool {
         matches!(self.0, Some(Some(_)))
     }
@@ -213,7 +213,7 @@ fn announce(suite: &str, label: &str) {
     println!("\n== {suite}: {label}");
 }
 
-/// [`judge`], with a line for the user.
+/// Calls [`judge`], with a line for the user.
 fn judged(suite: &str, label: &str, count: Count, success: bool) -> Count {
     let (count, problem) = judge(count, success);
     if let Some(problem) = problem {
@@ -242,13 +242,13 @@ fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
     (count, Some(problem))
 }
 
-/// Whether a program with these arguments runs its tests one after the other.
+/// Reports whether a program with these arguments runs its tests one after the other.
 fn one_at_a_time(arguments: &[&str]) -> bool {
     arguments.contains(&"--test-threads=1")
 }
 
-/// Runs a program with tests, shows its output as it comes, and adds up its results. Where each test has begun
-/// when the one before has ended (`in_turn`), what it took stands beside it.
+/// Runs a program with tests, shows its output as it comes, and adds up its results. If each test begins when the one
+/// before has ended (`in_turn`), its duration is shown next to it.
 fn count_tests(mut command: Command, in_turn: bool) -> miette::Result<(Count, bool)> {
     let mut begun = Instant::now();
     let mut child = command
@@ -276,7 +276,7 @@ fn count_tests(mut command: Command, in_turn: bool) -> miette::Result<(Count, bo
     Ok((count, status.success()))
 }
 
-/// Whether this is libtest's line of a test that has ended: `test a::b ... ok`.
+/// Reports whether this is libtest's line of a test that has ended: `test a::b ... ok`.
 fn is_end_of_test(line: &str) -> bool {
     ["ok", "FAILED"].iter().any(|result| {
         line.strip_suffix(result)
@@ -299,7 +299,7 @@ fn test_result(line: &str) -> Option<Count> {
     })
 }
 
-/// The summary. Suites stand at the margin, their steps are indented.
+/// Returns the summary. Suites are at the margin, their steps are indented.
 fn table(report: &[Outcome]) -> String {
     let width = report
         .iter()

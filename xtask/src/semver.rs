@@ -9,19 +9,20 @@ use std::{
 use miette::{IntoDiagnostic, WrapErr, miette};
 use peerlane_tools::Cache;
 
-/// The packages with such an interface. The one for C has a header, which its own test compares.
+/// The packages with such an interface. The interface for C has a header, which its own test compares.
 const PACKAGES: &[&str] = &["peerlane-host", "peerlane-routes", "peerlane-gpu"];
 
-/// Where the commit stands that is compared with.
+/// The file with the commit that is compared with.
 const BASELINE: &str = "xtask/semver-baseline";
 
-/// The commit that a file names: its first line that is no comment.
+/// Returns the commit that a file names: its first line that is not a comment.
 fn named(text: &str) -> Option<&str> {
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Compares. The baseline's tree is laid beside the builds, from this repository: nothing is fetched for it.
+/// Compares the interfaces. The baseline's tree is put next to the builds, from this repository: nothing is fetched for
+/// it.
 pub(crate) fn run(root: &Path, baseline: Option<&str>) -> miette::Result<bool> {
     let file = root.join(BASELINE);
     let text = fs::read_to_string(&file)
@@ -49,7 +50,7 @@ pub(crate) fn run(root: &Path, baseline: Option<&str>) -> miette::Result<bool> {
     Ok(status.success())
 }
 
-/// The tree of a commit, in a directory of its own. It is kept, with what is built of it.
+/// Puts the tree of a commit into a directory of its own. The directory stays, with its builds.
 fn lay(root: &Path, commit: &str) -> miette::Result<PathBuf> {
     let tree = crate::target(root).join("semver").join(commit);
     if tree.join("Cargo.toml").is_file() {

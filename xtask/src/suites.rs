@@ -8,7 +8,7 @@ use peerlane_tools::{Cache, Flavour};
 /// A named set of steps.
 #[derive(Debug)]
 pub(crate) struct Suite {
-    /// What the user types.
+    /// The name that the user types.
     pub(crate) name: &'static str,
     /// One line for the help.
     pub(crate) about: &'static str,
@@ -16,13 +16,13 @@ pub(crate) struct Suite {
     pub(crate) default: bool,
     /// Whether it runs virtual machines.
     pub(crate) machines: bool,
-    /// What is run, in order.
+    /// The steps, in order.
     pub(crate) steps: &'static [Step],
 }
 
 impl Suite {
-    /// Why this machine cannot run it: the virtual machines need an emulator and a kernel, which
-    /// are set up here, and for that a Debian mirror and the right to make name spaces.
+    /// Returns the reason why this machine cannot run it: the virtual machines need an emulator and a kernel, which are
+    /// set up here. That takes a Debian mirror and the right to make namespaces.
     pub(crate) fn obstacle(&self) -> Option<String> {
         if !self.machines {
             return None;
@@ -31,24 +31,24 @@ impl Suite {
     }
 }
 
-/// Sets up what virtual machines need: minutes, most of them downloads. Who comes second waits for the first.
+/// Sets up the virtual machines' programs: minutes, most of them downloads. A second caller waits for the first.
 pub(crate) fn set_up_machines() -> peerlane_tools::Result<()> {
     let cache = Cache::open()?;
     cache.qemu()?;
     cache.kernel(Flavour::Debian).map(drop)
 }
 
-/// What the project neither has nor fetches: a variable of the environment says where it is installed.
+/// A program that the project neither has nor fetches: an environment variable has the place of its installation.
 #[derive(Debug)]
 pub(crate) struct Installed {
     /// The variable.
     pub(crate) variable: &'static str,
-    /// What the variable names.
+    /// The thing that the variable names.
     pub(crate) what: &'static str,
 }
 
 impl Installed {
-    /// Why it cannot be used, unless somebody has said where it is.
+    /// Returns the reason why it cannot be used, unless the variable is set.
     fn missing(&self) -> Option<String> {
         let Self { variable, what } = self;
         let named = std::env::var_os(variable).is_some_and(|place| !place.is_empty());
@@ -68,7 +68,7 @@ const RUNTIME: Installed = Installed {
 pub(crate) enum Step {
     /// A cargo command that counts as one check.
     Check {
-        /// What it is called in the report.
+        /// Its name in the report.
         label: &'static str,
         /// Arguments of cargo.
         cargo: &'static [&'static str],
@@ -77,7 +77,7 @@ pub(crate) enum Step {
     },
     /// Test programs of the workspace; their tests are counted. Must run at least one.
     Tests {
-        /// What it is called in the report.
+        /// Its name in the report.
         label: &'static str,
         /// Which programs.
         of: Of,
@@ -85,7 +85,7 @@ pub(crate) enum Step {
         arguments: &'static [&'static str],
         /// Environment variables set for it.
         env: &'static [(&'static str, &'static str)],
-        /// What the user has to have installed for it.
+        /// The program that the user has to have installed for it.
         needs: Option<&'static Installed>,
     },
     /// The examples in the documentation.
@@ -114,7 +114,8 @@ impl Step {
         }
     }
 
-    /// Why it is left out: what it needs is not installed here. That is no failure, whatever was asked for.
+    /// Returns the reason why it is left out: a program that it needs is not installed here. That is not a failure,
+    /// even if the step was asked for.
     pub(crate) fn left_out(&self) -> Option<String> {
         match self {
             Self::Tests {
@@ -124,7 +125,7 @@ impl Step {
         }
     }
 
-    /// What it is called in the report.
+    /// Returns its name in the report.
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Check { label, .. } | Self::Tests { label, .. } => label,
@@ -145,7 +146,7 @@ pub(crate) enum Of {
 }
 
 impl Of {
-    /// Whether a target of a package is meant.
+    /// Reports whether a target of a package is meant.
     pub(crate) fn takes(&self, package: &str, target: &str) -> bool {
         match self {
             Self::Others(without) => !without.contains(&package),
@@ -155,7 +156,7 @@ impl Of {
     }
 }
 
-/// Test programs that run as they are.
+/// Makes a step of test programs that need no installation.
 const fn tests(label: &'static str, of: Of, arguments: &'static [&'static str]) -> Step {
     Step::Tests {
         label,
@@ -166,7 +167,7 @@ const fn tests(label: &'static str, of: Of, arguments: &'static [&'static str]) 
     }
 }
 
-/// Test programs that need something which the user has to have installed.
+/// Makes a step of test programs that need a program which the user has to have installed.
 pub(crate) const fn tests_with(
     needs: &'static Installed,
     label: &'static str,
@@ -182,7 +183,7 @@ pub(crate) const fn tests_with(
     }
 }
 
-/// A cargo command.
+/// Makes a step of a cargo command.
 const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
     Step::Check {
         label,
@@ -191,10 +192,10 @@ const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
     }
 }
 
-/// Arguments of a test program for what needs external tools.
+/// Arguments of a test program for the tests that need external tools.
 const EXTERNAL: &[&str] = &["--ignored"];
 
-/// The same for a test that takes an hour, and prints its progress.
+/// Arguments for a test that takes an hour, and prints its progress.
 const PROGRESS: &[&str] = &["--ignored", "--nocapture"];
 
 /// Variables under which AddressSanitizer is compiled in: the stable compiler has the sanitizer, but not the option.
@@ -203,11 +204,11 @@ const ADDRESSES: [(&str, &str); 2] = [
     ("RUSTFLAGS", "-Zsanitizer=address"),
 ];
 
-/// Arguments of a test program for all that it has.
+/// Arguments of a test program for all of its tests.
 const ALL: &[&str] = &["--include-ignored"];
 
-/// The packages of suite `bsp`, which has all of their tests: minutes of them need no external tools, and none is to
-/// run twice.
+/// The packages of suite `bsp`, which has all of their tests: minutes of these tests need no external tools, and none
+/// is to run twice.
 const BSP: &[&str] = &["peerlane-bsp", "peerlane"];
 
 /// Tests of the OpenCL driver around a vendor library that have PoCL as one.
@@ -220,8 +221,8 @@ const POCL: &[&str] = &[
     "wrapped",
 ];
 
-/// The driver's tests on a kernel that checks: each path of the driver once. Such a kernel is slow, so that all tests would
-/// take four hours. The other machines and boards run the same code of the driver.
+/// The driver's tests on a kernel that checks: each path of the driver once. Such a kernel is slow, so that all tests
+/// would take four hours. The other machines and boards run the same code of the driver.
 const CHECKED: &[&str] = &[
     "--ignored",
     "--test-threads=1",
@@ -242,7 +243,7 @@ const CHECKED: &[&str] = &[
     "variants::a_machine_that_goes_off_under_load",
 ];
 
-/// OpenCL programs that are short enough for valgrind, and that it finds what is wrong.
+/// OpenCL programs that are short enough for valgrind, and a test that valgrind finds errors.
 const MEMCHECKED: &[&str] = &[
     "--ignored",
     "--test-threads=1",
@@ -253,7 +254,7 @@ const MEMCHECKED: &[&str] = &[
     "memcheck",
 ];
 
-/// What runs when no suite is named.
+/// Defaults of the suites that run when no suite is named.
 const EVERY_RUN: Suite = Suite {
     name: "",
     about: "",
@@ -262,7 +263,7 @@ const EVERY_RUN: Suite = Suite {
     steps: &[],
 };
 
-/// What takes too long for every run.
+/// Defaults of the suites that take too long for every run.
 const ON_DEMAND: Suite = Suite {
     default: false,
     ..EVERY_RUN
@@ -711,7 +712,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "AddressSanitizer",
                 &[
                     "test",
-                    // What is compiled for the machine itself stays as it is: procedural macros.
+                    // Crates that are compiled for the machine itself stay unchanged: procedural macros.
                     "--target",
                     "host-tuple",
                     "--package",
@@ -735,8 +736,8 @@ pub(crate) const SUITES: &[Suite] = &[
                 ],
             )
             .with(&ADDRESSES),
-            // Processes end in the midst of things here, in children of forks too, and the OpenCL runtime of the tests
-            // never frees an object, so that one that is given back twice is found: leaks say nothing.
+            // Processes end in the midst of calls here, in children of forks too. The OpenCL runtime of the tests never
+            // frees an object, so that it finds an object that is released twice. So leaks mean nothing.
             check(
                 "AddressSanitizer, the contract, without leaks",
                 &[
@@ -828,12 +829,12 @@ pub(crate) const SUITES: &[Suite] = &[
     },
 ];
 
-/// The names, for the command line.
+/// Returns the names, for the command line.
 pub(crate) fn names() -> Vec<&'static str> {
     SUITES.iter().map(|suite| suite.name).collect()
 }
 
-/// The suites asked for, in the order asked, without those to be left out; a name given twice runs once.
+/// Returns the suites asked for, in that order, without those to be left out; a name given twice runs once.
 pub(crate) fn choose(asked: &[String], all: bool, without: &[String]) -> Vec<&'static Suite> {
     let mut chosen = chosen(asked, all);
     chosen.retain(|suite| !without.iter().any(|name| name == suite.name));
@@ -852,7 +853,7 @@ fn chosen(asked: &[String], all: bool) -> Vec<&'static Suite> {
     chosen
 }
 
-/// The list of suites, for the help.
+/// Returns the list of suites, for the help.
 pub(crate) fn help() -> String {
     let mut text = "Suites:\n".to_owned();
     for suite in SUITES {

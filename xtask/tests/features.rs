@@ -1,14 +1,14 @@
 //! Each package is compiled with one set of features, for the programs and for the tests.
 //!
-//! Cargo joins the features that all selected targets ask for. What a dev-dependency alone asks for is therefore
-//! missing when a program is built, and the package with everything above it is compiled a second time.
+//! Cargo joins the features that all selected targets ask for. Features that only a dev-dependency asks for are
+//! therefore missing when a program is built, and the package with everything above it is compiled a second time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each package's sets of features when the given kinds of dependency count.
+/// Returns each package's sets of features when the given kinds of dependency count.
 ///
-/// A package may have several sets: one for build scripts, one for what is built.
+/// A package may have several sets: one for build scripts, one for programs.
 fn features(kinds: &str) -> BTreeMap<String, BTreeSet<String>> {
     let out = Command::new(env!("CARGO"))
         .args([

@@ -1,13 +1,13 @@
-//! Limits of the block with its own transaction layer, on the hard IP's Avalon-ST interface: the smallest of what the
-//! link carries, what the interface carries, what the tags and what the hard IP's buffer for completions allow.
+//! Limits of the block with its own transaction layer, on the hard IP's Avalon-ST interface: the smallest of the limits
+//! of the link, of the interface, of the tags, and of the hard IP's buffer for completions.
 //!
 //! # Sources
 //! PCI Express Base Specification 3.0: symbol rates and line coding (4.2), header lengths (2.2), framing, sequence
 //! number and LCRC of 8 bytes a packet (4.2.2). Data link packets and skip symbols are not counted.
 //!
-//! Stratix V Avalon-ST Interface for PCIe 683093: a packet begins with a beat of its own, in which the data stand
-//! behind 16 bytes where their address is a multiple of 8; 64 tags, of which the block keeps eight for reads that
-//! flush. Nothing of this is taken from the models: the numbers of a row's board are read from its configuration, the
+//! Stratix V Avalon-ST Interface for PCIe 683093: a packet begins with a beat of its own, in which the data follow
+//! after 16 bytes where their address is a multiple of 8; 64 tags, of which the block keeps eight for reads that flush.
+//! None of these numbers is taken from the models: the numbers of a row's board are read from its configuration, the
 //! arithmetic is done here.
 //!
 //! An endpoint cannot hold completions back. So no read may leave before there is room for all that it may bring, in
@@ -36,15 +36,15 @@ const LINE: f64 = 64.0;
 /// Bytes of a word of FPGA memory: 512 bits.
 const MEMORY_WORD: f64 = 64.0;
 
-/// Whole reads that the hard IP's buffer has room for, and their bytes. A part of one is of no use: a completer may
-/// answer all of it at once.
+/// Returns the number of whole reads that the hard IP's buffer has room for, and their bytes. A part of a read is of no
+/// use, because a completer may answer all of it at once.
 fn whole_reads(config: &BoardConfig) -> (u32, u32) {
     let bytes = read_bytes(&config.link);
     let lines = bytes.div_ceil(LINE as u32);
     (config.tlp.completion_headers / lines, bytes)
 }
 
-/// Bytes a second of a link, one way, after line coding.
+/// Returns the bytes a second of a link, one way, after line coding.
 fn raw(link: &LinkConfig) -> f64 {
     let lane = match link.generation {
         Generation::Gen1 => 2.5e9 / 10.0,
@@ -54,7 +54,7 @@ fn raw(link: &LinkConfig) -> f64 {
     lane * f64::from(link.lanes)
 }
 
-/// Beats of a packet with so many bytes of data.
+/// Returns the beats of a packet with so many bytes of data.
 fn beats(port: Port, payload: u32) -> f64 {
     f64::from((LEAD + payload).div_ceil(port.bytes))
 }
@@ -63,14 +63,14 @@ fn read_bytes(link: &LinkConfig) -> u32 {
     link.max_read_request.min(LONGEST)
 }
 
-/// The smallest of these, with its name.
+/// Returns the smallest limit, with its name.
 fn least<const N: usize>(of: [(&'static str, f64); N]) -> (&'static str, f64) {
     of.into_iter()
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .unwrap_or(("", f64::INFINITY))
 }
 
-/// Bulk in one direction, bytes a second.
+/// Returns the limit of bulk transfers in one direction, in bytes a second.
 pub(super) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     let link = &config.link;
     match way {
@@ -107,8 +107,8 @@ pub(super) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     }
 }
 
-/// Both directions at once, reads being at their own limit: their requests take room of the writes. FPGA memory, of
-/// one word a cycle, is for both.
+/// Returns the limit of both directions at once, while reads are at their own limit: their requests take room of the
+/// writes. FPGA memory, of one word a cycle, is for both.
 pub(super) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
     let mut limit = one_of_two(config, port, way);
     let share = MEMORY_WORD / 2.0 * 1e12 / config.clk_ps as f64;
@@ -134,7 +134,8 @@ fn one_of_two(config: &BoardConfig, port: Port, way: Way) -> Limit {
     }
 }
 
-/// Descriptors of `bytes` (one packet each), a record for every `every`th: descriptors a cycle.
+/// Returns the limit of descriptors of `bytes` (one packet each) with a record for every `every`th, in descriptors a
+/// cycle.
 pub(super) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, every: u32) -> Limit {
     let share = 1.0 / f64::from(every);
     let raw = raw(&config.link) / port.clock;
@@ -227,7 +228,7 @@ mod tests {
         near(super::bulk(&config, port, Way::Read).smaller(), 3.710e9);
     }
 
-    /// 7.111e9 / 512 requests a second: as many beats fewer, and 24 bytes of the link each.
+    /// 7.111e9 / 512 requests a second: as many beats fewer for the writes, and 24 bytes of the link each.
     #[test]
     fn duplex_by_hand() {
         let (mut config, port) = board(Generation::Gen3, 1000);

@@ -1,5 +1,5 @@
-//! Copies through the host's memory, as the thesis makes them by OpenCL (chapter 6): one device after the other, or both
-//! at once, in blocks.
+//! Copies through the host's memory, as the thesis makes them by OpenCL (chapter 6): one device after the other, or
+//! both at once, in blocks.
 //!
 //! A model of the two copy engines. A blocking copy takes a constant time and one for each byte; concurrent copies go
 //! through both engines like a pipeline of two stages, and the slower stage sets the pace.
@@ -10,17 +10,17 @@
 //! | --- | --- | --- |
 //! | FPGA to host, host to FPGA | 750 and 550 MB/s | 7.1, table |
 //! | GPU to host, host to GPU | 1930 and 1950 MB/s | 7.1, table |
-//! | a copy, beside its bytes | 134 µs | inferred from 7.4, see below |
+//! | a copy, in addition to its bytes | 134 µs | inferred from 7.4, see below |
 //! | the longest concurrent copy | 256 MiB | 7.4: 512 MB failed |
 //!
 //! 7.4 takes blocks of a half of the transfer up to 1 MB, of a quarter from 2 to 8 MB, and of an eighth from 16 MB on.
-//! In such a pipeline `n` blocks of a transfer of `S` bytes are best where `n² = S / (t · r)`, with the constant time `t`
-//! and the rate `r` of the faster engine. So a half at 1 MiB, a quarter at 4 MiB and an eighth at 16 MiB all say
+//! In such a pipeline `n` blocks of a transfer of `S` bytes are best where `n² = S / (t · r)`, with the constant time
+//! `t` and the rate `r` of the faster engine. So a half at 1 MiB, a quarter at 4 MiB and an eighth at 16 MiB all say
 //! `t` = 134 µs for `r` = 1950 MB/s.
 //!
 //! The published rates of the methods are in no parameter. The model comes to 713 MB/s (published: 730) from FPGA to
-//! GPU and 530 (525) back when both work, and to 541 (about 570) and 428 (about 378) when they take turns. The
-//! last one is 13 % off: what the thesis's sequential copy loses in that direction is not in the table of 7.1.
+//! GPU and 530 (525) back when both work, and to 541 (about 570) and 428 (about 378) when they take turns. The last one
+//! is 13 % off: the table of 7.1 does not have the loss of the thesis's sequential copy in that direction.
 
 use super::Direction;
 
@@ -40,7 +40,7 @@ pub struct Indirect {
     pub fpga: Copies,
     /// Copies of the GPU.
     pub gpu: Copies,
-    /// Nanoseconds that a blocking copy takes beside its bytes.
+    /// Nanoseconds that a blocking copy takes in addition to those for its bytes.
     pub copy_ns: f64,
     /// Bytes of the longest concurrent copy.
     pub longest_concurrent: u64,
@@ -64,7 +64,7 @@ impl Default for Indirect {
 }
 
 impl Indirect {
-    /// Rates of the engine that the data leave by, and of the one that they arrive by.
+    /// Returns the rates of the engine by which the data leave, and of the one by which they arrive.
     fn engines(&self, direction: Direction) -> [f64; 2] {
         match direction {
             Direction::FpgaToGpu => [self.fpga.to_host, self.gpu.from_host],
@@ -72,12 +72,12 @@ impl Indirect {
         }
     }
 
-    /// Nanoseconds of a copy by an engine.
+    /// Returns the nanoseconds of a copy by an engine.
     fn copy(&self, rate: f64, bytes: u64) -> f64 {
         self.copy_ns + bytes as f64 * 1e9 / rate
     }
 
-    /// Bytes a second between the FPGA and the host, which the thesis shows for contrast: FPGA to host for
+    /// Returns the bytes a second between the FPGA and the host, which the thesis shows for contrast: FPGA to host for
     /// [`Direction::FpgaToGpu`].
     pub fn host(&self, direction: Direction, bytes: u64) -> f64 {
         let rate = match direction {
@@ -87,13 +87,13 @@ impl Indirect {
         bytes as f64 * 1e9 / self.copy(rate, bytes)
     }
 
-    /// Bytes a second when the devices take turns.
+    /// Returns the bytes a second when the devices take turns.
     pub fn sequential(&self, direction: Direction, bytes: u64) -> f64 {
         let [out, into] = self.engines(direction);
         bytes as f64 * 1e9 / (self.copy(out, bytes) + self.copy(into, bytes))
     }
 
-    /// Bytes a second when both work, in blocks of so many bytes; `None` past
+    /// Returns the bytes a second when both work, in blocks of so many bytes; `None` past
     /// [`longest_concurrent`](Self::longest_concurrent).
     pub fn concurrent(&self, direction: Direction, bytes: u64, block: u64) -> Option<f64> {
         if bytes > self.longest_concurrent {
@@ -108,7 +108,7 @@ impl Indirect {
         Some(bytes as f64 * 1e9 / ns)
     }
 
-    /// The block that 7.4 takes.
+    /// Returns the block size of 7.4.
     pub fn block(bytes: u64) -> u64 {
         const MIB: u64 = 1 << 20;
         let part = match bytes {

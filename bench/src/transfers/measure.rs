@@ -23,24 +23,24 @@ const DESCRIPTORS: [u64; 2] = [4 * KIB, 512 * KIB];
 /// The longest copy in such descriptors: all of it is registered at once.
 const STEPS_TO: u64 = 64 * MIB;
 
-/// What the simulated board is not.
+/// Differences of the simulated board from a real one.
 const SIMULATED: [&str; 2] = [
     "On the simulated board a registration costs the writes of the address translation table alone: pinning takes no time.",
     "The simulated GPU's stores do not cross the modelled link, so that the rate of GPU push is no measure of one.",
 ];
 
-/// How far it is.
+/// Progress of the measurement.
 #[derive(Debug, Clone)]
 pub struct Advance {
-    /// Bytes that were moved so far, what is left out included.
+    /// Bytes that were moved so far, with those of copies that are left out.
     pub moved: u64,
     /// Bytes in all.
     pub total: u64,
-    /// What comes next.
+    /// The next step.
     pub what: String,
 }
 
-/// How long a copy may take: longer than over any link.
+/// Returns the time limit of a copy: longer than it takes over any link.
 fn limit(bytes: u64) -> Duration {
     Duration::from_secs(30) + Duration::from_secs_f64(bytes as f64 / 10e6)
 }
@@ -61,11 +61,11 @@ struct Runner<'a> {
     progress: Advance,
 }
 
-/// Measures.
+/// Measures all copies that the options ask for.
 ///
 /// # Errors
-/// What the board says where nothing goes on, and [`Error::Transfer`] where bytes arrive wrong. A route that does not
-/// work is no error: [`Report::not_measured`] has it.
+/// Errors of the board after which no copy can go on, and [`Error::Transfer`] where bytes arrive wrong. A route that
+/// does not work is not an error: [`Report::not_measured`] has it.
 pub fn run(
     setup: &mut Setup,
     options: &Options,
@@ -77,7 +77,7 @@ pub fn run(
         let settings = peerlane_routes::Options {
             probe_reads: options.probe_reads,
             prove_reads: options.prove_reads,
-            // Simulated time is dear.
+            // Simulated time is expensive.
             measured: if setup.simulated { 128 * KIB } else { MIB },
             ..peerlane_routes::Options::default()
         };
@@ -129,7 +129,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Bytes of all copies.
+/// Returns the bytes of all copies.
 fn total(setup: &Setup, options: &Options) -> u64 {
     let sizes = || options.sizes.iter().copied();
     let rows: u64 = sizes()
@@ -154,13 +154,13 @@ fn total(setup: &Setup, options: &Options) -> u64 {
         .sum()
 }
 
-/// The blocks that a copy is tried with: a half of it to a sixty-fourth, and 4 KiB at least.
+/// Returns the blocks that a copy is tried with: a half of it to a sixty-fourth, and 4 KiB at least.
 fn blocks(bytes: u64) -> impl Iterator<Item = u64> {
     let parts = (1..=6).map(move |log2| bytes >> log2);
     parts.filter(move |block| *block >= 4 * KIB && BLOCKS_OF.contains(&bytes))
 }
 
-/// Copies whose median counts in a figure. Simulated ones take the same time each.
+/// Returns the number of copies whose median counts in a figure. Simulated ones take the same time each.
 fn repeats(setup: &Setup) -> u32 {
     match setup.simulated {
         true => 1,
@@ -183,7 +183,7 @@ impl Runner<'_> {
         (self.advance)(&self.progress);
     }
 
-    /// All sizes by one way.
+    /// Measures all sizes by one way.
     fn rows(&mut self, direction: Direction, method: Method, report: &mut Report) -> Result<()> {
         let name = direction_name(direction);
         let mut refused = None;
@@ -227,7 +227,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Why a copy is not tried.
+    /// Returns the reason why a copy is not tried.
     fn left_out(&self, method: Method, bytes: u64) -> Option<String> {
         match (method, &self.setup.gpu) {
             (Method::Host, _) => None,
@@ -240,7 +240,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The first copy and the cached ones, in nanoseconds.
+    /// Measures the first copy and the cached ones, in nanoseconds.
     fn series(
         &mut self,
         direction: Direction,
@@ -263,7 +263,7 @@ impl Runner<'_> {
         Ok((first.as_nanos() as f64, times))
     }
 
-    /// Lets go of what is ready, so that the next copy is a first use, with memory of so many bytes.
+    /// Unregisters memory that is ready, so that the next copy is a first use, with memory of so many bytes.
     fn anew(&mut self, method: Method, bytes: u64) -> Result<()> {
         match method {
             Method::Route(_) => {
@@ -289,7 +289,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Where the data are and where they go.
+    /// Returns the memory that the data come from and the memory that they go to.
     fn ends(&mut self, method: Method) -> Result<[&mut dyn Contents; 2]> {
         let Setup { fpga, gpu, .. } = &mut *self.setup;
         let peer: &mut dyn Contents = match (method, &mut self.host, gpu) {
@@ -300,7 +300,7 @@ impl Runner<'_> {
         Ok([&mut **fpga, peer])
     }
 
-    /// Puts random bytes where the data come from.
+    /// Puts random bytes into the memory that the data come from.
     fn fill(&mut self, direction: Direction, method: Method, bytes: u64) -> Result<Vec<u8>> {
         let mut data = vec![0; bytes as usize];
         self.random.fill_bytes(&mut data);
@@ -312,7 +312,7 @@ impl Runner<'_> {
         Ok(data)
     }
 
-    /// Compares what is where the data go.
+    /// Compares the bytes in the memory that the data go to.
     fn compare(&mut self, direction: Direction, method: Method, data: &[u8]) -> Result<()> {
         let mut found = vec![0; data.len()];
         let [fpga, peer] = self.ends(method)?;
@@ -331,7 +331,7 @@ impl Runner<'_> {
         }
     }
 
-    /// One copy, and how long it took.
+    /// Makes one copy, and returns its time.
     fn once(&mut self, direction: Direction, method: Method, bytes: u64) -> Result<Duration> {
         match method {
             Method::Route(route) => {
@@ -363,7 +363,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What a program gets that names no route.
+    /// Adds the route that a program gets if it names none.
     fn choice(&mut self, direction: Direction, report: &mut Report) -> Result<()> {
         let Some(routes) = &self.routes else {
             return Ok(());
@@ -383,7 +383,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Figure 7.1 but for its last two steps, which are the direct route's first use and its cached copies.
+    /// Measures figure 7.1, without its last two steps, which are the direct route's first use and its cached copies.
     fn steps(&mut self, direction: Direction, report: &mut Report) -> Result<()> {
         let Some(routes) = &self.routes else {
             return Ok(());
@@ -393,7 +393,7 @@ impl Runner<'_> {
             Direction::FromFpga => (&findings.write, Method::Route(Route::DirectWrite)),
             Direction::ToFpga => (&findings.read, Method::Route(Route::DirectRead)),
         };
-        // What nothing proves, or what goes by way of the host, is no example of a direct transfer.
+        // A route without proof, or one through the host, is not an example of a direct transfer.
         let works = *verdict == Verdict::Works;
         for descriptor in DESCRIPTORS {
             for &bytes in self.options.sizes.iter().filter(|b| **b <= STEPS_TO) {
@@ -416,7 +416,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Registers, moves in descriptors that are waited for, and lets go.
+    /// Registers, moves in descriptors that are waited for, and unregisters.
     fn stepwise(&mut self, direction: Direction, bytes: u64, descriptor: u64) -> Result<Duration> {
         let board = &self.setup.board;
         let gpu = self.setup.gpu.as_ref().ok_or_else(missing)?;
@@ -444,7 +444,7 @@ impl Runner<'_> {
         Ok(time)
     }
 
-    /// Figure 7.2.
+    /// Measures figure 7.2.
     fn blocks(&mut self, direction: Direction, report: &mut Report) -> Result<()> {
         let method = Method::Route(Route::Concurrent);
         let sizes: Vec<u64> = (self.options.sizes.iter().copied())
@@ -502,7 +502,7 @@ fn order(direction: Direction, bytes: u64) -> Order {
     }
 }
 
-/// Who gets here has looked before.
+/// Makes the error of a caller that has no GPU; callers have checked that before.
 fn missing() -> Error {
     Error::Library {
         row: "transfers",
@@ -523,7 +523,7 @@ mod tests {
         assert!(of(32 * MIB).is_empty());
     }
 
-    /// A wrong byte is found, whichever way it went; and the same copies are well without it.
+    /// A wrong byte is found in either direction; and the same copies succeed without it.
     #[test]
     #[ignore = "external tools: cargo xtask test rtl"]
     fn a_wrong_byte_is_found() {

@@ -1,5 +1,5 @@
-//! The report as one HTML page that needs nothing else: what was measured, and beside it the thesis's figures 7.1 to 7.3
-//! as the model of its design gives them.
+//! The report as one HTML page that needs nothing else: the measurements, and next to them the thesis's figures 7.1 to
+//! 7.3 from the model of its design.
 
 use super::{Method, Report, Row};
 use crate::plot::{self, Frame, Shade};
@@ -14,7 +14,7 @@ use peerlane_sim::LinkConfig;
 #[template(path = "transfers.html")]
 struct Page<'a> {
     report: &'a Report,
-    /// Where the numbers come from: a line.
+    /// The source of the numbers: a line.
     origin: String,
     build: String,
     figures: Vec<Figure>,
@@ -53,7 +53,7 @@ struct Shown {
 const WRITE: &str = "fpga-to-gpu";
 const READ: &str = "gpu-to-fpga";
 
-/// Microseconds, with a decimal where it says something.
+/// Returns microseconds, with a decimal where it is significant.
 pub fn micros(ns: f64) -> String {
     let us = ns / 1e3;
     match us {
@@ -82,7 +82,7 @@ fn shown(row: &Row) -> Shown {
     }
 }
 
-/// The number of a way's colour, the same in all drawings.
+/// Returns the number of a way's colour, the same in all drawings.
 fn colour(method: Method) -> usize {
     match method {
         Method::Route(Route::Push) => 1,
@@ -108,7 +108,7 @@ fn curves(title: &'static str, curves: &[(usize, Curve)]) -> Result<Plot> {
         point.map_or(String::new(), |point| format!("{:.1}", point.rate / 1e6))
     };
     let frame = Frame::around(lines());
-    // The first ones above the others.
+    // The first ones are drawn above the later ones.
     let numbered = curves.iter().rev().map(|(number, curve)| (*number, curve));
     Ok(Plot {
         title,
@@ -145,7 +145,7 @@ fn shades(title: &'static str, cells: &[Shade]) -> Result<Plot> {
     }
 }
 
-/// Cached copies of a direction, a curve for each way.
+/// Returns the cached copies of a direction, a curve for each way.
 fn measured(report: &Report, direction: &str) -> Vec<(usize, Curve)> {
     let of = |method: Method| {
         let rows = report.results.iter();
@@ -162,7 +162,7 @@ fn measured(report: &Report, direction: &str) -> Vec<(usize, Curve)> {
     Method::ALL.into_iter().filter_map(of).collect()
 }
 
-/// Sizes of the model's curves: 64 KiB to 512 MiB.
+/// Returns the sizes of the model's curves: 64 KiB to 512 MiB.
 fn sizes() -> impl Iterator<Item = u64> {
     (16..=29).map(|log2| 1 << log2)
 }
@@ -178,7 +178,7 @@ fn curve(name: &'static str, rate: impl Fn(u64) -> Option<f64>) -> Curve {
     }
 }
 
-/// Figure 7.3 by the model.
+/// Returns figure 7.3 by the model.
 fn modelled(direction: Direction) -> Vec<(usize, Curve)> {
     let (indirect, direct) = (Indirect::default(), Parameters::default());
     let link = LinkConfig::default();
@@ -218,7 +218,7 @@ const STEPS: [(u64, usize, &str); 2] = [
     (512 << 10, 4, "512 KiB, one at a time"),
 ];
 
-/// Figure 7.1, measured: the last two steps are the direct route's first use and its cached copies.
+/// Returns figure 7.1, measured: the last two steps are the direct route's first use and its cached copies.
 fn steps(report: &Report, direction: &str, route: Route) -> Vec<(usize, Curve)> {
     let mut curves: Vec<(usize, Curve)> = STEPS
         .iter()
@@ -251,7 +251,7 @@ fn steps(report: &Report, direction: &str, route: Route) -> Vec<(usize, Curve)> 
     curves
 }
 
-/// Figure 7.1 by the model.
+/// Returns figure 7.1 by the model.
 fn modelled_steps() -> Vec<(usize, Curve)> {
     let (parameters, link) = (Parameters::default(), LinkConfig::default());
     let names = [
@@ -283,7 +283,7 @@ fn blocks(report: &Report, direction: &str) -> Vec<Shade> {
     .collect()
 }
 
-/// Figure 7.2 by the model: transfers of 1 to 256 MiB.
+/// Returns figure 7.2 by the model: transfers of 1 to 256 MiB.
 fn modelled_blocks(direction: Direction) -> Vec<Shade> {
     let model = Indirect::default();
     let sizes = (20..=28).step_by(2).map(|log2| 1_u64 << log2);
@@ -346,7 +346,7 @@ fn each_block(report: &Report) -> Result<Figure> {
     })
 }
 
-/// The page. `origin` says where the numbers come from: names and values.
+/// Returns the page. `origin` has the source of the numbers: names and values.
 ///
 /// # Errors
 /// When a drawing fails.
@@ -401,7 +401,7 @@ mod tests {
             assert!(page.contains(part), "{part}");
         }
         assert!(page.contains("&#60;and&#62;"), "text is escaped");
-        // The name of SVG is no place that is asked for anything.
+        // The name of SVG is not an address that the page loads.
         let page = page.replace("http://www.w3.org/2000/svg", "");
         for outside in ["http:", "https:", "<script", "@import", "url("] {
             assert!(!page.contains(outside), "{outside}");

@@ -1,4 +1,4 @@
-//! What was measured, and its files.
+//! The measurements, and their files.
 
 use super::Method;
 use crate::results::hexadecimal;
@@ -7,22 +7,22 @@ use serde::{Serialize, Serializer};
 /// Times of copies of one kind, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Times {
-    /// How many were made.
+    /// Number of copies.
     pub count: usize,
-    /// The shortest.
+    /// The shortest time.
     pub min_ns: f64,
-    /// So many took no longer: a half.
+    /// Time that a half of the copies do not exceed.
     pub p50_ns: f64,
-    /// Nine of ten.
+    /// Time that nine of ten do not exceed.
     pub p90_ns: f64,
-    /// Ninety-nine of a hundred; of fewer than a hundred, all.
+    /// Time that ninety-nine of a hundred do not exceed; of fewer than a hundred copies, all.
     pub p99_ns: f64,
-    /// The longest.
+    /// The longest time.
     pub max_ns: f64,
 }
 
 impl Times {
-    /// Of these, by the nearest rank; `None` of none.
+    /// Returns the times by the nearest rank; `None` without copies.
     pub fn of(times: &[f64]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -55,13 +55,13 @@ pub struct Row {
     pub route: Method,
     /// Bytes of a copy.
     pub bytes: u64,
-    /// The first one, registration and all, in nanoseconds.
+    /// Nanoseconds of the first copy, with its registration.
     pub first_ns: f64,
-    /// Bytes a second of the first one.
+    /// Bytes a second of the first copy.
     pub first_rate: f64,
-    /// Bytes a second of the median of the cached ones.
+    /// Bytes a second of the median of the cached copies.
     pub cached_rate: f64,
-    /// The cached ones.
+    /// Times of the cached copies.
     pub cached: Times,
 }
 
@@ -85,7 +85,7 @@ impl Row {
     }
 }
 
-/// Bytes a second.
+/// Returns bytes a second.
 pub(crate) fn rate(bytes: u64, ns: f64) -> f64 {
     match ns > 0.0 {
         true => bytes as f64 * 1e9 / ns,
@@ -93,26 +93,26 @@ pub(crate) fn rate(bytes: u64, ns: f64) -> f64 {
     }
 }
 
-/// What was not measured, and why.
+/// A measurement that was not made, and the reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Refusal {
-    /// Which way.
+    /// The direction.
     pub direction: &'static str,
-    /// By which route.
+    /// The route.
     #[serde(serialize_with = "route_name")]
     pub route: Method,
-    /// From this size on.
+    /// The size from which on it was not made.
     pub bytes: u64,
-    /// One line.
+    /// The reason, in one line.
     pub why: String,
-    /// It should work, and did not: not what the probe has found, nor left out.
+    /// It should work, and did not: neither a finding of the probe nor left out.
     pub failed: bool,
 }
 
 /// A copy in descriptors of one size, one at a time, in memory that is registered for it (the thesis's figure 7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Step {
-    /// Which way.
+    /// The direction.
     pub direction: &'static str,
     /// Bytes of a descriptor.
     pub descriptor: u64,
@@ -125,7 +125,7 @@ pub struct Step {
 /// A concurrent indirect copy in blocks of one size (the thesis's figure 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Block {
-    /// Which way.
+    /// The direction.
     pub direction: &'static str,
     /// Bytes of the copy.
     pub bytes: u64,
@@ -138,9 +138,9 @@ pub struct Block {
 /// The route that `Route::Auto` takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
-    /// Which way.
+    /// The direction.
     pub direction: &'static str,
-    /// Which one, and why: one line.
+    /// The route and the reason: one line.
     pub line: String,
 }
 
@@ -159,11 +159,11 @@ pub struct Report {
     pub build_id: u32,
     /// The copies.
     pub results: Vec<Row>,
-    /// What is missing among them.
+    /// Copies that are missing among them.
     pub not_measured: Vec<Refusal>,
-    /// What must be said beside it: sentences.
+    /// Remarks about the measurements: sentences.
     pub notes: Vec<&'static str>,
-    /// What a program gets that does not name a route.
+    /// The routes that a program gets if it does not name one.
     pub choices: Vec<Choice>,
     /// For figure 7.1, if it was asked for.
     pub steps: Vec<Step>,
@@ -172,13 +172,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many kinds of copies failed that should work.
+    /// Counts the kinds of copies that failed and should work.
     pub fn failed(&self) -> usize {
         self.not_measured.iter().filter(|r| r.failed).count()
     }
 }
 
-/// A field of a file of comma-separated values (RFC 4180).
+/// Writes a field of a file of comma-separated values (RFC 4180).
 fn field(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -186,8 +186,9 @@ fn field(text: &str) -> String {
     }
 }
 
-/// The copies as comma-separated values, a line for first uses and one for cached copies of each kind. What is the same
-/// in all lines, where they come from for one, stands in columns at the end: names and values.
+/// Returns the copies as comma-separated values, a line for first uses and one for cached copies of each kind. Values
+/// that are the same in all lines, for example the source of the measurements, are in columns at the end: names and
+/// values.
 pub fn csv(report: &Report, same: &[(&str, String)]) -> String {
     let mut text = String::from(
         "direction,route,bytes,use,count,rate_bytes_per_s,min_ns,p50_ns,p90_ns,p99_ns,max_ns,time,map_id,build_id,between",
@@ -254,7 +255,7 @@ pub(crate) mod tests {
         assert_eq!(Times::of(&[]), None);
     }
 
-    /// A report with something of everything.
+    /// Makes a report with an example of everything.
     pub(crate) fn report() -> Report {
         let times = Times::of(&[1000.0, 2000.0, 4000.0]).unwrap();
         let row = |direction, route, bytes| Row::new(direction, route, bytes, 9000.0, times);

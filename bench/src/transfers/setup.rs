@@ -1,4 +1,4 @@
-//! What is measured: a board, memory beside it, and a way to see what is in both.
+//! The equipment for measurements: a board, memory for its transfers, and access to the contents of both.
 
 use crate::{Error, Result};
 use peerlane_host::{Device, Memory, MemoryKind, Permissions, driver};
@@ -10,10 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The longest copy by stores of the simulated GPU: each goes through the RTL by itself, and takes a hundred cycles.
+/// The longest copy by stores of the simulated GPU: each store goes through the RTL by itself, and takes a hundred
+/// cycles.
 const PUSHED: u64 = 64 << 10;
 
-/// A board, and a GPU's memory beside it.
+/// A board, and a GPU's memory.
 pub struct Setup {
     pub(crate) board: Board,
     pub(crate) fpga: Box<dyn Contents>,
@@ -30,17 +31,17 @@ pub(crate) struct Gpu {
     pub(crate) pushed: u64,
 }
 
-/// Memory that is filled and looked at beside what is measured.
+/// Memory that is filled and looked at outside the measured copies.
 pub(crate) trait Contents {
     fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()>;
     fn get(&mut self, at: u64, bytes: &mut [u8]) -> Result<()>;
 }
 
 impl Setup {
-    /// A board of this computer's, and memory of a GPU's. Both have room for copies of so many bytes.
+    /// Takes a board of this computer, and memory of a GPU. Both have room for copies of so many bytes.
     ///
     /// # Errors
-    /// What board and GPU say, of FPGA memory that there is not for one.
+    /// Errors of the board and of the GPU, for example that there is not enough FPGA memory.
     pub fn new(device: &Device, gpu: Option<Arc<dyn Side>>, bytes: u64) -> Result<Self> {
         let board = Board::new(device, bytes)?;
         let of_gpu = gpu.as_ref().map(|gpu| gpu.name());
@@ -64,10 +65,10 @@ impl Setup {
         })
     }
 
-    /// The simulated board and its GPU. The block's Verilog is compiled, or taken from the cache.
+    /// Makes the simulated board and its GPU. The block's Verilog is compiled, or taken from the cache.
     ///
     /// # Errors
-    /// [`Error::Block`] where a tool is missing, and what the board says.
+    /// [`Error::Block`] where a tool is missing, and errors of the board.
     pub fn simulated(bytes: u64) -> Result<Self> {
         let library = peerlane_block::library(&peerlane_hdl::Params::default())?;
         let model = library.instance().map_err(|error| Error::Library {
@@ -102,7 +103,7 @@ impl Setup {
         })
     }
 
-    /// Memory of the host's for the board.
+    /// Returns memory of the host for the board.
     pub(crate) fn host_memory(&self, bytes: u64) -> Result<Memory> {
         let (device, bytes) = (self.board.device(), bytes as usize);
         if self.simulated {
@@ -145,7 +146,7 @@ struct ByEngine {
     engine: Box<dyn Engine>,
 }
 
-/// Bytes of a piece of it.
+/// Bytes of one piece of a copy.
 const STAGED: usize = 4 << 20;
 
 /// How long a piece may take.
@@ -198,7 +199,7 @@ impl Contents for ByEngine {
     }
 }
 
-/// The first bytes of a side's memory, as if it had no more: what is registered for a copy is as long as the copy.
+/// The first bytes of a side's memory, as if it had no more: the memory registered for a copy is as long as the copy.
 pub(crate) struct Part {
     whole: Arc<dyn Side>,
     length: AtomicU64,
@@ -223,7 +224,7 @@ impl Side for Part {
         self.length.load(Ordering::Relaxed)
     }
 
-    // The rest is the side's.
+    // All other functions are the side's.
     fn name(&self) -> String {
         self.whole.name()
     }

@@ -2,9 +2,8 @@
 //! The address translation table (ATT): page sizes, entries, addresses, and the
 //! allocator of its entries.
 //!
-//! The table maps the addresses that a descriptor may name to bus addresses.
-//! An ATT address is `(first entry << page shift) + byte offset`, with the page
-//! size in its top two bits; the entry index is what stands above the shift.
+//! The table maps the addresses that a descriptor may name to bus addresses. An ATT address is `(first entry << page
+//! shift) + byte offset`, with the page size in its top two bits; the bits above the shift are the entry index.
 
 use super::bits;
 use super::regs;
@@ -20,7 +19,7 @@ impl PageSize {
     /// All page sizes, largest first.
     pub const LARGEST_FIRST: [Self; 3] = [Self::Mib2, Self::Kib64, Self::Kib4];
 
-    /// log2 of the size in bytes.
+    /// Returns log2 of the size in bytes.
     pub const fn shift(self) -> u32 {
         match self {
             Self::Kib4 => 12,
@@ -29,17 +28,17 @@ impl PageSize {
         }
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u64 {
         1 << self.shift()
     }
 
-    /// `address` rounded down to a page boundary.
+    /// Returns `address` rounded down to a page boundary.
     pub const fn floor(self, address: u64) -> u64 {
         address & !(self.bytes() - 1)
     }
 
-    /// The offset of `address` in its page.
+    /// Returns the offset of `address` in its page.
     pub const fn offset(self, address: u64) -> u64 {
         address & (self.bytes() - 1)
     }
@@ -55,7 +54,7 @@ impl fmt::Display for PageSize {
     }
 }
 
-/// What the board may do with a region. "Read" and "write" are the board's view.
+/// Rights of the board to a region. "Read" and "write" are the board's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permissions {
     /// The board may read: the region can be the source of a read transfer.
@@ -85,11 +84,11 @@ pub struct Entry {
     pub address: u64,
     /// Size of the page.
     pub page_size: PageSize,
-    /// What the board may do.
+    /// Rights of the board.
     pub permissions: Permissions,
 }
 
-/// Why an entry cannot be encoded or decoded.
+/// Reasons why an entry cannot be encoded or decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryError {
     /// The bus address is not a multiple of the page size.
@@ -126,7 +125,7 @@ impl Entry {
     /// The encoding of an entry that maps nothing.
     pub const INVALID: u64 = 0;
 
-    /// The 64-bit encoding; the low dword is written first.
+    /// Returns the 64-bit encoding; the low dword is written first.
     pub fn encode(&self) -> Result<u64, EntryError> {
         if self.page_size.offset(self.address) != 0 {
             return Err(EntryError::Unaligned {
@@ -167,7 +166,7 @@ impl Entry {
             page_size,
             permissions,
         };
-        // What it does not hold must be zero.
+        // All bits that it does not hold must be zero.
         if entry.record() != record {
             return Err(malformed);
         }
@@ -180,8 +179,8 @@ impl Entry {
 pub struct AttAddress(u64);
 
 impl AttAddress {
-    /// The address `offset` bytes behind the start of entry `first`. `None` if it
-    /// lies behind the last entry that any table can have.
+    /// Returns the address `offset` bytes after the start of entry `first`. `None` if it is after the last entry that
+    /// any table can have.
     pub fn new(page_size: PageSize, first: u32, offset: u64) -> Option<Self> {
         let linear = (u64::from(first) << page_size.shift()).checked_add(offset)?;
         let entry = linear >> page_size.shift();
@@ -193,14 +192,14 @@ impl AttAddress {
         })
     }
 
-    /// The address of a raw value, as found in a descriptor or completion record.
+    /// Returns the address of a raw value, as found in a descriptor or completion record.
     pub fn from_raw(raw: u64) -> Option<Self> {
         let descriptor = Self(raw).descriptor();
         let page_size = descriptor.peer_page_size().ok()?;
         Self::new(page_size, 0, descriptor.peer_address())
     }
 
-    /// The value in a descriptor.
+    /// Returns the value in a descriptor.
     pub const fn raw(self) -> u64 {
         self.0
     }
@@ -212,7 +211,7 @@ impl AttAddress {
         }
     }
 
-    /// The page size it was made with.
+    /// Returns the page size that it was made with.
     pub fn page_size(self) -> PageSize {
         // Both constructors take a page size, so the code is known.
         self.descriptor().peer_page_size().unwrap_or(PageSize::Kib4)
@@ -222,22 +221,22 @@ impl AttAddress {
         self.descriptor().peer_address()
     }
 
-    /// The index of the entry it falls in.
+    /// Returns the index of its entry.
     pub fn entry(self) -> u32 {
         (self.linear() >> self.page_size().shift()) as u32
     }
 
-    /// The byte offset in that entry's page.
+    /// Returns the byte offset in that entry's page.
     pub fn page_offset(self) -> u64 {
         self.page_size().offset(self.linear())
     }
 
-    /// The address `bytes` further on, under the same limit as [`AttAddress::new`].
+    /// Returns the address `bytes` further on, under the same limit as [`AttAddress::new`].
     pub fn checked_add(self, bytes: u64) -> Option<Self> {
         Self::new(self.page_size(), 0, self.linear().checked_add(bytes)?)
     }
 
-    /// How many bytes `self` lies behind `base`, if it does and the page sizes agree.
+    /// Returns how many bytes `self` is after `base`, if it is and the page sizes agree.
     pub fn offset_from(self, base: Self) -> Option<u64> {
         if self.page_size() != base.page_size() {
             return None;
@@ -258,8 +257,7 @@ impl fmt::Display for AttAddress {
     }
 }
 
-/// A run of consecutive entries, owned. Only the allocator makes one, and it takes
-/// it back by value: a run is freed once.
+/// A run of consecutive entries, owned. Only the allocator makes one, and frees it by value: a run is freed once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Run {
     first: u32,
@@ -267,24 +265,24 @@ pub struct Run {
 }
 
 impl Run {
-    /// Index of the first entry.
+    /// Returns the index of the first entry.
     pub fn first(&self) -> u32 {
         self.first
     }
 
-    /// Number of entries, at least 1.
+    /// Returns the number of entries, at least 1.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The entries' indices.
+    /// Returns the entries' indices.
     pub fn indices(&self) -> Range<u32> {
-        // The allocator gives no run that ends behind its table.
+        // The allocator makes no run that ends after its table.
         self.first..self.first + self.count
     }
 }
 
-/// Why the allocator could not do what was asked.
+/// Reasons for a failure of the allocator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllocError {
     /// The table size is not 1 to 65536 entries, or the storage is too small.
@@ -305,7 +303,7 @@ pub enum AllocError {
         /// Free entries in all.
         free: u32,
     },
-    /// The run given back is not one that this allocator gave out.
+    /// The run that was to be freed is not one that this allocator has allocated.
     NotAllocated {
         /// Its first entry.
         first: u32,
@@ -353,7 +351,8 @@ impl<S: Deref<Target = [u64]> + DerefMut> EntrySet<S> {
         entries.div_ceil(u64::BITS) as usize
     }
 
-    /// Makes an empty set. The storage's content is overwritten. Entries for which the storage has no bit are never in it.
+    /// Makes an empty set. The storage's content is overwritten. Entries for which the storage has no bit are never
+    /// in it.
     pub fn new(mut words: S) -> Self {
         words.fill(0);
         Self { words }
@@ -405,12 +404,12 @@ pub struct AttAllocator<S> {
 }
 
 impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
-    /// Words of storage for a table of `entries`.
+    /// Returns the words of storage for a table of `entries`.
     pub const fn words(entries: u32) -> usize {
         2 * entries.div_ceil(u64::BITS) as usize
     }
 
-    /// An allocator with all `entries` free. What the storage held is overwritten.
+    /// Makes an allocator with all `entries` free. The content of the storage is overwritten.
     pub fn new(mut storage: S, entries: u32) -> Result<Self, AllocError> {
         let words = storage.len();
         if entries == 0 || entries > MAX_ENTRIES || words < Self::words(entries) {
@@ -424,12 +423,12 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         })
     }
 
-    /// Entries in the table.
+    /// Returns the number of entries in the table.
     pub fn entries(&self) -> u32 {
         self.entries
     }
 
-    /// Free entries, in however many runs.
+    /// Returns the number of free entries, in all runs together.
     pub fn free_entries(&self) -> u32 {
         self.free
     }
@@ -443,12 +442,12 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         self.storage.split_at_mut(half)
     }
 
-    /// The longest free runs, by rising index.
+    /// Returns the longest free runs, by rising index.
     fn free_runs(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         free_runs(self.split().0, self.entries)
     }
 
-    /// The longest free run, 0 if the table is full.
+    /// Returns the length of the longest free run, 0 if the table is full.
     pub fn largest_free(&self) -> u32 {
         self.free_runs()
             .map(|run| run.len() as u32)
@@ -463,7 +462,7 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         taken
     }
 
-    /// Takes `count` consecutive entries.
+    /// Allocates `count` consecutive entries.
     pub fn allocate(&mut self, count: u32) -> Result<Run, AllocError> {
         if count == 0 {
             return Err(AllocError::Zero);
@@ -483,7 +482,7 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         Ok(Run { first, count })
     }
 
-    /// Gives a run back.
+    /// Frees a run.
     pub fn free(&mut self, run: Run) -> Result<(), AllocError> {
         let Run { first, count } = run;
         let refused = AllocError::NotAllocated { first, count };
@@ -495,7 +494,7 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         let whole = bits::get(starts, first)
             && bits::find(used, first, end, false) == end
             && bits::find(starts, first + 1, end, true) == end
-            // What follows must not be the rest of a longer run.
+            // The next entry must not be the rest of a longer run.
             && (end == self.entries || !bits::get(used, end) || bits::get(starts, end));
         if !whole {
             return Err(refused);

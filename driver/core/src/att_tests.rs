@@ -124,7 +124,7 @@ fn bad_sizes_are_refused() {
 }
 
 proptest! {
-    /// A look ahead says the same as giving the runs back and allocating.
+    /// A look ahead gives the same result as freeing the runs and allocating.
     #[test]
     fn a_look_ahead_is_right(
         sizes in proptest::collection::vec(1u32..30, 1..30),

@@ -4,7 +4,7 @@
 
 const WORD: u32 = u64::BITS;
 
-/// A mask of the bits `from..to` of one word (`from <= to <= 64`).
+/// Returns a mask of the bits `from..to` of one word (`from <= to <= 64`).
 fn mask(from: u32, to: u32) -> u64 {
     let upper = if to >= WORD { u64::MAX } else { (1 << to) - 1 };
     let lower = if from >= WORD {
@@ -51,7 +51,7 @@ pub(super) fn get(words: &[u64], at: u32) -> bool {
         .is_some_and(|word| word >> (at % WORD) & 1 == 1)
 }
 
-/// The first position in `from..end` whose bit equals `value`, or `end`.
+/// Returns the first position in `from..end` whose bit equals `value`, or `end`.
 pub(super) fn find(words: &[u64], from: u32, end: u32, value: bool) -> u32 {
     let mut at = from;
     while at < end {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A bound on how often a channel's interrupt may wake somebody.
+//! A limit on how often a channel's interrupt may wake threads.
 //!
-//! The kernel runs what handles an interrupt before all ordinary work, and a process that writes
-//! descriptors itself makes as many interrupts as the board can send.
+//! The kernel runs the handler of an interrupt before all ordinary work, and a process that writes descriptors itself
+//! makes as many interrupts as the board can send.
 
 /// Wake-ups in one interval. A process that acts on each of them, with a system call or two, a
 /// doorbell, and a round trip on the bus, takes longer than the interval's share: 4 us.
 pub const BUDGET: u32 = 256;
 
-/// The interval, in nanoseconds. Whoever has used up the budget rests for as long.
+/// The interval, in nanoseconds. A channel that has used up the budget pauses for the same time.
 pub const INTERVAL_NS: i64 = 1_000_000;
 
-/// How often somebody was woken of late.
+/// Number of recent wake-ups.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Brake {
     /// When the interval began, in nanoseconds of any clock that does not go back.
@@ -20,13 +20,12 @@ pub struct Brake {
 }
 
 impl Brake {
-    /// Nobody was woken yet.
+    /// Makes the state without wake-ups.
     pub const fn new() -> Self {
         Self { begin: 0, wakes: 0 }
     }
 
-    /// Somebody is woken now. Returns whether there must be a rest of [`INTERVAL_NS`] before the next
-    /// time.
+    /// Counts a wake-up. Returns whether there must be a pause of [`INTERVAL_NS`] before the next one.
     pub fn wake(&mut self, now: i64) -> bool {
         if now.saturating_sub(self.begin) >= INTERVAL_NS || self.wakes >= BUDGET {
             *self = Self {
@@ -43,8 +42,8 @@ impl Brake {
 mod tests {
     use super::*;
 
-    /// One wake-up after the other, each so long after the one before or its rest: how many there
-    /// are in a second, and how many rests.
+    /// Simulates wake-ups for a second, each so long after the one before or its pause. Returns the number of
+    /// wake-ups and of pauses.
     fn second(every_ns: i64) -> (u32, u32) {
         let (mut brake, mut now) = (Brake::new(), 7_000_000_000);
         let (end, mut wakes, mut rests) = (now + 1_000_000_000, 0, 0);
@@ -81,7 +80,7 @@ mod tests {
         }
     }
 
-    /// A burst within the budget is not held back, and a pause is forgotten after it.
+    /// A burst within the budget is not held back, and a pause clears the count.
     #[test]
     fn bursts_pass() {
         let mut brake = Brake::new();

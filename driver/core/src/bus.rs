@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the bus address means that an exporter of peer memory gives.
+//! Meaning of a bus address that an exporter of peer memory gives.
 //!
-//! An exporter maps its memory for the importer's device and gives the addresses that this device
-//! must use. Some give physical addresses of their BAR instead, whoever asks
-//! (NVIDIA/open-gpu-kernel-modules, issue 1324). Where an IOMMU translates for the importer, such
-//! an address leads nowhere, or to memory of somebody else.
+//! An exporter maps its memory for the importer's device and gives the addresses that this device must use. Some give
+//! physical addresses of their BAR instead, to every importer (NVIDIA/open-gpu-kernel-modules, issue 1324). Where an
+//! IOMMU translates for the importer, such an address leads nowhere, or to other memory.
 
-/// How the importer's requests get to a BAR.
+/// Ways of the importer's requests to a BAR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// By a switch that does not redirect them: no IOMMU sees them, and the kernel, too, uses the
-    /// BAR's own address (`PCI_P2PDMA_MAP_BUS_ADDR` in Linux' `include/linux/pci-p2pdma.h`).
+    /// By a switch that does not redirect them: no IOMMU sees them, and the kernel, too, uses the BAR's own address
+    /// (`PCI_P2PDMA_MAP_BUS_ADDR` in Linux' `include/linux/pci-p2pdma.h`).
     Switch,
-    /// By the importer's own host bridge. No address that is mapped for the importer lies in the
-    /// windows of that bridge (`iova_reserve_pci_windows` in Linux' `drivers/iommu/dma-iommu.c`).
+    /// By the importer's own host bridge. No address that is mapped for the importer is in the windows of that bridge
+    /// (`iova_reserve_pci_windows` in Linux' `drivers/iommu/dma-iommu.c`).
     OwnBridge,
-    /// By another host bridge, in whose windows mapped addresses may lie.
+    /// By another host bridge, whose windows may contain mapped addresses.
     OtherBridge,
 }
 
-/// Where the IOMMU leads a request of the importer.
+/// Destinations to which the IOMMU leads a request of the importer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// Nowhere: nothing is mapped at the address.
@@ -30,29 +29,29 @@ pub enum Target {
     Elsewhere,
 }
 
-/// What is to be done with an address.
+/// Treatment of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// It is what the importer's device must use.
+    /// It is the address that the importer's device must use.
     Mapped,
     /// It is a physical address, and must be mapped for the importer's device.
     Physical,
-    /// It may be either. Used as it is, it might reach memory of somebody else.
+    /// It may be either. Used as it is, it might reach other memory.
     Unclear,
 }
 
-/// What an address means that an exporter gave.
+/// Returns the meaning of an address that an exporter gave.
 ///
 /// - `translated`: an IOMMU translates for the importer's device.
-/// - `bar`: how the importer would reach the BAR that has this physical address: of any device
-///   behind its own host bridge, of the exporter's devices behind others. `None`: no BAR has it.
-/// - `leads_to`: where the IOMMU leads a request to the address. It is asked only where the address
-///   alone does not decide.
+/// - `bar`: how the importer would reach the BAR that has this physical address: of any device below its own host
+///   bridge, of the exporter's devices below others. `None`: no BAR has it.
+/// - `leads_to`: where the IOMMU leads a request to the address. It is called only where the address alone does not
+///   decide.
 ///
-/// An address that no BAR has was mapped by somebody. One in a BAR behind the importer's own bridge
-/// was not, for such are never given out. Behind another bridge it may be both by chance: then
-/// nothing is mapped there and it is physical, or it leads to the exporter's BAR and is mapped, or
-/// it leads elsewhere: to memory of the exporter's that is no BAR, or to what was mapped for others.
+/// An address that no BAR has was mapped by the exporter. One in a BAR below the importer's own bridge was not, for
+/// such addresses are never given out. Below another bridge it may be both by chance. If nothing is mapped there, it
+/// is physical. If it leads to the exporter's BAR, it is mapped. If it leads elsewhere, it leads to memory of the
+/// exporter outside of a BAR, or to memory that was mapped for others.
 pub fn meaning(translated: bool, bar: Option<Route>, leads_to: impl FnOnce() -> Target) -> Meaning {
     match bar {
         _ if !translated => Meaning::Mapped,

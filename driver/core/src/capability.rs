@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a build of the block can do, read from its CSR.
+//! Capabilities of a build of the block, read from its CSR.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::channel::LOCAL_BITS;
@@ -23,7 +23,7 @@ pub struct Identity {
     pub caps2: u32,
 }
 
-/// What a build of the block can do.
+/// Capabilities of a build of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Version of the register map.
@@ -43,40 +43,40 @@ pub struct Capabilities {
     pub max_burst_log2: u32,
     /// Bits of an FPGA memory address.
     pub mem_addr_bits: u32,
-    /// log2 of the reads that can be under way.
+    /// log2 of the reads that can be in progress.
     pub reads_log2: u32,
     /// Whether reads carry tags, and their answers a status: one that is lost closes its
     /// tag. Otherwise answers come in order, and one that is lost closes the read port.
     pub tagged: bool,
     /// Whether the block has an MSI-X table. Otherwise it has the interrupt line only.
     pub msix: bool,
-    /// Whether the block has a transaction layer of its own, which counts what fails on the link.
+    /// Whether the block has a transaction layer of its own, which counts errors of the link.
     pub tlp: bool,
     /// Granularity of writes at the peer in bytes: first address and end of a write are multiples of it. 1: any byte.
     /// 4: whole dwords, all that `Txs` of the V-series hard IP can enable.
     pub write_granularity: u32,
 }
 
-/// Why software and block do not go together.
+/// Reasons why software and block do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityError {
-    /// Every register reads as ones: nothing answers.
+    /// Every register reads as ones: the board does not answer.
     Gone,
     /// The block was generated from another register map.
     Map {
-        /// What the software was built with.
+        /// Value that the software was built with.
         software: u32,
-        /// What the block says.
+        /// Value that the block reports.
         hardware: u32,
     },
     /// The block is of another build than the one expected.
     Build {
-        /// What was expected.
+        /// Value that was expected.
         expected: u32,
-        /// What the block says.
+        /// Value that the block reports.
         hardware: u32,
     },
-    /// A capability is outside what the map allows.
+    /// A capability is outside of the limits of the map.
     Capability {
         /// Its name.
         name: &'static str,
@@ -106,7 +106,7 @@ impl fmt::Display for IdentityError {
 
 impl core::error::Error for IdentityError {}
 
-/// The hard IP translates the board's addresses, in windows that somebody would have to set up.
+/// The hard IP translates the board's addresses, in windows that software would have to set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Translated {
     /// Bits of an address that the board's port takes.
@@ -125,9 +125,9 @@ impl fmt::Display for Translated {
 
 impl core::error::Error for Translated {}
 
-/// The most descriptors that the queues of one direction hold, log2.
+/// The largest number of descriptors that the queues of one direction hold, log2.
 const LARGEST_QUEUE_LOG2: u32 = 12;
-/// The least FPGA memory that a build has, log2 of bytes.
+/// The smallest FPGA memory of a build, log2 of bytes.
 const LEAST_MEMORY_LOG2: u32 = 20;
 
 impl Identity {
@@ -140,7 +140,7 @@ impl Identity {
         csr::CAPS2,
     ];
 
-    /// The identity of the registers at [`Identity::OFFSETS`].
+    /// Makes the identity of the values of the registers at [`Identity::OFFSETS`].
     pub const fn new(words: [u32; 5]) -> Self {
         let [map_id, build_id, caps0, caps1, caps2] = words;
         Self {
@@ -174,7 +174,7 @@ impl Identity {
         self.capabilities()
     }
 
-    /// The capability fields, checked.
+    /// Reads and checks the capability fields.
     fn capabilities(&self) -> Result<Capabilities, IdentityError> {
         let caps = Capabilities {
             version: (self.caps0 & csr::CAPS0_VERSION_MASK) >> csr::CAPS0_VERSION_LSB,
@@ -234,7 +234,7 @@ impl Identity {
                 caps.mem_addr_bits,
                 (LEAST_MEMORY_LOG2..=LOCAL_BITS).contains(&caps.mem_addr_bits),
             ),
-            // At most 64 tags (docs/design/block.md, the PCIe port).
+            // At most 64 tags (docs/explain/block.md, the PCIe port).
             (
                 "log2 of the reads under way",
                 caps.reads_log2,
@@ -254,18 +254,18 @@ impl Identity {
 }
 
 impl Capabilities {
-    /// Descriptors that each direction's queue of one channel holds.
+    /// Returns the number of descriptors that each direction's queue of one channel holds.
     pub const fn queue_depth(&self) -> u32 {
         // No division: the number is a power of two in every build that passes the check.
         1 << self.queue_log2.saturating_sub(self.channels.ilog2())
     }
 
-    /// Entries of the ATT.
+    /// Returns the entries of the ATT.
     pub const fn att_entries(&self) -> u32 {
         1 << self.att_log2
     }
 
-    /// Bytes of FPGA memory that a descriptor can name.
+    /// Returns the bytes of FPGA memory that a descriptor can name.
     pub const fn memory_bytes(&self) -> u64 {
         1 << self.mem_addr_bits
     }
@@ -327,7 +327,7 @@ mod tests {
         };
         let caps = identity.check(0x1234_5678, None).unwrap();
         assert!(caps.reaches(0xffff_ffff) && !caps.reaches(1 << 32));
-        // Somebody would have to set the windows.
+        // Software would have to set the windows.
         assert!(caps.require_bus_addresses().is_err());
         assert!(
             GOOD.check(0x1234_5678, None)
@@ -338,10 +338,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a board says of itself, what is taken can be counted with and allocated for.
+        /// For any values of the registers, accepted capabilities are small enough for arithmetic and allocations.
         #[test]
         fn what_is_taken_is_bounded(caps0: u32, caps1: u32, caps2: u32, sound: bool) {
-            // Random words alone are never taken.
+            // Random words alone are never accepted.
             let (caps0, caps1) = match sound {
                 true => (caps0 & 0x0000_7f00 | 0x4010_0001, caps1 & 0x0f01_070f | 0x2008_0800),
                 false => (caps0, caps1),

@@ -3,26 +3,26 @@
 
 use core::ops::Range;
 
-/// How many are known one by one.
+/// Number of changes that are known one by one.
 const EXACT: usize = 8;
 
-/// Those that are under way, and the addresses that they may touch.
+/// Changes that are in progress, and the addresses that they may touch.
 ///
-/// A few are known exactly. Of those beyond, all addresses from the lowest to the highest count until
-/// the last of them has ended. (Linux keeps book for virtual machines in that way:
-/// `mmu_invalidate_in_progress` and the range beside it in virt/kvm/kvm_main.c.)
+/// A few are known exactly. Of further ones, all addresses from the lowest to the highest count until the last of
+/// them has ended. (Linux uses the same method for virtual machines: `mmu_invalidate_in_progress` and the range next
+/// to it in virt/kvm/kvm_main.c.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
     exact: [Range<usize>; EXACT],
-    /// Of the first so many.
+    /// Number of changes in `exact`.
     known: usize,
     joined: Range<usize>,
-    /// So many.
+    /// Number of further changes.
     beyond: usize,
 }
 
 impl Changes {
-    /// None.
+    /// No change.
     pub const NONE: Self = Self {
         exact: [const { 0..0 }; EXACT],
         known: 0,
@@ -30,7 +30,7 @@ impl Changes {
         beyond: 0,
     };
 
-    /// One begins.
+    /// Records the begin of a change.
     pub fn begin(&mut self, range: Range<usize>) {
         match self.exact.get_mut(self.known) {
             Some(free) => {
@@ -46,9 +46,9 @@ impl Changes {
         }
     }
 
-    /// One ends, with the addresses with which it has begun. One that nobody saw begin is left aside, as
-    /// far as it can be told: Linux has none, as it tells a notifier of nothing that was under way when
-    /// that was registered (`mm_take_all_locks`).
+    /// Records the end of a change, with the addresses with which it has begun. A change whose begin was not recorded
+    /// is ignored as far as it can be distinguished. Linux has no such change: it does not notify a notifier of
+    /// changes that were in progress when the notifier was registered (`mm_take_all_locks`).
     pub fn end(&mut self, range: &Range<usize>) {
         if let Some(index) = self.known().iter().position(|known| known == range) {
             self.known -= 1;
@@ -62,7 +62,7 @@ impl Changes {
         &self.exact[..self.known]
     }
 
-    /// Whether one that is under way may touch these addresses.
+    /// Whether a change in progress may touch these addresses.
     pub fn may_touch(&self, range: &Range<usize>) -> bool {
         let touches = |change: &Range<usize>| change.start < range.end && range.start < change.end;
         self.beyond > 0 && touches(&self.joined) || self.known().iter().any(touches)
@@ -82,13 +82,13 @@ mod tests {
         changes.begin(0x2000..0x4000);
         assert!(changes.may_touch(&(0x3000..0x5000)) && changes.may_touch(&(0x1000..0x2001)));
         assert!(!changes.may_touch(&(0x1000..0x2000)) && !changes.may_touch(&(0x4000..0x5000)));
-        // One in another place does not hide it, nor what lies between.
+        // One in another place hides neither it nor the addresses between them.
         changes.begin(0x9000..0xa000);
         assert!(changes.may_touch(&(0x2000..0x3000)) && changes.may_touch(&(0x9000..0xa000)));
         assert!(!changes.may_touch(&(0x4000..0x9000)));
         changes.end(&(0x2000..0x4000));
         assert!(!changes.may_touch(&(0x2000..0x4000)) && changes.may_touch(&(0x9000..0xa000)));
-        // One that nobody saw begin.
+        // Changes whose begin was not recorded.
         changes.end(&(0x2000..0x4000));
         changes.end(&(0x5000..0x6000));
         assert!(changes.may_touch(&(0x9000..0xa000)));
@@ -97,8 +97,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever overlaps: none that is under way is missed, none is seen when there is none, and a
-        /// few are told apart.
+        /// For any overlaps: no change in progress is missed, none is reported when none is in progress, and a few
+        /// are distinguished.
         #[test]
         fn none_is_missed(
             acts in proptest::collection::vec((any::<bool>(), 0usize..100, 1usize..20), 0..100),
@@ -107,7 +107,7 @@ mod tests {
             let mut changes = Changes::NONE;
             let mut open: Vec<Range<usize>> = Vec::new();
             let watched = watched..watched + 5;
-            // Whether more than a few have been open since there was none.
+            // Whether more than a few have been open since none was open.
             let mut many = false;
             for (begins, start, length) in acts {
                 if begins {

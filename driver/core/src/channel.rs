@@ -9,17 +9,17 @@ use core::ops::Range;
 /// Granule of a channel's range of FPGA memory.
 pub const LOCAL_PAGE: u64 = 1 << 12;
 
-/// Bits of an FPGA address in a descriptor; no such range reaches further.
+/// Bits of an FPGA address in a descriptor; no channel's range ends after them.
 pub const LOCAL_BITS: u32 = csr::CHANNEL_MEM_BASE_PAGE_WIDTH as u32 + LOCAL_PAGE.trailing_zeros();
 
-/// The part of FPGA memory that a channel may touch.
+/// The part of FPGA memory that a channel may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LocalRange {
     base: u64,
     end: u64,
 }
 
-/// Why a channel cannot have a range.
+/// Reasons why a channel cannot have a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalRangeError {
     /// Its ends are not multiples of 4 KiB.
@@ -27,11 +27,11 @@ pub enum LocalRangeError {
         /// The end that is not.
         address: u64,
     },
-    /// It ends before it begins, or behind the FPGA memory.
+    /// It ends before it begins, or after the end of the FPGA memory.
     Range {
         /// First byte.
         base: u64,
-        /// First byte behind it.
+        /// End, exclusive.
         end: u64,
         /// Bytes of FPGA memory.
         memory: u64,
@@ -56,10 +56,10 @@ impl fmt::Display for LocalRangeError {
 impl core::error::Error for LocalRangeError {}
 
 impl LocalRange {
-    /// A range with nothing in it.
+    /// An empty range.
     pub const EMPTY: Self = Self { base: 0, end: 0 };
 
-    /// The range over these bytes of an FPGA memory of `memory` bytes.
+    /// Makes the range over these bytes of an FPGA memory of `memory` bytes.
     pub fn new(range: Range<u64>, memory: u64) -> Result<Self, LocalRangeError> {
         let Range { start: base, end } = range;
         let memory = memory.min(1 << LOCAL_BITS);
@@ -74,20 +74,20 @@ impl LocalRange {
         Ok(Self { base, end })
     }
 
-    /// The bytes in it.
+    /// Returns the bytes in it.
     pub const fn bytes(&self) -> Range<u64> {
         self.base..self.end
     }
 
-    /// Whether `length` bytes at an FPGA address lie in it.
+    /// Whether `length` bytes at an FPGA address are in it.
     pub fn contains(&self, address: u64, length: u64) -> bool {
         let end = address.checked_add(length);
         address >= self.base && end.is_some_and(|end| end <= self.end)
     }
 
-    /// The values of `CHANNEL_MEM_BASE` and `CHANNEL_MEM_END`.
+    /// Returns the values of `CHANNEL_MEM_BASE` and `CHANNEL_MEM_END`.
     const fn registers(&self) -> [u32; 2] {
-        // At most 2^40 is behind the last page: 29 bits.
+        // The end is at most 2^40: 29 bits.
         [
             (self.base / LOCAL_PAGE) as u32,
             (self.end / LOCAL_PAGE) as u32,
@@ -95,14 +95,13 @@ impl LocalRange {
     }
 }
 
-/// How interrupts of a channel are held back. The default holds none back.
+/// Moderation of a channel's interrupts. By default no interrupt is held back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Moderation {
-    /// An interrupt follows every so many completions that ask for one; 0 and 1: each.
+    /// Number of completions that ask for an interrupt after which one is raised; 0 and 1: each.
     pub count: u8,
-    /// An interrupt follows at the latest so many times 256 cycles of the PCIe clock after
-    /// the first completion that waits for it; 0: no limit by time, so the last completions
-    /// may never raise one.
+    /// Longest time from the first completion that waits for an interrupt to the interrupt, in units of 256 cycles of
+    /// the PCIe clock; 0: no limit by time, so the last completions may never raise one.
     pub age: u16,
 }
 
@@ -113,7 +112,7 @@ impl Moderation {
     }
 }
 
-/// What a channel is opened with.
+/// Settings with which a channel is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Bus address of the completion ring, a multiple of 4 KiB. The status of each slot is
@@ -121,7 +120,7 @@ pub struct Settings {
     pub ring: u64,
     /// log2 of the records in the ring.
     pub ring_log2: u32,
-    /// FPGA memory that the channel may touch.
+    /// FPGA memory that the channel may access.
     pub range: LocalRange,
     /// Its interrupts.
     pub moderation: Moderation,
@@ -143,14 +142,14 @@ const fn rest(channel: u32) -> Step {
     Step::Wait(at(channel, csr::CHANNEL_STATUS), BUSY)
 }
 
-/// Opens a channel: doorbells are accepted when all is done.
+/// Opens a channel: doorbells are accepted when all steps are done.
 pub const fn open(channel: u32, settings: &Settings) -> [Step; 9] {
     let [a, b, c, d, e, f, g, h] = prepare(channel, settings);
     [a, b, c, d, e, f, g, h, resume(channel)]
 }
 
-/// Opens a channel that accepts no doorbells yet: its ring starts at the first slot. It must
-/// be nobody else's; the first steps see that it rests. [`resume`] lets it go.
+/// Opens a channel that accepts no doorbells yet: its ring starts at the first slot. The channel must not be in use
+/// elsewhere; the first steps wait until it is idle. [`resume`] makes it accept doorbells.
 pub const fn prepare(channel: u32, settings: &Settings) -> [Step; 8] {
     let Settings {
         ring,
@@ -175,18 +174,18 @@ pub const fn prepare(channel: u32, settings: &Settings) -> [Step; 8] {
     ]
 }
 
-/// Gives a channel at rest another range.
+/// Gives an idle channel another range.
 pub const fn set_range(channel: u32, range: &LocalRange) -> [Step; 3] {
     let [base, end] = range.registers();
     [
-        // Nothing is inside in between.
+        // The range is empty in between.
         Step::Write(at(channel, csr::CHANNEL_MEM_END), 0),
         Step::Write(at(channel, csr::CHANNEL_MEM_BASE), base),
         Step::Write(at(channel, csr::CHANNEL_MEM_END), end),
     ]
 }
 
-/// Changes how interrupts of a channel are held back.
+/// Changes how interrupts of a channel are moderated.
 pub const fn moderate(channel: u32, moderation: Moderation) -> Step {
     Step::Write(at(channel, csr::CHANNEL_MODERATION), moderation.register())
 }
@@ -196,48 +195,47 @@ pub const fn close_doorbells(channel: u32) -> Step {
     control(channel, csr::CHANNEL_CONTROL_RUN_MASK)
 }
 
-/// Lets a channel end what it has accepted, and nothing more. It takes as long as the
-/// transfers do; one that hangs ends by `PORT_TIMEOUT`.
+/// Lets a channel end the descriptors that it has accepted, and accept no more. It takes as long as the transfers do;
+/// one that hangs ends by `PORT_TIMEOUT`.
 pub const fn drain(channel: u32) -> [Step; 2] {
     [close_doorbells(channel), rest(channel)]
 }
 
-/// Has a channel at rest, which is still open, accept no doorbells until [`resume`].
+/// Makes an idle channel, which is still open, accept no doorbells until [`resume`].
 pub const fn halt(channel: u32) -> Step {
     control(channel, 0)
 }
 
-/// Lets a channel at rest, which is still open, go on as before.
+/// Lets an idle channel, which is still open, go on as before.
 pub const fn resume(channel: u32) -> Step {
     control(channel, ACCEPT_AND_RUN)
 }
 
-/// Ends everything that a channel has accepted, each descriptor with its record. Done
-/// within a few times `PORT_TIMEOUT` whatever the link does.
+/// Ends all descriptors that a channel has accepted, each with its record. This takes a few times `PORT_TIMEOUT` at
+/// most, in any state of the link.
 pub const fn abort(channel: u32) -> [Step; 3] {
     let abort = csr::CHANNEL_CONTROL_RUN_MASK | csr::CHANNEL_CONTROL_ABORT_MASK;
     [control(channel, abort), rest(channel), halt(channel)]
 }
 
-/// Takes a channel at rest out of use: no ring, no range, no doorbells. A record that was
-/// written last has left the block when the fence after this is reached
-/// ([`table::fence`](super::table::fence)); the ring's memory must live until then.
+/// Takes an idle channel out of use: no ring, no range, no doorbells. The last record has left the block when the
+/// fence after this is reached ([`table::fence`](super::table::fence)); the ring's memory must live until then.
 pub const fn close(channel: u32) -> [Step; 4] {
     [
         halt(channel),
         Step::Write(at(channel, csr::CHANNEL_RING_LO), 0),
-        // The end first: nothing is inside from then on.
+        // The end first: the range is empty from then on.
         Step::Write(at(channel, csr::CHANNEL_MEM_END), 0),
         Step::Write(at(channel, csr::CHANNEL_MEM_BASE), 0),
     ]
 }
 
-/// A register in the page of a channel.
+/// Returns a register in the page of a channel.
 pub const fn page(channel: u32, offset: usize) -> Register {
     Register::Page { channel, offset }
 }
 
-/// What `QUEUE_FREE` says: doorbells that a channel's write and read queue take.
+/// Decodes `QUEUE_FREE`: the number of doorbells that a channel's write and read queue take.
 pub const fn queue_free(value: u32) -> [u32; 2] {
     [
         (value & chan::QUEUE_FREE_WRITE_MASK) >> chan::QUEUE_FREE_WRITE_LSB,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Unit tests of a channel's sequences: against a model of the registers that checks what
-//! the map says about their use, with offsets and bits by hand.
+//! Unit tests of a channel's sequences: against a model of the registers that checks the map's rules about their use,
+//! with offsets and bits by hand.
 
 use super::*;
 use crate::steps::{Bus, Stopped, run};
@@ -20,15 +20,15 @@ const SETTINGS: Settings = Settings {
     },
 };
 
-/// One channel, and what the engines have to do for it.
+/// One channel, and the work of the engines for it.
 #[derive(Default)]
 struct Model {
     accept: bool,
     run: bool,
     abort: bool,
-    /// Descriptors under way.
+    /// Descriptors in progress.
     work: u32,
-    /// The engines do nothing more without an abort.
+    /// The engines make no progress without an abort.
     hangs: bool,
     ring_high: Option<u32>,
     ring: Option<u32>,
@@ -120,7 +120,7 @@ impl Bus for Model {
 #[test]
 fn an_open_channel_has_all_it_was_given() {
     let mut model = Model::new();
-    // Somebody has left something behind.
+    // An earlier user has left work and settings.
     model.work = 2;
     model.run = true;
     model.hangs = false;
@@ -214,7 +214,7 @@ fn ranges_are_of_whole_pages_inside_the_memory() {
     #[allow(clippy::reversed_empty_ranges)]
     let backwards = LocalRange::new(0x2000..0x1000, memory);
     assert!(matches!(backwards, Err(LocalRangeError::Range { .. })));
-    // No descriptor reaches behind 2^40.
+    // No descriptor reaches 2^40 or more.
     assert!(LocalRange::new(0..1 << 41, 1 << 41).is_err());
 }
 

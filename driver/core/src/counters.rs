@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The counters, as of one moment.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::regs::csr;
 use super::steps::{Register, Step};
 
-/// Takes a snapshot of all counters. They stand still from its end to the next one.
+/// Takes a snapshot of all counters. They do not change from its end to the next one.
 pub const fn snapshot() -> [Step; 2] {
     let place = Register::Csr(csr::COUNTER_SNAPSHOT);
     [
@@ -16,7 +16,7 @@ pub const fn snapshot() -> [Step; 2] {
     ]
 }
 
-/// What one direction of a channel has done since the block's reset.
+/// Counters of one direction of a channel since the block's reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DirectionCounters {
     /// Payload moved, bytes.
@@ -25,15 +25,15 @@ pub struct DirectionCounters {
     pub requests: u64,
     /// Descriptors that have ended.
     pub descriptors: u64,
-    /// Those of them that failed.
+    /// Descriptors of these that failed.
     pub faults: u64,
-    /// Those that failed because the ATT did not let them.
+    /// Descriptors that failed because the ATT did not permit them.
     pub att_faults: u64,
-    /// Those that failed because a read was not answered in time.
+    /// Descriptors that failed because a read was not answered in time.
     pub timeouts: u64,
 }
 
-/// What one channel has done since the block's reset.
+/// Counters of one channel since the block's reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChannelCounters {
     /// FPGA to peer.
@@ -42,16 +42,16 @@ pub struct ChannelCounters {
     pub read: DirectionCounters,
 }
 
-/// What the block has done since its reset. Times are in cycles of the PCIe clock.
+/// Counters of the block since its reset. Times are in cycles of the PCIe clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockCounters {
-    /// Time with a write descriptor of any channel under way.
+    /// Time with a write descriptor of any channel in progress.
     pub write_busy: u64,
-    /// Time with a read descriptor of any channel under way.
+    /// Time with a read descriptor of any channel in progress.
     pub read_busy: u64,
-    /// Time in which the PCIe port did not take what it was offered.
+    /// Time in which the PCIe port did not accept an offered request.
     pub stall_txs: u64,
-    /// Time in which a read request waited for one of those under way to end.
+    /// Time in which a read request waited for the end of another one in progress.
     pub stall_tags: u64,
     /// Time in which a read request waited for room in the receive buffer.
     pub stall_credits: u64,
@@ -65,8 +65,8 @@ pub struct BlockCounters {
     pub irqs: u64,
 }
 
-/// What the transaction layer has seen fail since the reset of the PCIe side: there with
-/// [`tlp`](super::capability::Capabilities::tlp). Each count stops at 65535. They are no part of a snapshot.
+/// Errors that the transaction layer has seen since the reset of the PCIe side; only with
+/// [`tlp`](super::capability::Capabilities::tlp). Each count stops at 65535. They are not part of a snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkErrors {
     /// Completions with Unsupported Request, or a status that is reserved.
@@ -79,18 +79,18 @@ pub struct LinkErrors {
     pub malformed: u32,
     /// Completions of no read.
     pub unexpected: u32,
-    /// Reads that were given up, since nothing came of them in time. The tag and the room of each are used again when
-    /// what it is owed has come after all, or behind a reset of the PCIe side; the count does not fall.
+    /// Reads that were given up because their answers did not come in time. The tag and the room of each are used
+    /// again when the rest of its answer has come late, or after a reset of the PCIe side; the count does not fall.
     pub expired: u32,
 }
 
-/// Reads the two words of a counter. A snapshot stands still, so their order is free.
+/// Reads the two words of a counter. A snapshot does not change, so their order is free.
 pub(super) fn wide<E>(
     read: &mut impl FnMut(Register) -> Result<u32, E>,
     place: impl Fn(usize) -> Register,
     low: usize,
 ) -> Result<u64, E> {
-    // Those of the map.
+    // Offsets of the map.
     let high = low.saturating_add(4);
     let words = [read(place(low))?, read(place(high))?];
     Ok(u64::from(words[1]) << 32 | u64::from(words[0]))
@@ -161,15 +161,15 @@ impl LinkErrors {
         })
     }
 
-    /// The count of reads that were given up, of `LINK_LOSSES`.
+    /// Returns the count of reads that were given up, of a value of `LINK_LOSSES`.
     pub const fn expired_in(losses: u32) -> u32 {
         (losses & csr::LINK_LOSSES_EXPIRED_MASK) >> csr::LINK_LOSSES_EXPIRED_LSB
     }
 }
 
-/// Whether a count of reads that were given up is worth a line, and the count that was told from now on. The first is,
-/// and then each time that they are twice as many, so that a peer that is silent for days fills no log. A count that has
-/// fallen has begun anew.
+/// Decides whether a count of reads that were given up is logged. Also returns the count that was logged last, from
+/// now on. The first is logged, and then each time that they are twice as many, so that a peer that is silent for
+/// days does not fill the log. A count that has fallen has been reset.
 pub const fn given_up(expired: u32, told: u32) -> (bool, u32) {
     let told = if expired < told { 0 } else { told };
     match expired > 0 && expired >= told.saturating_mul(2) {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use core::convert::Infallible;
 
-    /// A register file in which each word says where it is.
+    /// Models a register file in which the value of each word is its place.
     fn word(register: Register) -> Result<u32, Infallible> {
         let channel = register.select().unwrap_or(0xff);
         Ok(channel << 16 | register.offset() as u32)
@@ -226,7 +226,7 @@ mod tests {
     fn reads_that_are_given_up_are_told_as_they_double() {
         let mut told = 0;
         let mut lines = std::vec::Vec::new();
-        // The side is reset behind the last, and twice more between two looks.
+        // The side is reset after the last, and twice more between two looks.
         for expired in (0..=65535).chain([0, 0, 1, 1, 5, 9, 10, 3, 2, 4]) {
             let tells;
             (tells, told) = given_up(expired, told);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Configuration of the FPGA over PCIe (CvP), by the hard IP of Stratix V, Arria V and Cyclone V.
 //!
-//! The hard IP and all other periphery stay as they are; the core, which is all logic, is configured anew. So the
+//! The hard IP and all other periphery stay as they are. The core, which is all logic, is configured again. So the
 //! link stays up, and the function's configuration space answers throughout.
 //!
 //! Sources, cited by their numbers:
@@ -9,18 +9,18 @@
 //!   Flow" has the sequence, "VSEC Registers for CvP" the registers.
 //! - 683093, *Stratix V Avalon-ST Interface for PCIe Solutions User Guide*, 6.6 "CvP Registers": the registers'
 //!   fields.
-//! - The driver that 683889 has one install ("Installing Open Source CvP Driver in Linux System"; Altera's
-//!   `altera_cvp.c` of 2012), and the one of OpenCL BSPs (Altera's `aclpci_cvp.c` of 2016), which are public: for what
-//!   the guides leave open. Nothing is taken from them but facts.
+//! - The driver that 683889 describes ("Installing Open Source CvP Driver in Linux System"; Altera's `altera_cvp.c`
+//!   of 2012), and the driver of OpenCL BSPs (Altera's `aclpci_cvp.c` of 2016), which are public: for questions that
+//!   the guides leave open. Only facts are taken from them.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::fmt;
 
-/// What the sequence is carried out on.
+/// The function on which the sequence is carried out.
 pub trait HardIp {
-    /// Why an access was not made.
+    /// Reason why an access was not made.
     type Error;
 
     /// Reads a dword of the function's configuration space.
@@ -30,19 +30,19 @@ pub trait HardIp {
     fn write(&mut self, offset: u16, value: u32) -> Result<(), Self::Error>;
 
     /// Writes dwords to the data register, by writes to memory: in CvP mode any address of any memory BAR of the
-    /// function is that register (683889, "CvP Data Registers"; the drivers take the first of a BAR). They arrive
-    /// before a read of the configuration space that is made afterwards is answered.
+    /// function is that register (683889, "CvP Data Registers"; the drivers take the first address of a BAR). The
+    /// dwords arrive before a later read of the configuration space is answered.
     fn send(&mut self, words: impl Iterator<Item = u32>) -> Result<(), Self::Error>;
 
-    /// Waits.
+    /// Waits for a time.
     fn pause(&mut self, microseconds: u32);
 }
 
-/// How an image is packed, by which the hard IP takes more or fewer clocks for a dword of it.
+/// Packing of an image, which determines the number of clocks that the hard IP takes for a dword of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// As the status register says: bits 16 (encrypted) and 17 (compressed), which the guides call reserved, and by
-    /// which both of Altera's drivers go.
+    /// As the status register reports: bits 16 (encrypted) and 17 (compressed), which the guides call reserved, and
+    /// which both of Altera's drivers use.
     AsTold,
     /// Neither compressed nor encrypted.
     Plain,
@@ -52,24 +52,24 @@ pub enum Packing {
     Compressed,
 }
 
-/// Why the FPGA was not configured.
+/// Reasons why the FPGA was not configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure<E> {
     /// An access was not made.
     Access(E),
     /// The function does not answer: everything reads as ones.
     Gone,
-    /// What the FPGA was configured with does not let it.
+    /// The FPGA's present configuration does not permit it.
     Disabled,
-    /// The hard IP does not go into CvP mode.
+    /// The hard IP does not enter CvP mode.
     NoMode,
-    /// The FPGA's control block does not get ready for an image.
+    /// The FPGA's control block does not become ready for an image.
     NotReady,
     /// The control block has found an error, after at most so many bytes of the image.
     Refused(usize),
     /// The control block does not end the transfer.
     Stuck,
-    /// The image is loaded, and the FPGA does not come up with it.
+    /// The image is loaded, but the FPGA does not start with it.
     Down,
 }
 
@@ -97,15 +97,16 @@ impl<E: fmt::Debug> fmt::Display for Failure<E> {
     }
 }
 
-/// Where the list of extended capabilities begins, and where the space ends (PCI Express Base Specification 3.0, 7.9.1).
+/// Where the list of extended capabilities begins, and where the space ends (PCI Express Base Specification 3.0,
+/// 7.9.1).
 const FIRST: u16 = 0x100;
 const END: u16 = 0x1000;
-/// The most capabilities that it has room for.
+/// The largest number of capabilities that it has room for.
 const MOST: u16 = (END - FIRST) / 4;
 /// Vendor-Specific Extended Capability, and how its header's second dword has the length (7.19).
 const VENDOR_SPECIFIC: u32 = 0x000b;
 const LENGTH_LSB: u32 = 20;
-/// Bytes up to and with the last register that is needed here.
+/// Bytes up to the end of the last register that is needed here.
 const LEAST: u32 = 0x38;
 
 /// Registers, from the first byte of the capability on (683889, "VSEC Registers for CvP").
@@ -139,18 +140,18 @@ const LATCHED: u32 = 1 << 5;
 /// Writes to the data register that give the control block enough clocks to change over to others (683889, "CvP Driver
 /// Flow").
 const DUMMIES: usize = 244;
-/// Bytes between two looks for an error. A look also waits until what was sent before has arrived.
+/// Bytes between two looks for an error. A look also waits until earlier dwords have arrived.
 const PIECE: usize = 4096;
 
-/// How long the hard IP is to be idle before and after its clock is changed, in microseconds (683093, table 54).
+/// Time for which the hard IP must be idle before and after its clock is changed, in microseconds (683093, table 54).
 const IDLE: u32 = 10;
-/// Between two looks at the status.
+/// Pause between two looks at the status.
 const LOOK: u32 = 1000;
-/// For the control block to get ready, or to end. The guide gives it 10 ms.
+/// Limit for the control block to become ready, or to end. The guide has 10 ms.
 const CONTROL: u32 = 100_000;
-/// For the FPGA to come up. No guide says how long it may take.
+/// Limit for the FPGA to start. No guide has a time.
 const START_UP: u32 = 1_000_000;
-/// For what is configured to leave its reset: `aclpci_cvp.c` waits so long.
+/// Time for a new configuration to leave its reset, as in `aclpci_cvp.c`.
 const SETTLE: u32 = 200_000;
 
 /// The registers of a function.
@@ -161,13 +162,14 @@ pub struct Cvp<'a, H> {
 }
 
 impl<'a, H: HardIp> Cvp<'a, H> {
-    /// Looks for the registers; `None`: the function has none.
+    /// Looks for the registers; `None`: the function does not have them.
     pub fn find(hip: &'a mut H) -> Result<Option<Self>, Failure<H::Error>> {
         let mut offset = FIRST;
         for _ in 0..MOST {
             let header = hip.read(offset)?;
             let id = header & 0xffff;
-            // Who passes a function on to a virtual machine may still know the list of one that has gone.
+            // A program that passes a function to a virtual machine may still know the list of a function that is
+            // gone.
             if id == 0xffff {
                 return Err(Failure::Gone);
             }
@@ -185,14 +187,14 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         Ok(None)
     }
 
-    /// Where a register is: all of the capability lies in the configuration space.
+    /// Returns the offset of a register: all of the capability is in the configuration space.
     const fn at(&self, register: u16) -> u16 {
         self.base.saturating_add(register)
     }
 
     fn read(&mut self, register: u16) -> Result<u32, Failure<H::Error>> {
         match self.hip.read(self.at(register))? {
-            // No register has all its bits.
+            // No register can read as all ones.
             u32::MAX => Err(Failure::Gone),
             value => Ok(value),
         }
@@ -203,18 +205,18 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         Ok(self.hip.write(self.at(register), value)?)
     }
 
-    /// Whether the FPGA's present configuration lets another be loaded so.
+    /// Whether the FPGA's present configuration permits loading another one this way.
     pub fn is_enabled(&mut self) -> Result<bool, Failure<H::Error>> {
         Ok(self.read(STATUS)? & ENABLED != 0)
     }
 
-    /// Whether the FPGA has no configuration of its core. Nothing answers behind the hard IP then. An FPGA that cannot
-    /// be configured so says nothing about it here.
+    /// Whether the FPGA has no configuration of its core. Nothing after the hard IP answers then. An FPGA that cannot
+    /// be configured this way gives no information here.
     pub fn is_empty(&mut self) -> Result<bool, Failure<H::Error>> {
         Ok(self.read(STATUS)? & (ENABLED | USER_MODE) == ENABLED)
     }
 
-    /// Waits until bits of the status have a value; `false`: they do not.
+    /// Waits until bits of the status have a value; `false`: they did not get it in time.
     fn wait(&mut self, bits: u32, value: u32, limit: u32) -> Result<bool, Failure<H::Error>> {
         for _ in 0..limit / LOOK {
             if self.read(STATUS)? & bits == value {
@@ -229,13 +231,13 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         self.change(MODE, CLOCKS_MASK, clocks << CLOCKS_LSB)
     }
 
-    /// Lets the control block change over from one clock to the other.
+    /// Lets the control block change from one clock to the other.
     fn switch_clock(&mut self) -> Result<(), Failure<H::Error>> {
         self.set_clocks(1)?;
         Ok(self.hip.send(core::iter::repeat_n(0, DUMMIES))?)
     }
 
-    /// From now on memory writes are the data register's.
+    /// Enters CvP mode: from now on memory writes are writes to the data register.
     fn enter_mode(&mut self) -> Result<(), Failure<H::Error>> {
         self.hip.pause(IDLE);
         self.change(MODE, 0, INTERNAL_CLOCK)?;
@@ -244,13 +246,13 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         let both = CVP_MODE | INTERNAL_CLOCK;
         match self.read(MODE)? & both == both {
             true => Ok(()),
-            // What is sent would reach the FPGA's logic.
+            // The dwords would reach the FPGA's logic.
             false => Err(Failure::NoMode),
         }
     }
 
-    /// Back to normal. Without a configuration of the core the hard IP keeps its internal clock by itself (683093, table
-    /// 54: the selection counts with `USERMODE` and `PLD_CORE_READY`).
+    /// Returns to normal mode. Without a configuration of the core the hard IP keeps its internal clock by itself
+    /// (683093, table 54: the selection counts with `USERMODE` and `PLD_CORE_READY`).
     fn leave_mode(&mut self) -> Result<(), Failure<H::Error>> {
         self.change(MODE, CVP_MODE, 0)?;
         self.hip.pause(IDLE);
@@ -259,7 +261,7 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         Ok(())
     }
 
-    /// Ends a transfer, however far it came.
+    /// Ends a transfer at any stage.
     fn end_transfer(&mut self) -> Result<(), Failure<H::Error>> {
         self.change(PROGRAM, START, 0)?;
         self.change(PROGRAM, CONFIG, 0)?;
@@ -270,17 +272,18 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         }
     }
 
-    /// Takes the latched error; whether there was one.
+    /// Clears the latched error. Returns whether there was one.
     fn take_error(&mut self) -> Result<bool, Failure<H::Error>> {
         let latched = self.read(INTERNAL_ERROR)? & LATCHED;
         if latched != 0 {
-            // Others are not ours to clear.
+            // Other errors must not be cleared here.
             self.hip.write(self.at(INTERNAL_ERROR), latched)?;
         }
         Ok(latched != 0)
     }
 
-    /// Clocks for a dword: 1, 4 if it is encrypted, 8 if it is compressed (683889, "CvP Mode Control Register").
+    /// Returns the clocks for a dword: 1, 4 if it is encrypted, 8 if it is compressed (683889, "CvP Mode Control
+    /// Register").
     fn clocks(&mut self, packing: Packing) -> Result<u32, Failure<H::Error>> {
         let status = match packing {
             Packing::AsTold => self.read(STATUS)?,
@@ -297,7 +300,7 @@ impl<'a, H: HardIp> Cvp<'a, H> {
 
     /// Sends an image, up to the end of it or the first error.
     fn transfer(&mut self, image: &[u8], packing: Packing) -> Result<(), Failure<H::Error>> {
-        // Somebody was cut short: by a reset of the machine, for one.
+        // An earlier transfer may have been cut short, for example by a reset of the machine.
         if self.read(STATUS)? & READY != 0 {
             self.end_transfer()?;
         }
@@ -322,23 +325,23 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         Ok(())
     }
 
-    /// Ends the transfer and CvP mode; whether an error was found.
+    /// Ends the transfer and CvP mode. Returns whether an error was found.
     fn finish(&mut self) -> Result<bool, Failure<H::Error>> {
-        // A control block that does not end has the data register yet.
+        // If the control block does not end the transfer, it still has the data register.
         self.end_transfer()?;
         let error = self.take_error()?;
         self.leave_mode()?;
         Ok(error)
     }
 
-    /// Configures the FPGA's core, to the end. Nothing else may access the function, and it may not be bus master. After
-    /// an error the core may be [empty](Self::is_empty); it can be tried again.
+    /// Configures the FPGA's core, to the end. Nothing else may access the function, and it may not be bus master.
+    /// After an error the core may be [empty](Self::is_empty); the configuration can be tried again.
     pub fn configure(&mut self, image: &[u8], packing: Packing) -> Result<(), Failure<H::Error>> {
         if !self.is_enabled()? {
             return Err(Failure::Disabled);
         }
         if let Err(failure) = self.enter_mode() {
-            // That is what counts.
+            // The first failure is the one to report.
             let _ = self.leave_mode();
             return Err(failure);
         }
@@ -357,7 +360,7 @@ impl<'a, H: HardIp> Cvp<'a, H> {
     }
 }
 
-/// A dword of an image, the last of which may have fewer bytes.
+/// Returns a dword of an image, the last of which may have fewer bytes.
 fn word(bytes: &[u8]) -> u32 {
     let mut word = [0; 4];
     word.iter_mut()

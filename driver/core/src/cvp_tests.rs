@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Unit tests of what the sequence accesses. Whether a hard IP takes it, a model of one says: `sim/opencl/tests/cvp.rs`.
+//! Unit tests of the accesses of the sequence. A model of a hard IP checks whether it accepts them:
+//! `sim/opencl/tests/cvp.rs`.
 
 use super::*;
 use std::collections::BTreeMap;
 use std::string::ToString;
 use std::vec::Vec;
 
-/// Registers that do what they are told, and a record of it.
+/// Registers that accept all writes, and a record of the writes.
 #[derive(Default)]
 struct Registers {
     values: BTreeMap<u16, u32>,
-    /// What the status is when `CVP_CONFIG` is 0, and what it is besides when it is 1.
+    /// The status when `CVP_CONFIG` is 0, and the bits that are added when it is 1.
     status: [u32; 2],
     written: Vec<(u16, u32)>,
-    /// Runs of dwords: how many writes to registers came before, and the dwords.
+    /// Runs of dwords: the number of earlier writes to registers, and the dwords.
     sent: Vec<(usize, Vec<u32>)>,
     paused: u32,
 }
 
-/// Where the capability is in these tests: not where every hard IP has it.
+/// Offset of the capability in these tests: not the one that every hard IP has.
 const BASE: u16 = 0x240;
 
 impl HardIp for Registers {
@@ -51,7 +52,7 @@ impl HardIp for Registers {
     }
 }
 
-/// A function with the capability behind another, and an FPGA that takes everything.
+/// Makes a function with the capability after another one, and an FPGA that accepts everything.
 fn registers() -> Registers {
     Registers {
         values: BTreeMap::from([
@@ -91,7 +92,7 @@ fn the_sequence_is_the_guides() {
             // START_XFER, and the clocks of the image.
             (0x2c, 0x3),
             (0x20, 0x103),
-            // The other way round.
+            // In the reverse order.
             (0x2c, 0x1),
             (0x2c, 0x0),
             (0x20, 0x103),
@@ -131,7 +132,7 @@ fn clocks_are_those_of_the_image() {
     }
 }
 
-/// What others have set in a register stays.
+/// Bits that others have set in a register stay.
 #[test]
 fn other_bits_stay() {
     let mut registers = registers();
@@ -154,7 +155,7 @@ fn nothing_is_sent_outside_of_the_mode() {
             self.0.read(offset)
         }
         fn write(&mut self, offset: u16, value: u32) -> Result<(), ()> {
-            // It takes the clock only.
+            // It accepts only the clock.
             self.0.write(offset, value & !1)
         }
         fn send(&mut self, words: impl Iterator<Item = u32>) -> Result<(), ()> {
@@ -179,7 +180,7 @@ fn nothing_is_sent_outside_of_the_mode() {
     assert!(off.written.is_empty() && off.sent.is_empty());
 }
 
-/// A list without the capability, one that it is too short in, and lists that lead nowhere.
+/// Tests a list without the capability, one in which it is too short, and invalid lists.
 #[test]
 fn only_the_capability_is_taken() {
     let none = |values: &[(u16, u32)]| {
@@ -204,7 +205,7 @@ fn only_the_capability_is_taken() {
         (0x40, 0x0001_000b),
         (0x44, 0x0440_1172),
     ]);
-    // As QEMU shows the list of a function that has gone, too.
+    // As QEMU shows the list of a function that is gone, too.
     for gone in [u32::MAX, 0x100f_ffff] {
         let mut gone = Registers {
             values: [(0x100, gone)].into(),
@@ -212,7 +213,7 @@ fn only_the_capability_is_taken() {
         };
         assert!(matches!(Cvp::find(&mut gone), Err(Failure::Gone)));
     }
-    // Behind a shorter one of somebody else's.
+    // After a shorter one of another vendor.
     let mut registers = registers();
     registers.values.insert(0x100, 0x2001_000b);
     registers.values.insert(0x104, 0x0101_0001);
@@ -220,7 +221,7 @@ fn only_the_capability_is_taken() {
     assert_eq!(configure(&mut registers, &[0; 4], Packing::Plain), Ok(()));
 }
 
-/// Without a configuration of its core an FPGA is not to be touched. Others are not known by this.
+/// An FPGA without a configuration of its core must not be accessed. Other FPGAs are not recognised by this.
 #[test]
 fn an_empty_core_is_known() {
     for (status, empty) in [

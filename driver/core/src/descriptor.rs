@@ -5,7 +5,7 @@ use super::att::AttAddress;
 use super::regs;
 use core::fmt;
 
-/// Which way a transfer goes. In the register map these are the board's writes and reads of a peer's memory.
+/// Direction of a transfer. In the register map these are the board's writes and reads of a peer's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From FPGA memory to a peer: the board writes the peer's memory.
@@ -14,7 +14,7 @@ pub enum Direction {
     ToFpga,
 }
 
-/// The dwords of a descriptor that are written; the rest is reserved.
+/// Number of dwords of a descriptor that are written; the rest is reserved.
 pub const DWORDS: usize = 7;
 
 impl Direction {
@@ -52,28 +52,28 @@ impl fmt::Display for Direction {
     }
 }
 
-/// One order to the board.
+/// One transfer as the block reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptor {
-    /// Where in the peer's memory.
+    /// Address in the peer's memory.
     pub peer: AttAddress,
     /// Byte address in FPGA memory.
     pub local: u64,
     /// Bytes to move, at least 1.
     pub length: u32,
-    /// When it starts, and what happens when it ends.
+    /// Conditions of its start, and actions at its end.
     pub control: Control,
-    /// Returned in the record.
+    /// Value that the record returns.
     pub cookie: u32,
 }
 
-/// When a descriptor starts, and what happens when it ends. By default it starts in its
-/// turn and, unless it fails, ends in silence.
+/// Conditions of a descriptor's start, and actions at its end. By default it starts in its turn and, unless it fails,
+/// ends without a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Control {
     /// Write a completion record. A descriptor that fails writes one in any case.
     pub record: bool,
-    /// Raise the interrupt behind the record, which is then written in any case.
+    /// Raise the interrupt after the record, which is then written in any case.
     pub interrupt: bool,
     /// The interrupt is not held back by the channel's moderation.
     pub urgent: bool,
@@ -86,8 +86,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// The same, but for the start: when everything of that direction that was queued on
-    /// the channel before has ended, well or not.
+    /// Adds a condition to the start: all descriptors of that direction that were queued on the channel before have
+    /// ended, successfully or not.
     #[must_use]
     pub const fn after(mut self, direction: Direction) -> Self {
         match direction {
@@ -98,24 +98,24 @@ impl Control {
     }
 }
 
-/// Why a descriptor is not one.
+/// Reasons why a descriptor is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescriptorError {
     /// The length is zero.
     Empty,
-    /// The FPGA range ends behind the addresses that a descriptor can name.
+    /// The FPGA range ends after the addresses that a descriptor can name.
     Local {
         /// First FPGA byte address.
         address: u64,
         /// Bytes.
         length: u64,
     },
-    /// The peer address is none.
+    /// The peer address is not valid.
     Peer {
         /// The address as read.
         raw: u64,
     },
-    /// The peer range ends behind the last entry that any ATT has.
+    /// The peer range ends after the last entry that any ATT has.
     PeerRange {
         /// First address.
         peer: AttAddress,
@@ -163,7 +163,7 @@ pub fn check_local(address: u64, length: u64, memory: u64) -> Result<(), Descrip
 }
 
 impl Descriptor {
-    /// Checks what the hardware would refuse, as far as it shows without the ATT.
+    /// Checks everything that the hardware would refuse, as far as this is visible without the ATT.
     pub fn validate(&self) -> Result<(), DescriptorError> {
         let limit = regs::Descriptor::default()
             .with_local_address(u64::MAX)
@@ -197,14 +197,14 @@ impl Descriptor {
         .with_control_after_read(self.control.after_read)
     }
 
-    /// The dwords to write to a channel's descriptor registers, in ascending order.
+    /// Returns the dwords to write to a channel's descriptor registers, in ascending order.
     pub fn encode(&self) -> Result<[u32; DWORDS], DescriptorError> {
         self.validate()?;
         let [a, b, c, d, e, f, g, ..] = self.record().to_words();
         Ok([a, b, c, d, e, f, g])
     }
 
-    /// The descriptor that these dwords encode.
+    /// Returns the descriptor that these dwords encode.
     pub fn decode(dwords: &[u32; DWORDS]) -> Result<Self, DescriptorError> {
         let [
             peer_lo,
@@ -238,7 +238,7 @@ impl Descriptor {
             },
             cookie,
         };
-        // What it does not hold must be zero.
+        // Bits that it does not hold must be zero.
         let known = descriptor.record().to_words();
         if let Some(dword) = dwords.iter().zip(&known).position(|(a, b)| a != b) {
             return Err(DescriptorError::Reserved { dword });
@@ -251,7 +251,7 @@ impl Descriptor {
 /// One piece of a transfer, to become one descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Bytes of the transfer that lie before this piece.
+    /// Bytes of the transfer before this piece.
     pub start: u64,
     /// Bytes in this piece, at least 1.
     pub length: u32,
@@ -292,7 +292,7 @@ impl Pieces {
         }
     }
 
-    /// Pieces that are still to come.
+    /// Returns the number of pieces that are still to come.
     pub fn remaining(&self) -> u64 {
         let left = self.length - self.done;
         if left == 0 {
@@ -307,7 +307,7 @@ impl Pieces {
         self.length = self.done;
     }
 
-    /// Length of the next piece, were the transfer long enough.
+    /// Returns the length of the next piece if the transfer is long enough.
     fn next_length(&self) -> u64 {
         u64::from(if self.done == 0 {
             // `skew` is below `ALIGN`, and so below `piece`.

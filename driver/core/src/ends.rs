@@ -8,11 +8,11 @@ pub struct End {
     pub at: u32,
     /// Bytes of the end, 1 to 3.
     pub bytes: u32,
-    /// Where in FPGA memory the whole dwords begin that the end lies in.
+    /// FPGA address of the whole dwords that contain the end.
     pub local: u64,
     /// Bytes of these dwords.
     pub length: u32,
-    /// Where in them the end begins.
+    /// Offset of the end in them.
     pub skip: u32,
 }
 
@@ -21,7 +21,7 @@ pub struct End {
 pub struct Cut {
     /// Bytes of the first dword that it does not fill, then of the last.
     pub ends: [Option<End>; 2],
-    /// The rest, between the ends: its first byte, counted from the write's first, and how many.
+    /// The rest, between the ends: its first byte, counted from the write's first, and its length.
     pub rest: (u32, u32),
 }
 
@@ -29,8 +29,8 @@ pub struct Cut {
 const DWORD: u32 = 4;
 
 impl Cut {
-    /// Cuts a write of `length` bytes from FPGA address `local` to an address of the peer's, of which only the last bits count.
-    /// A port that writes single bytes has `granularity` 1, and one of whole dwords 4.
+    /// Cuts a write of `length` bytes from FPGA address `local` to an address of the peer's, of which only the last
+    /// bits count. A port that writes single bytes has `granularity` 1, and one of whole dwords 4.
     pub fn new(peer: u64, local: u64, length: u32, granularity: u32) -> Self {
         if granularity < DWORD {
             return Self {
@@ -42,7 +42,7 @@ impl Cut {
         let head = ((DWORD - inside) % DWORD).min(length);
         let tail = (length - head) % DWORD;
         let end = |at: u32, bytes: u32| {
-            // An address that is none is refused when it is handed over.
+            // An invalid address is refused when the descriptor is submitted.
             let first = local.wrapping_add(u64::from(at));
             let skip = (first % u64::from(DWORD)) as u32;
             (bytes > 0).then_some(End {
@@ -71,8 +71,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Every byte is in exactly one part; the rest is of whole dwords at the peer, and what is read for an end is of
-        /// whole dwords of FPGA memory, and not more than needed.
+        /// Every byte is in exactly one part. The rest has whole dwords at the peer. The memory that is read for an
+        /// end has whole dwords of FPGA memory, and not more than needed.
         #[test]
         fn the_parts_are_the_write(peer: u64, local in 0u64..1 << 40, length in 1u32..100) {
             let Cut { ends, rest: (at, bytes) } = Cut::new(peer, local, length, 4);

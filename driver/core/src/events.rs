@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What has happened to a context, and what of it its user has been told.
+//! Events of a context, and the events that its user has seen.
 //!
-//! Telling takes two steps: the answer is copied to the user, which may fail or take its time, and
-//! only then counts as told. What happened in between is still news.
+//! Reporting takes two steps: the answer is copied to the user, which may fail or take its time, and only then counts
+//! as seen. Events in between are still unseen.
 
-/// What has happened to a context so far.
+/// Events of a context so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Interrupts, and other reasons to look at the ring.
     pub events: u64,
-    /// Times that the channel was started anew, modulo 2^32.
+    /// Number of restarts of the channel, modulo 2^32.
     pub generation: u32,
-    /// Times that the owner of a region has taken its memory back.
+    /// Times that the owner of a region has invalidated its memory.
     pub revoked: u64,
-    /// The board does not answer, or has been let go.
+    /// The board does not answer, or was released.
     pub gone: bool,
 }
 
-/// What has happened, and what is known of it.
+/// Events of a context, and the part that its user has seen.
 #[derive(Debug, Clone, Default)]
 pub struct Account {
     seen: Seen,
-    /// `events` as the user knows them.
+    /// `events` as the user knows it.
     told: u64,
 }
 
 impl Account {
-    /// Nothing has happened.
+    /// Makes the account without events.
     pub const fn new() -> Self {
         Self {
             seen: Seen {
@@ -39,18 +39,18 @@ impl Account {
         }
     }
 
-    /// What has happened so far.
+    /// Returns the events so far.
     pub const fn seen(&self) -> Seen {
         self.seen
     }
 
-    /// There is a reason to look at the ring. No count stops the driver by an overflow: a process
-    /// makes as many events as it likes.
+    /// Counts a reason to look at the ring. An overflow of the count must not stop the driver: a process makes as
+    /// many events as it likes.
     pub fn event(&mut self) {
         self.seen.events = self.seen.events.wrapping_add(1);
     }
 
-    /// The channel starts again at the first slot of its ring, of a board that may have been gone.
+    /// Records that the channel starts again at the first slot of its ring, of a board that may have been gone.
     /// Returns the new generation.
     pub fn restarted(&mut self) -> u32 {
         self.seen.gone = false;
@@ -59,63 +59,63 @@ impl Account {
         self.seen.generation
     }
 
-    /// A region's memory was taken back.
+    /// Records that a region's memory was invalidated by its owner.
     pub fn revoked(&mut self) {
         self.seen.revoked = self.seen.revoked.wrapping_add(1);
         self.event();
     }
 
-    /// The board is gone, until it is started again, if ever.
+    /// Records that the board is gone, until it is started again, if ever.
     pub fn gone(&mut self) {
         self.seen.gone = true;
         self.event();
     }
 
-    /// The user has been told this much.
+    /// Records the events that the user has seen.
     pub fn told(&mut self, seen: &Seen) {
-        // Of two threads that ask at once the later one may have the older answer.
+        // If two threads ask at the same time, the later one may have the older answer.
         self.told = self.told.max(seen.events);
     }
 
-    /// Whether there is something that the user has not been told.
+    /// Whether there are events that the user has not seen.
     pub const fn has_news(&self) -> bool {
         self.told != self.seen.events
     }
 }
 
-/// Whether a process that writes descriptors itself may have them accepted: not from when it gets the
-/// channel, or from a start of that, until it has been told of the present generation.
+/// Whether the descriptors of a process that writes them itself may be accepted. They may not from the time when it
+/// gets the channel, or from a restart of the channel, until it has seen the present generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
-    /// The generation that the process is to be told of.
+    /// The generation that the process must see.
     untold: Option<u32>,
 }
 
 impl Admission {
-    /// It may not: it has just got a channel of this generation. What it was told before says nothing,
-    /// for it may not have seen it as the state of what it writes now.
+    /// Makes the state of a process that has just got a channel of this generation: it may not. Earlier answers do
+    /// not count, for the process may not have taken them as the state of the descriptors that it writes now.
     pub const fn new(generation: u32) -> Self {
         Self {
             untold: Some(generation),
         }
     }
 
-    /// The channel was started anew, with this generation.
+    /// Records that the channel was started again, with this generation.
     pub fn restarted(&mut self, generation: u32) {
         self.untold = Some(generation);
     }
 
-    /// Whether it may not.
+    /// Whether descriptors may not be accepted.
     pub const fn is_halted(&self) -> bool {
         self.untold.is_some()
     }
 
-    /// Whether to be told of this generation is what it waits for.
+    /// Whether the process waits to see this generation.
     pub fn waits_for(&self, generation: u32) -> bool {
         self.untold == Some(generation)
     }
 
-    /// From now on it may.
+    /// Lets descriptors be accepted from now on.
     pub fn admit(&mut self) {
         self.untold = None;
     }
@@ -131,7 +131,7 @@ mod tests {
         assert!(!account.has_news());
         account.event();
         let first = account.seen();
-        // It was asked for, and not told yet.
+        // It was queried, but not yet reported as seen.
         assert!(account.has_news());
         account.revoked();
         let second = account.seen();
@@ -139,7 +139,7 @@ mod tests {
         assert!(account.has_news());
         account.told(&second);
         assert!(!account.has_news());
-        // An answer that comes late takes nothing back.
+        // A late answer does not undo a later one.
         account.told(&first);
         assert!(!account.has_news());
         assert_eq!(
@@ -166,7 +166,7 @@ mod tests {
         assert!(admission.is_halted() && !admission.waits_for(before.generation));
         let once = account.seen();
         assert!(admission.waits_for(once.generation));
-        // And again, while it was being told.
+        // And again, while it was being reported.
         admission.restarted(account.restarted());
         assert!(!admission.waits_for(once.generation));
         assert!(admission.waits_for(account.seen().generation));

@@ -22,12 +22,12 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// One extent, and others after it.
+    /// Makes one extent, and others after it.
     pub fn new(first: Extent, rest: [Option<Extent>; PARTS - 1]) -> Self {
         Self { first, rest }
     }
 
-    /// All bytes in one extent.
+    /// Makes one extent with all bytes.
     pub fn one(address: AttAddress, length: u64) -> Self {
         Self::new(Extent { address, length }, [None; PARTS - 1])
     }
@@ -38,12 +38,12 @@ impl Extents {
         core::iter::once(self.first).chain(rest)
     }
 
-    /// The ATT address of the first byte.
+    /// Returns the ATT address of the first byte.
     pub fn first(&self) -> AttAddress {
         self.first.address
     }
 
-    /// The ATT address of the first byte, if one extent has all. `Err`: the bytes of the first one.
+    /// Returns the ATT address of the first byte, if one extent has all. `Err`: the bytes of the first one.
     pub fn one_extent(&self) -> Result<AttAddress, u64> {
         match self.rest[0] {
             None => Ok(self.first.address),
@@ -51,7 +51,7 @@ impl Extents {
         }
     }
 
-    /// The bytes from `offset` to the end of their extent. `None`: there are no such bytes.
+    /// Returns the bytes from `offset` to the end of their extent. `None`: there are no such bytes.
     pub fn from(&self, offset: u64) -> Option<Extent> {
         let mut left = offset;
         for Extent { address, length } in self.iter() {
@@ -66,7 +66,7 @@ impl Extents {
         None
     }
 
-    /// Some of the bytes. `None`: they are none, or not all here.
+    /// Returns some of the bytes. `None`: the range is empty, or not all of it is here.
     pub fn part(&self, offset: u64, length: u64) -> Option<Self> {
         let end = offset.checked_add(length)?;
         let mut at = 0;
@@ -91,7 +91,7 @@ impl Extents {
         (found == length).then_some(part)
     }
 
-    /// Where an ATT address lies among the bytes.
+    /// Returns the offset of an ATT address in the bytes.
     pub fn offset_of(&self, address: AttAddress) -> Option<u64> {
         let mut start = 0;
         for extent in self.iter() {
@@ -106,7 +106,7 @@ impl Extents {
 }
 
 impl Register {
-    /// Says where the region's bytes are.
+    /// Writes the places of the region's bytes to the structure.
     pub fn set_extents(&mut self, extents: &Extents) {
         let raw = |extent: &Option<Extent>| {
             extent.map_or((0, 0), |extent| (extent.address.raw(), extent.length))
@@ -116,7 +116,7 @@ impl Register {
         (self.third_att_address, self.third_length) = raw(&extents.rest[1]);
     }
 
-    /// Returns where the region's bytes are. `None`: a driver does not say such a thing.
+    /// Returns the places of the region's bytes. `None`: no driver reports such values.
     pub fn extents(&self) -> Option<Extents> {
         let extent = |raw, length| {
             let address = AttAddress::from_raw(raw)?;
@@ -149,7 +149,7 @@ mod tests {
         AttAddress::new(page_size, entry, offset).unwrap()
     }
 
-    /// 100 bytes in a page of 4 KiB, 3 MiB in pages of 2 MiB, 10 bytes in a page of 4 KiB.
+    /// Makes 100 bytes in a page of 4 KiB, 3 MiB in pages of 2 MiB, 10 bytes in a page of 4 KiB.
     fn extents() -> Extents {
         let extent = |address, length| Extent { address, length };
         Extents::new(

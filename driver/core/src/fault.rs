@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a descriptor can fail, what that means, and what to do about it.
+//! Failures of a descriptor, their meaning, and hints how to fix them.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::descriptor::Direction;
 use super::regs::StatusCode;
 use core::fmt;
 
-/// Why a descriptor failed, as the hardware says.
+/// Reasons why a descriptor failed, as the hardware reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// Zero length, or an FPGA range behind the end of FPGA memory.
+    /// Zero length, or an FPGA range that ends after the FPGA memory.
     Length,
-    /// The entry index lies behind the table.
+    /// The entry index is after the end of the table.
     AttBounds,
     /// The entry maps nothing.
     AttInvalid,
@@ -21,12 +21,12 @@ pub enum Fault {
     AttOwner,
     /// The entry does not permit this direction.
     AttPermission,
-    /// The entry has another page size than the descriptor says.
+    /// The entry has another page size than the descriptor.
     AttPageSize,
-    /// A read was not answered in time, or found no room behind such reads.
+    /// A read was not answered in time, or found no room because of such reads.
     ReadTimeout,
-    /// Reads are refused until answers owed after a timeout are accounted for, or the port
-    /// takes nothing at all.
+    /// Reads are refused until the answers that are due after a timeout are accounted for, or the port takes nothing
+    /// at all.
     PortDown,
     /// The descriptor was stopped by a reset, or by an abort of its channel.
     Aborted,
@@ -68,7 +68,7 @@ impl Fault {
         Self::Alignment,
     ];
 
-    /// The status code.
+    /// Returns the status code.
     pub const fn code(self) -> StatusCode {
         match self {
             Self::Length => StatusCode::Length,
@@ -90,7 +90,7 @@ impl Fault {
         }
     }
 
-    /// What a status code says.
+    /// Translates a status code.
     pub const fn from_code(code: StatusCode) -> Result<(), Self> {
         Err(match code {
             StatusCode::Ok => return Ok(()),
@@ -113,7 +113,7 @@ impl Fault {
         })
     }
 
-    /// What to do about it, for a transfer of this direction.
+    /// Returns a hint how to fix it, for a transfer of this direction.
     pub const fn remedy(self, direction: Direction) -> &'static str {
         match (self, direction) {
             // The only read that a write makes is the one that confirms it.
@@ -225,7 +225,7 @@ mod tests {
                 assert!(fault.remedy(direction).ends_with('.'));
             }
         }
-        // What the library does itself comes before what other programs might.
+        // Causes in the library come before causes in other programs.
         let invalid = Fault::AttInvalid.remedy(Direction::ToFpga);
         assert!(invalid.contains("given back"), "{invalid}");
         // FPGA memory is a context's, and a channel is not opened with any.

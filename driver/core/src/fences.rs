@@ -1,65 +1,65 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whose fence is next.
+//! The order of threads that want a fence.
 //!
-//! The block has one fence at a time, and whoever wants one looks whether it is free, with pauses in
-//! between. Who comes anew looks more often than who has waited for long, so without an order many
-//! who begin one fence after the other could keep another from ever having its own: the owner of
-//! memory, who takes it back and must be served in bounded time.
+//! The block has one fence at a time. A thread that wants one looks whether the block is free, with pauses in
+//! between. A new thread looks more often than one that has waited for long. So without an order, many threads that
+//! begin one fence after the other could keep another thread from ever having its own: the owner of memory, which
+//! invalidates it and must be served in bounded time.
 //!
-//! The order is that of arrival, among those who have looked during the last fence: the first of
-//! them is next. It looks often, so that the block is not idle for long. The others look the more
-//! seldom the more they are: together about as often as one, however many there are.
+//! The order is that of arrival, among the threads that have looked during the last fence: the first of them is next.
+//! It looks often, so that the block is not idle for long. The others look less often the more of them there are:
+//! together about as often as one thread.
 //!
-//! A free block waits for who is next, but not for long: a thread that gets no processor costs each
-//! of others' fences `GRACE` at most. It stays the first of all when it looks again.
+//! A free block waits for the thread that is next, but not for long: a thread that gets no processor costs each fence
+//! of others `GRACE` at most. It stays the first of all when it looks again.
 
 use super::patience::{LONG, SHORT};
 
-/// In nanoseconds: how long a free block waits for who is next. Longer than a short pause.
+/// Nanoseconds for which a free block waits for the thread that is next. Longer than a short pause.
 const GRACE: u64 = 10 * SHORT;
 
-/// In nanoseconds: the longest pause of somebody who is not next. With 100 times `SHORT` it is
-/// reached when a hundred wait.
+/// The longest pause of a thread that is not next, in nanoseconds. With 100 times `SHORT` it is reached when a
+/// hundred threads wait.
 const FAR: u64 = 4 * LONG;
 
 /// The fences of a block. It is changed under the lock under which its registers are accessed.
 #[derive(Debug, Default)]
 pub struct Fences {
     begun: u64,
-    /// The last one that has failed; 0: none.
+    /// The last fence that has failed; 0: none.
     failed: u64,
     tickets: u64,
-    /// How many have a ticket.
+    /// Number of threads with a ticket.
     waiting: u64,
-    /// The ticket of who is next: of those who have looked lately, the one who came first.
+    /// The ticket of the thread that is next: of the threads that have looked lately, the one that came first.
     next: Option<u64>,
     /// When the block was first seen free since the last fence.
     free_since: Option<u64>,
 }
 
-/// Somebody's place among those who want a fence.
+/// The place of one thread among those that want a fence.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// Its own fence, if that may not be over.
     own: Option<u64>,
-    /// The last of its own; 0: none.
+    /// The last of its own fences; 0: none.
     last: u64,
     /// Its ticket, since it had to wait.
     ticket: Option<u64>,
-    /// It was free when it looked last, and another's turn.
+    /// At its last look the block was free, and it was another thread's turn.
     held_off: bool,
 }
 
 impl Turn {
-    /// Whether the block was free at its last look, and it had to wait for another who was next. That
-    /// says nothing of the block.
+    /// Whether the block was free at this thread's last look, and the thread had to wait for another one that was
+    /// next. That says nothing about the block.
     pub const fn was_held_off(&self) -> bool {
         self.held_off
     }
 }
 
 impl Fences {
-    /// No fence was begun yet, and nobody waits.
+    /// Creates the state in which no fence was begun yet, and no thread waits.
     pub const fn new() -> Self {
         Self {
             begun: 0,
@@ -71,16 +71,16 @@ impl Fences {
         }
     }
 
-    /// How many were begun, by anybody.
+    /// Returns how many fences were begun, by all threads.
     pub const fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Whether somebody has to wait, as it looks now (nanoseconds) and finds the block `busy` with a
-    /// fence, or not: for the end of its own fence, or for its turn.
+    /// Whether a thread has to wait: for the end of its own fence, or for its turn. It looks at time `now`
+    /// (nanoseconds) and finds the block `busy` with a fence, or not.
     ///
-    /// A fence is begun only when the block was seen free under the lock. So where another was begun
-    /// after its own, its own is over.
+    /// A fence is begun only when the block was seen free under the lock. So if another one was begun after the
+    /// thread's own, its own is over.
     pub fn waits(&mut self, turn: &mut Turn, busy: bool, now: u64) -> bool {
         turn.held_off = false;
         let free_since = match busy {
@@ -100,27 +100,27 @@ impl Fences {
         busy || turn.held_off
     }
 
-    /// Takes note of the block's word on the last fence with a read, at a look that finds the block free. A fence
-    /// begins only after such a look, so no word is missed.
+    /// Records the block's status of the last fence with a read, at a look that finds the block free. A fence begins
+    /// only after such a look, so no status is missed.
     pub fn hear(&mut self, failed: bool) {
         if failed {
             self.failed = self.begun;
         }
     }
 
-    /// Whether the last of its own has failed, if that had a read. A later one of another's counts, too: its own may have
-    /// failed before.
+    /// Whether the last fence of this thread has failed, if it had a read. A later failure of another thread's fence
+    /// counts, too: this thread's own may have failed before.
     pub fn has_failed(&self, turn: &Turn) -> bool {
         turn.last != 0 && self.failed >= turn.last
     }
 
-    /// Whether another is next who came before.
+    /// Whether another thread that came earlier is next.
     fn is_behind(&self, turn: &Turn) -> bool {
         self.next
             .is_some_and(|next| turn.ticket.is_none_or(|ticket| next < ticket))
     }
 
-    /// It has to wait, and will look again.
+    /// Registers that the thread has to wait, and will look again.
     pub fn will_look_again(&mut self, turn: &mut Turn) {
         if turn.own.is_some() {
             return;
@@ -135,8 +135,8 @@ impl Fences {
         }
     }
 
-    /// How long it sleeps before it looks again, in nanoseconds, if it is this long for who waits for
-    /// nothing but the block. Who is next sleeps no longer than a free block waits.
+    /// Returns how long the thread sleeps before it looks again, in nanoseconds. `pause` is the pause of a thread
+    /// that waits only for the block. The thread that is next sleeps no longer than a free block waits.
     pub fn pause(&self, turn: &Turn, pause: u64) -> u64 {
         match turn.ticket {
             Some(ticket) if self.next != Some(ticket) => {
@@ -148,10 +148,10 @@ impl Fences {
         }
     }
 
-    /// It begins a fence, which it did not have to wait for, or not any more.
+    /// Begins a fence of a thread that does not have to wait, or not any more.
     pub fn begin(&mut self, turn: &mut Turn) {
         if self.is_behind(turn) {
-            // Who was next did not come.
+            // The thread that was next did not come.
             self.next = None;
         }
         self.leave(turn);
@@ -161,7 +161,7 @@ impl Fences {
         turn.last = self.begun;
     }
 
-    /// It looks no more.
+    /// Removes a thread that does not look any more.
     pub fn leave(&mut self, turn: &mut Turn) {
         if let Some(ticket) = turn.ticket {
             self.waiting -= 1;
@@ -186,7 +186,7 @@ mod tests {
     const FENCE: u64 = 30_000;
     const REGISTER: Register = Register::Csr(csr::ATT_INVALIDATE);
 
-    /// One who begins a fence, waits for its end, and does it again.
+    /// A thread that begins a fence, waits for its end, and repeats this.
     struct Thread {
         turn: Turn,
         patience: Patience,
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// What became of them all.
+    /// Results of all threads.
     #[derive(Debug, Default)]
     struct Sum {
         fences: u64,
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Where the link is slow, or the peer, who has waited for long sleeps for long.
+    /// Where the link or the peer is slow, a thread that has waited for long sleeps for long.
     #[test]
     fn nobody_misses_its_turn_where_fences_are_long() {
         for count in [2, 3, 8] {
@@ -372,7 +372,7 @@ mod tests {
                 run(&mut threads, FENCE, owner_comes + 100 * MS);
                 let Thread { begun, waited, .. } = threads[500];
                 assert!(begun > 0, "{begun} fences");
-                // Of those who came first, some look within the time.
+                // Some of the threads that came first look within the time.
                 let limit = if least > 50 * MS {
                     10 * MS
                 } else {
@@ -428,7 +428,7 @@ mod tests {
         assert!(fences.waits(&mut Turn::default(), false, 20), "out of turn");
         fences.leave(&mut first);
         assert!(!fences.waits(&mut second, false, 20));
-        // Nobody is next for ever.
+        // No thread is next for ever.
         let mut third = Turn::default();
         fences.will_look_again(&mut second);
         fences.will_look_again(&mut third);

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who has which part of the FPGA memory, and what is known of the content of the rest.
+//! Which channel has which part of the FPGA memory, and the knowledge about the content of the rest.
 //!
-//! A channel has one range at most, for the block holds it to one. What nobody has is not listed,
-//! so there is nothing to join when a range is given back. Of its content nothing is known, other
-//! people's data may be in it, but for a few [notes](Content): there are so many and no more, and
-//! what is forgotten counts as unknown. Users share them: whose notes are more than a fair part loses
-//! his own, so nobody makes others' offers end by making many.
+//! A channel has one range at most, for the block allows only one. Free memory is not listed, so no ranges have to be
+//! joined when one is freed. The content of free memory is unknown and may be data of other users. The exceptions are
+//! a fixed number of [notes](Content); memory whose note was dropped counts as unknown. Users share the notes: a user
+//! with more than a fair share of notes loses one of its own. So no user can end others' offers by making many.
 //!
-//! Ranges are taken from the top down, so that what is left for the [holder of
-//! all](FpgaMemory::allocate_all) begins at 0 and is in one piece.
+//! Ranges are taken from the top down, so that the memory for the [holder of all](FpgaMemory::allocate_all) begins at
+//! 0 and is in one piece.
 
 use super::regs::chan;
 use super::window;
 use core::fmt;
 use core::ops::Range;
 
-/// Ranges begin and end at multiples of this: 64 KiB, what the window in the BAR shows, so that it
-/// can stand anywhere in them. (The block itself would take multiples of 4 KiB.)
+/// Ranges begin and end at multiples of this: 64 KiB, the size of the window in the BAR, so that the window can be
+/// anywhere in them. (The block itself would take multiples of 4 KiB.)
 pub const GRANULE: u64 = window::BYTES;
 
-/// Notes that are kept of the content of free memory.
+/// Number of notes about the content of free memory.
 pub const NOTES: usize = 32;
 
-/// Names memory that was offered: who knows it may take the memory over as it is.
+/// Name of memory that was offered: a channel that knows it may take the memory over as it is.
 #[derive(Clone, Copy)]
 pub struct Token(pub [u64; 2]);
 
 impl PartialEq for Token {
-    /// Takes as long however much of it is right.
+    /// Takes the same time however much of it is right.
     fn eq(&self, other: &Self) -> bool {
         let [a, b] = self.0;
         let [c, d] = other.0;
@@ -38,27 +37,27 @@ impl PartialEq for Token {
 impl Eq for Token {}
 
 impl fmt::Debug for Token {
-    /// It is a secret.
+    /// Hides the token, which is a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }
 }
 
-/// What is known of memory that is given back.
+/// Knowledge about the content of memory that is freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Somebody's data.
+    /// Unknown; it may be data of a user.
     Unknown,
-    /// The driver has filled it with zeros from the start, and nobody could reach it since.
+    /// The driver has filled it with zeros from the start, and no process could reach it since.
     Zeros {
-        /// So far.
+        /// Number of bytes that are zero so far.
         bytes: u64,
-        /// That of the [`Grant`] under which it was done.
+        /// The epoch of the [`Grant`] under which it was filled.
         epoch: u32,
     },
-    /// Its owner lets whoever has the token take it over with all that is in it.
+    /// Its owner lets a channel with the token take it over with all its contents.
     Offered {
-        /// Under which token, and by whom.
+        /// The token, and the user who offers it.
         offer: Offer,
         /// The [`FpgaMemory::epoch`] in which all of it was in the memory. It was read before the
         /// range was taken from its owner: a restart in between ends the offer.
@@ -66,16 +65,15 @@ pub enum Content {
     },
 }
 
-/// Something that is known of free memory. All of `range` is free.
+/// Knowledge about free memory. All of `range` is free.
 #[derive(Debug, Clone)]
 struct Note {
     range: Range<u64>,
-    /// `None`: it is zero.
+    /// `None`: the memory is zero.
     offer: Option<Offer>,
 }
 
-/// Memory that is offered, and by which user. Whoever takes it over and fails offers it again, as
-/// it was.
+/// An offer of memory, and the user who made it. A channel that takes it over and fails offers it again unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
     token: Token,
@@ -85,7 +83,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// A new one, by the user of this number.
+    /// Creates a new offer by the user of this number.
     pub const fn new(token: Token, user: u32) -> Self {
         Self {
             token,
@@ -106,18 +104,17 @@ impl Note {
 pub struct Grant {
     /// The FPGA addresses.
     pub range: Range<u64>,
-    /// So many bytes from the start need not be filled with zeros before the range is shown to its
-    /// owner.
+    /// Number of bytes from the start that need not be filled with zeros before the owner can see the range.
     pub ready: u64,
-    /// The [`FpgaMemory::epoch`] then.
+    /// The [`FpgaMemory::epoch`] at that time.
     pub epoch: u32,
-    /// The offer that was taken over, if it was one.
+    /// The offer that was taken over, if any.
     pub offer: Option<Offer>,
 }
 
 impl Grant {
-    /// What is in the memory as long as nobody could reach it, when so many bytes from the start are
-    /// zero: what was offered is, as it was.
+    /// Returns the content of the memory as long as no process could reach it, when `zeros` bytes from the start are
+    /// zero: memory from an offer is still offered, unchanged.
     pub fn content(&self, zeros: u64) -> Content {
         let epoch = self.epoch;
         match self.offer {
@@ -130,7 +127,7 @@ impl Grant {
     }
 }
 
-/// Why memory cannot be had.
+/// Reasons why memory is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryError {
     /// A range of no bytes.
@@ -139,19 +136,19 @@ pub enum MemoryError {
     Exists,
     /// Another channel holds all.
     Held {
-        /// Which one.
+        /// The holder.
         channel: u32,
     },
-    /// There is not so much in one piece.
+    /// So much is not free in one piece.
     Full {
         /// Bytes asked for.
         wanted: u64,
         /// Bytes of the largest piece.
         largest: u64,
     },
-    /// No memory is offered under this token; it may have been given to somebody else.
+    /// No memory is offered under this token; another channel may have it.
     NotOffered,
-    /// The memory may have changed since it was given, for the board was started anew.
+    /// The memory may have changed since it was granted, for the board was started again.
     Restarted,
     /// No build has a channel of this number.
     Channel(u32),
@@ -188,18 +185,18 @@ impl core::error::Error for MemoryError {}
 /// A board's memory.
 #[derive(Debug)]
 pub struct FpgaMemory {
-    /// First byte that no channel may have.
+    /// End of the memory that channels may have, exclusive.
     end: u64,
-    /// First byte of what channels take pieces of, up to the end.
+    /// First byte of the memory of which channels take pieces; it ends at `end`.
     pool: u64,
     held: [Option<Range<u64>>; chan::COUNT],
-    /// Who holds all that the others have not.
+    /// The channel that holds all memory that the others do not have.
     holder: Option<u32>,
-    /// Those made longest ago first.
+    /// Notes, the oldest first.
     notes: [Option<Note>; NOTES],
-    /// Offers that were made.
+    /// Number of offers that were made.
     offers: u64,
-    /// Times that all notes were forgotten.
+    /// Times that all notes were dropped.
     epoch: u32,
 }
 
@@ -208,8 +205,8 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
 }
 
 impl FpgaMemory {
-    /// A memory of so many bytes of which nobody has any and nothing is known. Channels may take
-    /// pieces of the last `pool` bytes; `None`: of all.
+    /// Creates a memory of `bytes` bytes; all of it is free and its content is unknown. Channels may take pieces of
+    /// the last `pool` bytes; `None`: of all.
     pub fn new(bytes: u64, pool: Option<u64>) -> Self {
         let end = bytes - bytes % GRANULE;
         let pool = pool.unwrap_or(end).min(end);
@@ -224,33 +221,33 @@ impl FpgaMemory {
         }
     }
 
-    /// Bytes in all.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> u64 {
         self.end
     }
 
-    /// Times that all that was known had been forgotten.
+    /// Returns the number of times that all notes were dropped.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// What channels may take pieces of.
+    /// Returns the part of which channels may take pieces.
     pub fn pool(&self) -> Range<u64> {
         self.pool..self.end
     }
 
-    /// Whether a channel holds all that the others have not.
+    /// Whether a channel holds all memory that the others do not have.
     pub fn holds_all(&self, channel: u32) -> bool {
         self.holder == Some(channel)
     }
 
-    /// What a channel has.
+    /// Returns the range of a channel.
     pub fn held(&self, channel: u32) -> Option<Range<u64>> {
         self.held.get(channel as usize)?.clone()
     }
 
-    /// Bytes that a channel has, as far as its user has them: what the holder of all has is counted
-    /// for nobody, for who may hold it may take all.
+    /// Returns the bytes of a channel that are charged to its user. The memory of the holder of all is charged to no
+    /// user, for a user who may hold it may take all.
     pub fn charged(&self, channel: u32) -> u64 {
         match self.held(channel) {
             Some(range) if !self.holds_all(channel) => range.end - range.start,
@@ -258,12 +255,12 @@ impl FpgaMemory {
         }
     }
 
-    /// Bytes that somebody gets who asks for so many.
+    /// Returns the number of bytes that a request for `bytes` gets.
     pub fn rounded(bytes: u64) -> u64 {
         bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX)
     }
 
-    /// Bytes that are offered under a token.
+    /// Returns the number of bytes that are offered under a token.
     pub fn offered(&self, token: Token) -> Result<u64, MemoryError> {
         let note = self.offer(token).ok_or(MemoryError::NotOffered)?;
         Ok(note.range.end - note.range.start)
@@ -274,7 +271,7 @@ impl FpgaMemory {
         notes.find(|note| note.offer.is_some_and(|offer| offer.token == token))
     }
 
-    /// Bytes that nobody has.
+    /// Returns the number of bytes that no channel has.
     pub fn free_bytes(&self) -> u64 {
         let held = self.held.iter().flatten();
         self.end - held.map(|range| range.end - range.start).sum::<u64>()
@@ -288,14 +285,14 @@ impl FpgaMemory {
         }
     }
 
-    /// What a new range must keep clear of.
+    /// Returns the ranges that a new range must not overlap.
     fn obstacles(&self, offered: bool) -> impl Iterator<Item = &Range<u64>> + Clone {
         let notes = self.notes.iter().flatten();
         let avoided = notes.filter(move |note| offered && note.offer.is_some());
         Iterator::chain(self.held.iter().flatten(), avoided.map(|note| &note.range))
     }
 
-    /// The highest place for so many bytes in the pool.
+    /// Returns the highest place in the pool for so many bytes.
     fn fit(&self, bytes: u64, offered: bool) -> Option<Range<u64>> {
         let obstacles = self.obstacles(offered);
         let ends = Iterator::chain([self.end].into_iter(), obstacles.clone().map(|o| o.start));
@@ -306,7 +303,7 @@ impl FpgaMemory {
             .max_by_key(|place| place.end)
     }
 
-    /// Bytes of the largest piece of the pool that nobody has.
+    /// Returns the bytes of the largest free piece of the pool.
     fn largest(&self) -> u64 {
         let starts = self.held.iter().flatten().map(|range| range.end);
         let gap = |start: u64| {
@@ -324,7 +321,7 @@ impl FpgaMemory {
 
     fn give(&mut self, channel: u32, range: Range<u64>, ready: u64) -> Grant {
         for place in &mut self.notes {
-            // What is left of a note beside the range is forgotten, too.
+            // A note that is only partly in the range is dropped as a whole.
             if place
                 .as_ref()
                 .is_some_and(|note| overlap(&note.range, &range))
@@ -343,8 +340,8 @@ impl FpgaMemory {
         }
     }
 
-    /// Gives a channel that has none so much memory, in whole [`GRANULE`]s, in one piece. Memory
-    /// that is offered to somebody is taken last.
+    /// Gives a channel without memory `bytes` bytes, in whole [`GRANULE`]s, in one piece. Memory that is offered is
+    /// taken last.
     pub fn allocate(&mut self, channel: u32, bytes: u64) -> Result<Grant, MemoryError> {
         self.check_new(channel)?;
         if bytes == 0 {
@@ -362,7 +359,7 @@ impl FpgaMemory {
         Ok(self.give(channel, range, ready))
     }
 
-    /// Gives a channel that has none the memory that is offered under a token, as it is.
+    /// Gives a channel without memory the memory that is offered under a token, as it is.
     pub fn take_over(&mut self, channel: u32, token: Token) -> Result<Grant, MemoryError> {
         self.check_new(channel)?;
         let note = self.offer(token).ok_or(MemoryError::NotOffered)?;
@@ -374,8 +371,8 @@ impl FpgaMemory {
         })
     }
 
-    /// Gives a channel that has none all memory below what others have, as it is: `least` bytes or
-    /// more. Where only a part is the pool, that is all the rest. One channel at a time can hold it.
+    /// Gives a channel without memory all memory below the ranges of others, as it is: `least` bytes or more. Where
+    /// only a part is the pool, that is all the rest. One channel at a time can hold it.
     pub fn allocate_all(&mut self, channel: u32, least: u64) -> Result<Grant, MemoryError> {
         self.check_new(channel)?;
         if let Some(channel) = self.holder {
@@ -397,8 +394,8 @@ impl FpgaMemory {
         Ok(self.give(channel, 0..end, end))
     }
 
-    /// Whether what is known of the content of a range that was given still holds. It does not after
-    /// [`forget`](Self::forget).
+    /// Whether the knowledge about the content of a granted range is still valid. [`forget`](Self::forget)
+    /// makes it invalid.
     pub fn confirm(&self, grant: &Grant) -> Result<(), MemoryError> {
         match grant.epoch == self.epoch {
             true => Ok(()),
@@ -406,8 +403,8 @@ impl FpgaMemory {
         }
     }
 
-    /// Takes a channel's range back, if it has one. Nothing may be able to touch it for the channel
-    /// any more. Of the content of what the holder of all had, nothing is believed.
+    /// Frees a channel's range, if it has one. Nothing may be able to access it for the channel any more. The content
+    /// that the holder of all reports for its range is not believed.
     pub fn free(&mut self, channel: u32, content: Content) {
         let held = self.held.get_mut(channel as usize).and_then(Option::take);
         let Some(range) = held else { return };
@@ -437,15 +434,15 @@ impl FpgaMemory {
         }
     }
 
-    /// The users whose offers are noted, each as often as they have some; who offered first is first.
+    /// Returns the user of each noted offer, in the order of the offers, oldest first.
     fn offerers(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
         self.notes.iter().flatten().filter_map(Note::user)
     }
 
-    /// Which note goes, of as many as there can be, for an offer of `user`'s or for zeros. Zeros go
-    /// first, which are only work saved, and nothing else for them. Else it is the offer made longest
-    /// ago of a user who has more than a fair part with the new one: of `user`, if that is so, or of who
-    /// has most.
+    /// Returns the note to drop, when all places are taken, for an offer of `user`'s or for zeros (`None`). Notes of
+    /// zeros go first, for they only save work; for zeros nothing else goes. Otherwise it is the oldest offer of a
+    /// user who has more than a fair share with the new one: of `user`, if that is so, or of the user with most
+    /// offers.
     fn note_to_drop(&self, user: Option<u32>) -> Option<usize> {
         let first = |wanted: Option<u32>| {
             let mut notes = self.notes.iter();
@@ -475,9 +472,9 @@ impl FpgaMemory {
         let Some(place) = free.or_else(|| self.note_to_drop(note.user())) else {
             return;
         };
-        // Those behind it move up.
+        // Later notes move up.
         self.notes[place..].rotate_left(1);
-        // One that is offered again goes before those that were made after it.
+        // A note that is offered again goes before notes that were made after it.
         let number = |note: &Note| note.offer.and_then(|offer| offer.number);
         let place = match number(&note) {
             None => NOTES - 1,
@@ -492,8 +489,7 @@ impl FpgaMemory {
         self.notes[place..].rotate_right(1);
     }
 
-    /// Nothing is known of any memory any more: the board was reset, lost power or was configured
-    /// anew.
+    /// Drops all knowledge about any memory: the board was reset, lost power or was configured again.
     pub fn forget(&mut self) {
         self.notes = [const { None }; NOTES];
         self.epoch = self.epoch.wrapping_add(1);

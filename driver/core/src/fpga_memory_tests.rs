@@ -36,7 +36,7 @@ fn ranges_come_from_the_top_in_whole_granules() {
     assert_eq!(memory.allocate(2, G).unwrap().range, 6 * G..7 * G);
     assert_eq!(memory.free_bytes(), 6 * G);
     memory.free(1, Content::Unknown);
-    // The highest that fits, and what is next to each other is one.
+    // The highest that fits; pieces next to each other are one.
     assert_eq!(memory.allocate(3, G).unwrap().range, 8 * G..9 * G);
     memory.free(2, Content::Unknown);
     assert_eq!(memory.allocate(4, 2 * G).unwrap().range, 6 * G..8 * G);
@@ -88,7 +88,7 @@ fn one_channel_holds_all_that_is_not_allocated() {
     assert!(memory.allocate(2, G).is_err());
     memory.free(0, Content::Unknown);
     assert_eq!(memory.allocate(2, G).unwrap().range, 7 * G..8 * G);
-    // What it says of the content is not believed.
+    // The content that it reports is not believed.
     put_up(&mut memory, 1, 1);
     assert_eq!(memory.take_over(1, token(1)), Err(MemoryError::NotOffered));
     memory.allocate_all(3, 0).unwrap();
@@ -128,7 +128,7 @@ fn an_offer_is_for_who_has_its_token_once() {
     assert_eq!((taken.range, taken.ready), (6 * G..8 * G, 2 * G));
     memory.free(1, Content::Unknown);
     assert_eq!(memory.take_over(1, token(7)), Err(MemoryError::NotOffered));
-    // Given to somebody else, in part, it is offered no more.
+    // After another channel got a part of it, it is not offered any more.
     memory.allocate(1, G).unwrap();
     put_up(&mut memory, 1, 8);
     assert_eq!(memory.allocate(3, 5 * G).unwrap().range, 0..5 * G);
@@ -146,7 +146,7 @@ fn a_restart_makes_everything_unknown() {
     memory.forget();
     assert_eq!(memory.confirm(&grant), Err(MemoryError::Restarted));
     assert_eq!(memory.take_over(1, token(1)), Err(MemoryError::NotOffered));
-    // What was filled before it is not believed either.
+    // Zeros that were filled before it are not believed either.
     let before = Content::Zeros {
         bytes: 4 * G,
         epoch: grant.epoch,
@@ -170,11 +170,11 @@ fn what_was_filled_already_is_found_again() {
     memory.free(0, filled(u64::MAX));
     let part = memory.allocate(0, 3 * G).unwrap();
     assert_eq!((part.range, part.ready), (5 * G..8 * G, 3 * G));
-    // The other granule's zeros are forgotten.
+    // The note about the other granule's zeros was dropped.
     assert_eq!(memory.allocate(1, G).unwrap().ready, 0);
 }
 
-/// As many offers as there are notes; then the oldest is forgotten.
+/// Makes as many offers as there are notes; then the oldest is dropped.
 #[test]
 fn notes_are_bounded() {
     let mut memory = FpgaMemory::new(100 * G, None);
@@ -189,7 +189,7 @@ fn notes_are_bounded() {
     }
 }
 
-/// The range was taken from its owner, and before it was noted the board was started anew.
+/// The board was started again after the range was taken from its owner and before the offer was noted.
 #[test]
 fn an_offer_of_before_a_restart_is_none() {
     let mut memory = FpgaMemory::new(8 * G, None);
@@ -200,7 +200,7 @@ fn an_offer_of_before_a_restart_is_none() {
     assert_eq!(memory.held(0), None);
     assert_eq!(memory.offered(token(1)), Err(MemoryError::NotOffered));
     assert_eq!(memory.take_over(1, token(1)), Err(MemoryError::NotOffered));
-    // One of after it is.
+    // An offer that was made later is valid.
     memory.allocate(0, G).unwrap();
     put_up(&mut memory, 0, 2);
     assert!(memory.take_over(1, token(2)).is_ok());
@@ -215,7 +215,7 @@ fn offer_many(memory: &mut FpgaMemory, user: u32, first: u64, count: u64) {
     }
 }
 
-/// Which of the tokens of this range are still good.
+/// Returns which of the tokens of this range are still valid.
 fn good(memory: &FpgaMemory, tokens: Range<u64>) -> Vec<u64> {
     tokens
         .filter(|number| memory.offered(token(*number)).is_ok())
@@ -232,7 +232,7 @@ fn nobody_ends_offers_of_others_by_making_many() {
     assert_eq!(good(&memory, 0..3), [0, 1, 2]);
     let last = 1200 - (ALL - 3)..1200;
     assert_eq!(good(&memory, 1000..1200), last.collect::<Vec<_>>());
-    // Who comes later still gets a part, from who has most; up to a fair part of it.
+    // A later user still gets a part, from the user with most offers; up to a fair share.
     offer_many(&mut memory, 4, 2000, 200);
     assert_eq!(good(&memory, 0..3), [0, 1, 2]);
     let fair = ALL / 4;
@@ -242,8 +242,8 @@ fn nobody_ends_offers_of_others_by_making_many() {
     assert_eq!(good(&memory, 1000..1200), rest.collect::<Vec<_>>());
 }
 
-/// Of more users than there are notes the one whose offer is the oldest goes, and of two who have as
-/// many the one who makes another.
+/// If there are more users than notes, the user with the oldest offer loses it; of two users with equally many
+/// offers, the one that makes another.
 #[test]
 fn among_equals_the_oldest_goes() {
     let users = NOTES as u64;
@@ -259,8 +259,8 @@ fn among_equals_the_oldest_goes() {
     assert_eq!(good(&memory, 100..102), [101]);
 }
 
-/// Who takes an offer over and fails makes none of his own: its user is charged for it as before,
-/// and it is as old as it was.
+/// A user who takes an offer over and fails does not make an offer: its first user is charged for it as before, and
+/// its age does not change.
 #[test]
 fn an_offer_that_is_put_back_is_the_same() {
     const ALL: u64 = NOTES as u64;
@@ -268,17 +268,17 @@ fn an_offer_that_is_put_back_is_the_same() {
         let grant = memory.take_over(1, token(number)).unwrap();
         memory.free(1, grant.content(0));
     };
-    // The taker has many of his own, and loses none for it, nor the offer.
+    // The taker has many offers of its own, and loses none of them, nor the offer that it took.
     let mut memory = FpgaMemory::new(1000 * G, None);
     offer_many(&mut memory, 1, 0, ALL / 2);
     offer_many(&mut memory, 2, 100, ALL / 2);
     put_back(&mut memory, 100);
     assert_eq!(good(&memory, 0..200).len(), NOTES);
-    // The next of its user's is one too many, and the oldest goes.
+    // The next offer of its user is one too many, and the oldest goes.
     offer_many(&mut memory, 2, 200, 1);
     assert_eq!(good(&memory, 0..200).len(), NOTES - 1);
     assert_eq!(good(&memory, 100..102), [101]);
-    // The same if it is not the oldest, and where there is still place for many.
+    // An offer that is not the oldest, and with free places for notes.
     let mut memory = FpgaMemory::new(1000 * G, None);
     offer_many(&mut memory, 2, 0, 3);
     put_back(&mut memory, 1);
@@ -286,7 +286,7 @@ fn an_offer_that_is_put_back_is_the_same() {
     assert_eq!(good(&memory, 0..4), [2, 3]);
 }
 
-/// Memory that is known to be zero is work saved, an offer is somebody's data.
+/// Memory that is known to be zero saves work; an offer is a user's data.
 #[test]
 fn zeros_go_before_offers() {
     let mut memory = FpgaMemory::new(1000 * G, None);
@@ -321,7 +321,7 @@ fn what_a_user_is_charged_for() {
     memory.allocate_all(1, 0).unwrap();
     assert_eq!(memory.charged(1), 0);
     assert_eq!(memory.charged(chan::COUNT as u32), 0);
-    // What is offered is nobody's until it is taken over.
+    // Memory that is offered belongs to no channel until it is taken over.
     assert_eq!(memory.offered(token(3)), Err(MemoryError::NotOffered));
     put_up(&mut memory, 0, 3);
     assert_eq!(
@@ -337,7 +337,7 @@ fn a_token_is_not_printed() {
     assert_eq!(std::format!("{:?}", token(1234)), "Token");
 }
 
-/// What a granule is, as seen from above: who has it, whose data are in it, who may see them.
+/// Model of a granule: its owner, the process whose data are in it, and its offer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Granule {
     owner: Option<u32>,
@@ -352,7 +352,7 @@ enum Act {
         channel: u32,
         granules: u64,
     },
-    /// The driver fills so much of what it was given and is interrupted.
+    /// The driver fills a part of the granted memory and is interrupted.
     Interrupted {
         channel: u32,
         granules: u64,
@@ -393,13 +393,13 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 0..80)
 }
 
-/// The memory beside its model, which looks at every granule by itself.
+/// The memory and its model, which looks at each granule separately.
 struct Bench {
     memory: FpgaMemory,
     model: Vec<Granule>,
     holder: Option<u32>,
-    /// Granules of each offer that was made. There are never more at a time than notes, for each
-    /// has a granule of its own.
+    /// Granules of each offer that was made. There are never more at a time than notes, for each has a granule of its
+    /// own.
     offers: Vec<u64>,
     pool: u64,
 }
@@ -411,8 +411,8 @@ impl Bench {
             .any(|granule| granule.owner == Some(channel))
     }
 
-    /// Places for so many granules in a row in the pool, by their first, avoiding what is offered
-    /// if asked to.
+    /// Returns the highest first granule of so many granules in a row in the pool. With `avoid`, offered granules are
+    /// avoided.
     fn highest(&self, granules: u64, avoid: bool) -> Option<u64> {
         let usable = |index: u64| {
             let granule = &self.model[index as usize];
@@ -424,8 +424,8 @@ impl Bench {
             .find(|first| (*first..first + granules).all(usable))
     }
 
-    /// Takes a grant over into the model. Of what is said to be ready, nothing may be a stranger's
-    /// unless `as_is`.
+    /// Applies a grant to the model. The part that is reported ready must not contain data of another process, unless
+    /// `as_is`.
     fn granted(&mut self, channel: u32, grant: &Grant, as_is: bool) {
         let Range { start, end } = grant.range;
         assert!(start < end && start % G == 0 && end % G == 0, "{grant:?}");
@@ -440,7 +440,7 @@ impl Bench {
         self.spoil_offers();
     }
 
-    /// An offer that is not whole any more is none.
+    /// Ends offers that are not complete any more.
     fn spoil_offers(&mut self) {
         let count = |model: &[Granule], offer| {
             model
@@ -571,7 +571,7 @@ impl Bench {
                 self.memory.forget();
                 for granule in &mut self.model {
                     granule.offer = None;
-                    // Whatever may be in it now.
+                    // It may contain anything now.
                     granule.data_of = Some(u32::MAX);
                 }
             }
@@ -591,8 +591,8 @@ impl Bench {
 }
 
 proptest! {
-    /// Ranges never meet, are where they should be, and whatever comes in which order, nobody is
-    /// shown data of others that these did not offer.
+    /// Ranges never overlap and are where they should be. In any order of calls, no process sees data of others that
+    /// they did not offer.
     #[test]
     fn it_does_what_its_model_does(acts in acts(), pool in prop::option::of(0..=GRANULES)) {
         let memory = FpgaMemory::new(GRANULES * G, pool.map(|pool| pool * G));

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much may stay mapped after use: the account of regions that were given back and are
-//! kept, because the next transfer is likely to use the same memory.
+//! Limits of cached regions: the account of regions that were unregistered and stay mapped, because the next transfer
+//! is likely to use the same memory.
 
-/// Whose memory a region holds.
+/// Kind of a region's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A process's, which counts against its limit of locked memory.
+    /// Of a process; it counts against the process's limit of locked memory.
     Host,
-    /// A dma-buf's: a GPU's as a rule, which takes up its BAR.
+    /// Of a dma-buf: usually of a GPU, where it takes up the GPU's BAR.
     DmaBuf,
-    /// An NVIDIA GPU's by its address, which takes up its BAR, too. Only the process that has
-    /// registered it can give it back.
+    /// Of an NVIDIA GPU, by its address; it takes up the GPU's BAR, too. Only the process that has registered it can
+    /// release it.
     Nvidia,
 }
 
 impl Kind {
-    /// Whether the memory is that of a peer of the board's.
+    /// Whether the memory is that of a peer of the board.
     pub const fn is_peer(self) -> bool {
         !matches!(self, Self::Host)
     }
 }
 
-/// The most that is kept.
+/// Limits of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Regions of both kinds.
@@ -41,10 +41,10 @@ impl Limits {
     }
 }
 
-/// How much the machine gets back when a region goes that is kept, in pages of 4 KiB, whoever lets it
-/// go: a process's memory, and something for the lists that go with every region. What a dma-buf's
-/// pages are, its exporter knows; as a rule they are no help to the machine, so it counts as its lists.
-/// 0: nothing, for what only its process can give back.
+/// Returns how much memory the machine gets when a cached region is evicted, by any thread, in pages of 4 KiB: a
+/// process's memory, and something for the lists of every region. Only the exporter knows where the pages of a
+/// dma-buf are. Usually the machine gains nothing from them, so a dma-buf counts as its lists only. 0: nothing, for
+/// memory that only its process can release.
 pub const fn weight(kind: Kind, bytes: u64) -> u64 {
     match kind {
         Kind::Host => bytes / 4096 + 1,
@@ -53,7 +53,7 @@ pub const fn weight(kind: Kind, bytes: u64) -> u64 {
     }
 }
 
-/// What is kept.
+/// Account of cached regions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Account {
     count: u32,
@@ -70,7 +70,7 @@ impl Account {
         }
     }
 
-    /// Counts a region in.
+    /// Adds a region.
     pub fn add(&mut self, kind: Kind, bytes: u64) {
         self.count = self.count.saturating_add(1);
         self.weight = self.weight.saturating_add(weight(kind, bytes));
@@ -78,7 +78,7 @@ impl Account {
         *sum = sum.saturating_add(bytes);
     }
 
-    /// Counts a region out that was counted in.
+    /// Removes a region that was added.
     pub fn remove(&mut self, kind: Kind, bytes: u64) {
         self.count = self.count.saturating_sub(1);
         self.weight = self.weight.saturating_sub(weight(kind, bytes));
@@ -86,18 +86,18 @@ impl Account {
         *sum = sum.saturating_sub(bytes);
     }
 
-    /// Regions.
+    /// Returns the number of regions.
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// The [`weight`] of all.
+    /// Returns the [`weight`] of all.
     pub const fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// Whether a region of this kind must go for the limits to hold. The one that was used
-    /// longest ago among those for which this is true should go first.
+    /// Whether a region of this kind must be evicted for the limits to hold. The least recently used region for which
+    /// this is true should go first.
     pub const fn must_go(&self, limits: &Limits, kind: Kind) -> bool {
         let bytes = match kind {
             Kind::Host => self.host_bytes,
@@ -107,8 +107,8 @@ impl Account {
     }
 }
 
-/// Sorts a list by numbers of its items, in no memory but its own. (`sort_unstable` of the standard library has calls in it that
-/// the kernel's checks of objects do not know.)
+/// Sorts a list by numbers of its items, without additional memory. (`sort_unstable` of the standard library has
+/// calls in it that the kernel's checks of objects do not know.)
 pub fn sort<T>(list: &mut [T], key: impl Fn(&T) -> u64) {
     for root in (0..list.len() / 2).rev() {
         sift_down(list, root, &key);
@@ -146,8 +146,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is added, evicting the oldest that must go ends within the limits, and
-        /// keeps everything that they allow to be kept.
+        /// For any regions: evicting the oldest that must go ends within the limits, and caches everything that the
+        /// limits allow.
         #[test]
         fn eviction_ends_within_the_limits(
             sizes in proptest::collection::vec((kinds(), 1u64..1000), 0..40),
@@ -205,7 +205,7 @@ mod tests {
         assert!(account.must_go(&limits, Kind::Nvidia));
     }
 
-    /// Who is short of memory does not ask for what nobody else can give.
+    /// A thread that is short of memory does not ask for memory that only another process can release.
     #[test]
     fn what_only_its_process_gives_back_weighs_nothing() {
         let mut account = Account::default();

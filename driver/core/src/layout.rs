@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a scatter list to ATT pages: which page size, how many entries, which
-//! bus addresses.
+//! From a scatter list to ATT pages: page size, number of entries, bus addresses.
 
 use super::att::{MAX_ENTRIES, PageSize};
 use core::fmt;
@@ -16,8 +15,8 @@ pub struct Segment {
 
 /// How a range of a scatter list is mapped.
 ///
-/// A mixed layout has a head and a tail of 4 KiB pages around a middle of larger ones. Memory of a process is often so: huge
-/// pages, with small ones before the first and after the last.
+/// A mixed layout has a head and a tail of 4 KiB pages around a middle of larger ones. Memory of a process often has
+/// huge pages, with small ones before the first and after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// The page size of the middle.
@@ -34,7 +33,7 @@ pub struct Layout {
     pub tail: u64,
 }
 
-/// Parts that a layout has at most.
+/// Largest number of parts of a layout.
 pub const PARTS: usize = 3;
 
 /// A part of a layout with pages of one size, which may have no bytes.
@@ -44,7 +43,7 @@ pub struct Part {
     pub page_size: PageSize,
     /// Its first entry, among those of the layout.
     pub first: u32,
-    /// Where it begins in the range, in bytes.
+    /// Its start in the range, in bytes.
     pub start: u64,
     /// Its bytes.
     pub length: u64,
@@ -53,7 +52,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Its entries.
+    /// Returns its number of entries.
     fn entries(&self) -> u64 {
         match self.length {
             0 => 0,
@@ -92,10 +91,10 @@ impl Layout {
                 first,
                 start,
                 length: lengths[index],
-                // Parts meet where a page of both begins.
+                // Parts meet at the begin of a page of both.
                 first_offset: if start == 0 { self.first_offset } else { 0 },
             };
-            // No more than all entries, which are a `u32`.
+            // Not more than all entries, which are a `u32`.
             first += part.entries() as u32;
             start += part.length;
             index += 1;
@@ -104,12 +103,12 @@ impl Layout {
     }
 }
 
-/// Why a range of a scatter list cannot be mapped.
+/// Reasons why a range of a scatter list cannot be mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutError {
     /// The range has no bytes.
     Empty,
-    /// The range ends behind the scatter list.
+    /// The range ends after the scatter list.
     Beyond {
         /// End of the range, bytes from the start of the list.
         end: u64,
@@ -122,10 +121,10 @@ pub enum LayoutError {
     EmptyPiece {
         /// Bytes of the memory before it.
         offset: u64,
-        /// The bus address that it is said to have.
+        /// The bus address that the list has for it.
         address: u64,
     },
-    /// Two segments meet at an address that is no multiple of 4 KiB.
+    /// Two segments meet at an address that is not a multiple of 4 KiB.
     Seam {
         /// The bus address.
         address: u64,
@@ -164,9 +163,8 @@ impl fmt::Display for LayoutError {
 
 impl core::error::Error for LayoutError {}
 
-/// Makes a list of segments of the pieces in which memory is handed over, and believes nothing: an
-/// exporter's table may be wrong. Neighbours are joined, and what is beyond the memory's length is
-/// left out, for it is somebody else's.
+/// Makes a list of segments of the pieces in which memory is handed over, and checks everything: an exporter's table
+/// may be wrong. Neighbours are joined. Pieces after the memory's length are left out, for they are other memory.
 ///
 /// Pieces may come in any order of bus addresses, and the same address may come twice: a process
 /// may see one page at several places, and so may a dma-buf.
@@ -181,7 +179,7 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// No piece yet, of memory of `length` bytes.
+    /// Makes a list without pieces, for memory of `length` bytes.
     pub const fn new(length: u64) -> Self {
         Self {
             open: None,
@@ -190,7 +188,7 @@ impl Pieces {
         }
     }
 
-    /// Takes the next piece. Gives the segment before it, if it does not continue that.
+    /// Takes the next piece. Returns the segment before it, if the piece does not continue that segment.
     pub fn push(&mut self, piece: Segment) -> Result<Option<Segment>, LayoutError> {
         let Segment { address, length } = piece;
         if length == 0 {
@@ -214,13 +212,13 @@ impl Pieces {
         }
     }
 
-    /// The last segment, if there was a piece.
+    /// Returns the last segment, if there was a piece.
     pub fn finish(self) -> Option<Segment> {
         self.open
     }
 }
 
-/// A stretch of the range that is contiguous on the bus, with the segment it lies in.
+/// A stretch of the range that is contiguous on the bus, with its segment.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     /// The segment, neighbours joined.
@@ -236,7 +234,7 @@ struct Stretch {
 #[derive(Debug, Clone)]
 struct Stretches<I: Iterator<Item = Segment>> {
     segments: core::iter::Peekable<I>,
-    /// Bytes of the list that lie before the next segment.
+    /// Bytes of the list before the next segment.
     passed: u64,
     offset: u64,
     end: u64,
@@ -252,7 +250,7 @@ impl<I: Iterator<Item = Segment>> Stretches<I> {
         }
     }
 
-    /// The next segment with bytes, joined with those that follow on without a gap.
+    /// Returns the next segment with bytes, joined with those that follow without a gap.
     fn joined(&mut self) -> Result<Option<(u64, u64)>, LayoutError> {
         let mut joined: Option<(u64, u64)> = None;
         while let Some(&Segment { address, length }) = self.segments.peek() {
@@ -296,7 +294,7 @@ impl<I: Iterator<Item = Segment>> Stretches<I> {
     }
 }
 
-/// `address` rounded up to a page boundary; `None` past 2^64.
+/// Returns `address` rounded up to a page boundary; `None` past 2^64.
 fn ceil(page_size: PageSize, address: u64) -> Option<u64> {
     address.checked_next_multiple_of(page_size.bytes())
 }
@@ -320,8 +318,8 @@ struct Runs {
 impl Runs {
     /// Looks for runs of pages of this size.
     ///
-    /// Inside a run, segments meet at page boundaries. At the ends of the range a page larger than 4 KiB must still lie in the
-    /// segment as a whole: a large page must not open memory to the board that the list does not hold.
+    /// Inside a run, segments meet at page boundaries. At the ends of the range a page larger than 4 KiB must still
+    /// lie in the segment as a whole: a large page must not open memory to the board that the list does not hold.
     fn find<I: Iterator<Item = Segment>>(
         mut stretches: Stretches<I>,
         page_size: PageSize,
@@ -373,9 +371,9 @@ impl Runs {
     }
 }
 
-/// Chooses the page sizes for the bytes `offset..offset + length` of a scatter list, and counts the entries: the largest size
-/// that suits all bytes. If `mixed` is given, a mixed layout is taken where it needs half as many entries at most, or where the
-/// other needs more than this number.
+/// Chooses the page sizes for the bytes `offset..offset + length` of a scatter list, and counts the entries: the
+/// largest size that suits all bytes. If `mixed` is given, a mixed layout is taken where it needs half as many
+/// entries at most, or where the other needs more than this number.
 ///
 /// `segments` is walked several times, so it should be cheap to clone (a slice
 /// iterator, a walk along a scatter table). Neighbours on the bus are joined.
@@ -436,7 +434,7 @@ where
     }
 }
 
-/// Where the range begins in a page of 4 KiB.
+/// Returns the offset of the range in a page of 4 KiB.
 fn first_offset<I>(segments: I, offset: u64, end: u64) -> Result<u64, LayoutError>
 where
     I: IntoIterator<Item = Segment>,
@@ -454,8 +452,8 @@ pub struct Page {
     pub size: PageSize,
 }
 
-/// Iterator over the pages of a layout, in the order of the entries. A type with a name: the names of nested ones are too long
-/// for the kernel's tools.
+/// Iterator over the pages of a layout, in the order of the entries. A type with a name: the names of nested ones are
+/// too long for the kernel's tools.
 #[derive(Debug, Clone)]
 pub struct Pages<I: IntoIterator<Item = Segment>> {
     segments: I,
@@ -484,7 +482,7 @@ where
 }
 
 impl<I: IntoIterator<Item = Segment> + Clone> Pages<I> {
-    /// First page and last page of the next stretch.
+    /// Returns the first page and the last page of the next stretch.
     fn next_stretch(&mut self) -> Option<(u64, u64)> {
         loop {
             let stretch = match &mut self.stretches {

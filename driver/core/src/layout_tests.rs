@@ -234,7 +234,7 @@ fn pieces_are_joined_in_their_order_and_cut_to_the_memory() {
         pieces(0x4000, &all),
         Ok(list(&[(0x9000, 0x3000), (0x1000, 0x1000)]))
     );
-    // What follows the memory is somebody else's.
+    // The bytes after the memory belong to others.
     assert_eq!(pieces(0x2800, &all), Ok(list(&[(0x9000, 0x2800)])));
     assert_eq!(pieces(0x1000, &all), Ok(list(&[(0x9000, 0x1000)])));
     // The same page twice is nothing unusual.
@@ -251,11 +251,11 @@ fn broken_pieces_are_refused() {
     };
     let list = [(0x9000, 0x1000), (0x5000, 0), (0xa000, 0x1000)];
     assert_eq!(pieces(0x4000, &list), Err(empty));
-    // Also where nothing of it is wanted.
+    // Also where no part of it is wanted.
     assert_eq!(pieces(0x1000, &list), Err(empty));
     let wraps = [(0x9000, 0x1000), (u64::MAX - 0xfff, 0x1001)];
     assert_eq!(pieces(0x4000, &wraps), Err(LayoutError::Overflow));
-    // One that ends with the address space cannot be told from one that wraps to 0.
+    // A piece that ends with the address space cannot be distinguished from one that wraps to 0.
     let top = [(u64::MAX - 0xfff, 0x1000)];
     assert_eq!(pieces(0x4000, &top), Err(LayoutError::Overflow));
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The driver's logic, free of any operating system.
+//! The driver's logic, independent of any operating system.
 //!
-//! The host library and the kernel module compile the same source. The crate
-//! therefore uses neither `std` nor `alloc`: whoever needs storage hands it in
-//! (see [`att::AttAllocator`]), so nothing here can fail for want of memory.
-//! Bad input gives an error value, never a panic. What must be written to the registers in
-//! which order is data (see [`steps`]): whoever carries it out brings access, time and
-//! locks. Paths inside the crate are
-//! relative (`super::`), so that the modules can also be taken in by `#[path]`.
+//! The host library and the kernel module compile the same source. The crate therefore uses neither `std` nor
+//! `alloc`: a caller provides storage that is needed (see [`att::AttAllocator`]), so nothing here can fail for want
+//! of memory. Bad input gives an error value, never a panic. The writes to the registers and their order are data
+//! (see [`steps`]): the code that carries them out provides access, time and locks. Paths inside the crate are
+//! relative (`super::`), so that the modules can also be included by `#[path]`.
 //!
-//! Byte order: every value handed over is in the machine's own order; the
-//! dwords of [`descriptor::Descriptor::encode`] and [`record::Record::decode`]
-//! stand for little-endian dwords in memory.
+//! Byte order: every value in an interface is in the machine's own order; the dwords of
+//! [`descriptor::Descriptor::encode`] and [`record::Record::decode`] stand for little-endian dwords in memory.
 //!
 //! ```
 //! use peerlane_core::att::{AttAllocator, PageSize, Permissions};
@@ -71,7 +68,7 @@ pub mod quota;
 pub mod record;
 pub mod refusal;
 pub mod region;
-// Positions of 0 are spelled out in it like all others.
+// Positions of 0 are written in it like all others.
 #[allow(clippy::identity_op)]
 pub mod regs;
 pub mod ring;

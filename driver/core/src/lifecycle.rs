@@ -1,54 +1,52 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The state of a board, and the order in which it changes.
 //!
-//! A board may reach memory while it is bus master, and what it reaches is what its ATT and its
-//! rings say. So memory may be let go when the block was told to forget it and has confirmed that
-//! nothing is under way ([`settle`]), or when the board is not bus master: before it is one again,
-//! [`start`] wipes everything that the block knows, and restores only what is still held. The
-//! block's own word is needed for neither: whether a reset of the function reaches the block is a
-//! matter of the board.
+//! A board may reach memory while it is bus master, and its ATT and its rings determine which memory. So memory may
+//! be released in two cases. Either the block was instructed to drop it and has confirmed that nothing is in
+//! progress ([`settle`]). Or the board is not bus master: before it becomes one again, [`start`] wipes everything
+//! that the block knows, and restores only memory that is still held. The second case needs no confirmation by the
+//! block: whether a reset of the function reaches the block is a matter of the board.
 //!
-//! One [`Lifecycle`] belongs to a board and is changed under one lock. Register accesses are made
-//! under the same lock, so that none is under way when the board may not be reached any more. The
-//! order that everything rests on: *the right to be bus master is taken away first, and under that
-//! lock; only then does anybody see a state in which memory may be let go.*
+//! One [`Lifecycle`] belongs to a board and is changed under one lock. Register accesses are made under the same
+//! lock, so that none is in progress when the board may not be reached any more. Everything relies on this order:
+//! *the right to be bus master is taken away first, and under that lock; only then can other threads see a state in
+//! which memory may be released.*
 
-/// How a board stands.
+/// States of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It is being reset, or sleeps. Who put it to rest starts it again; nobody else may, and
-    /// nobody may touch it.
+    /// It is being reset, or sleeps. Only the caller that stopped it may start it again, and no other code may access
+    /// it.
     Resting,
-    /// Its block is wiped and told what it must know. It becomes bus master on the way.
+    /// Its block is wiped and gets the state that it must have. It becomes bus master during this.
     Starting,
-    /// It does what it is for.
+    /// It is in normal operation.
     Running,
-    /// It is being put to rest, or let go: no new work.
+    /// It is being stopped, or released: no new work.
     Stopping,
-    /// It did not do what it was told and lost the right to be bus master. The watchdog starts it
-    /// again.
+    /// It did not carry out its steps and lost the right to be bus master. The watchdog starts it again.
     CutOff,
-    /// It does not answer, or cannot be started again. Only a reset of the function that the
-    /// driver is told of brings it back.
+    /// It does not answer, or cannot be started again. Only a reset of the function that the driver is notified of
+    /// brings it back.
     Gone,
-    /// The driver has let it go, for good.
+    /// The driver has released it permanently.
     Removed,
 }
 
-/// Names one start of the board. What was seen of an earlier one says nothing of this one.
+/// Identity of one start of the board. Observations of an earlier start do not apply to this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Epoch(u64);
 
-/// Who starts a board.
+/// Threads that can start a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starter {
-    /// Who put it to rest.
+    /// The caller that stopped it.
     Owner,
-    /// The watchdog, a board that was cut off.
+    /// The watchdog, for a board that was cut off.
     Watchdog,
 }
 
-/// Why a board cannot be used.
+/// Reasons why a board cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// It is being started, or will be: try again.
@@ -57,25 +55,25 @@ pub enum Refused {
     Gone,
 }
 
-/// What became of an attempt to cut a board off.
+/// Results of an attempt to cut a board off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// It is cut off now.
     Now,
-    /// It was no bus master.
+    /// It was not bus master.
     Already,
-    /// It was started again since: what failed, failed with the board as it was before.
+    /// It was started again since then: the failure belongs to the board as it was before.
     Restarted,
 }
 
 /// The function's right to send requests: Bus Master Enable in its Command register (PCI Express
 /// Base Specification, 7.5.1.1).
 pub trait Mastering {
-    /// Gives the right.
+    /// Grants the right.
     fn set(&mut self);
-    /// Takes it. When the call returns, no request leaves any more: the write is not posted, its
-    /// completion passes no request that the function sent before (2.4.1), and the call waits for
-    /// as long as the function may take to notice.
+    /// Takes the right away. When the call returns, no request leaves any more: the write is not posted, its
+    /// completion passes no request that the function sent before (2.4.1), and the call waits for as long as the
+    /// function may take to notice.
     fn clear(&mut self);
 }
 
@@ -87,7 +85,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// A board that nobody has started yet.
+    /// Creates the state of a board that was not started yet.
     pub const fn new() -> Self {
         Self {
             state: State::Resting,
@@ -95,12 +93,12 @@ impl Lifecycle {
         }
     }
 
-    /// How it stands.
+    /// Returns the state.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// Whether it can be used: its present start, if so.
+    /// Returns its present start if it can be used.
     pub const fn usable(&self) -> Result<Epoch, Refused> {
         match self.state {
             State::Running => Ok(Epoch(self.epoch)),
@@ -111,8 +109,8 @@ impl Lifecycle {
         }
     }
 
-    /// Its present start, if it may be, or become, bus master without being wiped first. Its
-    /// registers can be accessed then.
+    /// Returns its present start, if it may be, or become, bus master without being wiped first. Its registers can be
+    /// accessed then.
     pub const fn live(&self) -> Option<Epoch> {
         match self.state {
             State::Starting | State::Running | State::Stopping => Some(Epoch(self.epoch)),
@@ -125,8 +123,8 @@ impl Lifecycle {
         self.live() == Some(epoch)
     }
 
-    /// Begins to start it, if that is the starter's business. Whatever the function's
-    /// configuration was restored to, it is no bus master now.
+    /// Begins to start it, if the starter may do so in this state. The board is not bus master afterwards, whichever
+    /// configuration of the function was restored.
     pub fn begin_start(&mut self, who: Starter, bus: &mut dyn Mastering) -> Option<Epoch> {
         match (who, self.state) {
             (Starter::Owner, State::Resting) | (Starter::Watchdog, State::CutOff) => {}
@@ -147,7 +145,7 @@ impl Lifecycle {
         starting
     }
 
-    /// It is started, unless it was cut off since its start began.
+    /// Marks it as running, unless it was cut off since its start began.
     pub fn run(&mut self, epoch: Epoch) -> bool {
         let starting = self.state == State::Starting && self.is_live(epoch);
         if starting {
@@ -156,7 +154,7 @@ impl Lifecycle {
         starting
     }
 
-    /// Cuts a board off with which something failed since this start.
+    /// Cuts off a board with which something failed since this start.
     pub fn cut_off(&mut self, epoch: Epoch, bus: &mut dyn Mastering) -> Cut {
         match self.live() {
             None => Cut::Already,
@@ -169,7 +167,7 @@ impl Lifecycle {
         }
     }
 
-    /// No new work from now on; says whether its registers can be accessed to bring it to rest.
+    /// Refuses new work from now on. Returns whether its registers can be accessed to stop it.
     pub fn begin_stop(&mut self) -> bool {
         if self.live().is_some() {
             self.state = State::Stopping;
@@ -177,7 +175,7 @@ impl Lifecycle {
         self.live().is_some()
     }
 
-    /// It rests, until who calls this starts it again.
+    /// Marks it as stopped, until the caller starts it again.
     pub fn rest(&mut self, bus: &mut dyn Mastering) {
         bus.clear();
         if self.state != State::Removed {
@@ -185,8 +183,8 @@ impl Lifecycle {
         }
     }
 
-    /// Gives up a board that was cut off, or one that its owner cannot start. Says whether it is
-    /// gone: if not, somebody has put it to rest or started it since.
+    /// Gives up a board that was cut off, or one that its owner cannot start. Returns whether it is gone: if not,
+    /// another thread has stopped or started it since.
     pub fn give_up(&mut self, who: Starter) -> bool {
         match (who, self.state) {
             (_, State::CutOff) | (Starter::Owner, State::Resting) => self.state = State::Gone,
@@ -195,10 +193,11 @@ impl Lifecycle {
         self.state == State::Gone
     }
 
-    /// Whether the watchdog has to look at it again: as long as somebody has it, and if it was cut off,
-    /// also for the next. Whoever opens it, or finds that it cannot be used yet, has it looked at, too.
+    /// Whether the watchdog has to look at it again: as long as a context has it open, and after it was cut off, also
+    /// for the next context. A thread that opens it, or finds that it cannot be used yet, also schedules the
+    /// watchdog.
     ///
-    /// Whether somebody has it must be found out before: the last one may cut it off as he goes.
+    /// The caller must determine `has_users` before this: the last user may cut the board off while it leaves.
     pub const fn is_watched(&self, has_users: bool) -> bool {
         match self.state {
             State::CutOff => true,
@@ -207,7 +206,7 @@ impl Lifecycle {
         }
     }
 
-    /// The driver lets it go.
+    /// Marks it as released by the driver.
     pub fn remove(&mut self, bus: &mut dyn Mastering) {
         bus.clear();
         self.state = State::Removed;
@@ -222,18 +221,18 @@ impl Default for Lifecycle {
 
 /// The lock around a [`Lifecycle`].
 pub trait Control {
-    /// Why something that the block was told was not done.
+    /// Reason why the block did not carry out a step.
     type Failure;
 
-    /// Runs with the lock held.
+    /// Calls `run` with the lock held.
     fn with<R>(&self, run: impl FnOnce(&mut Lifecycle, &mut dyn Mastering) -> R) -> R;
 }
 
-/// Makes sure of something after which memory is let go: the block does it, or the board is not
-/// bus master any more and will be wiped before it is again. Gives the failure for which it was
-/// cut off, if it was by this call.
+/// Makes sure of a condition after which memory is released: either the block carries out the attempt, or the board
+/// is not bus master any more and will be wiped before it is again. Returns the failure for which this call cut it
+/// off, if it did.
 ///
-/// What is not to be restored must be marked so before.
+/// The caller first marks everything that must not be restored.
 pub fn settle<C: Control>(
     control: &C,
     mut attempt: impl FnMut(Epoch) -> Result<(), C::Failure>,
@@ -251,28 +250,29 @@ pub fn settle<C: Control>(
     }
 }
 
-/// What a start consists of.
+/// Steps of a start.
 pub trait Fabric<F> {
-    /// Brings the block to rest, and wipes what it knows of memory: its ATT and its rings.
+    /// Stops the block, and wipes its state about memory: its ATT and its rings.
     fn wipe(&mut self, epoch: Epoch) -> Result<(), F>;
-    /// Gives it the ATT entries again of the memory that is held.
+    /// Writes the ATT entries of the memory that is held again.
     fn restore(&mut self, epoch: Epoch) -> Result<(), F>;
     /// Lets it work, as bus master.
     fn open(&mut self, epoch: Epoch) -> Result<(), F>;
 }
 
-/// Why a board was not started.
+/// Reasons why a board was not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotStarted<F> {
-    /// Another is to start it, or nobody.
+    /// Another thread is to start it, or none.
     NotYours,
-    /// The block did not do what it was told. The board is cut off.
+    /// The block did not carry out a step. The board is cut off.
     Failed(F),
-    /// It was cut off by another meanwhile.
+    /// Another thread cut it off during the start.
     CutOff,
 }
 
-/// Starts a board: no bus master, wiped, told what is held, bus master, at work.
+/// Starts a board: takes the right to be bus master, wipes the block, restores the regions that are held, makes it
+/// bus master, and lets it work.
 pub fn start<C: Control>(
     control: &C,
     who: Starter,
@@ -296,17 +296,16 @@ pub fn start<C: Control>(
     }
 }
 
-/// What the watchdog has to do.
+/// Tasks of the watchdog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched<F> {
-    /// Nothing: it is well, or another's business, or nobody's any more.
+    /// Nothing: the board is well, or another thread handles it, or it is not used any more.
     Nothing,
-    /// Start it again. It was cut off just now, for this, or before.
+    /// Start it again. It was cut off just now, for this failure, or before.
     Revive(Option<F>),
 }
 
-/// The watchdog looks at a board. What it saw counts only if the board was not stopped or started
-/// meanwhile.
+/// Lets the watchdog look at a board. The result counts only if the board was not stopped or started in between.
 pub fn watch<C: Control>(
     control: &C,
     look: impl FnOnce(Epoch) -> Result<(), C::Failure>,

@@ -30,7 +30,7 @@ fn it_is_bus_master_from_the_middle_of_its_start() {
     assert_eq!(life.usable(), Err(Refused::Away));
     assert_eq!(life.live(), None);
     let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
-    // Whatever it was before.
+    // The right is taken away from any earlier state.
     assert_eq!(bus.0, [false]);
     assert_eq!(life.usable(), Err(Refused::Away));
     assert!(life.is_live(epoch));

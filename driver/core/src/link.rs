@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the block is told of the PCIe link.
+//! Settings of the block for the PCIe link.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::regs::csr;
@@ -10,16 +10,16 @@ use super::steps::{Register, Step};
 /// The link between board and host, as the block's PCIe port sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Bytes a second that the link carries one way, line coding taken off, headers and
-    /// framing not: 500 000 000 a lane at 5 GT/s.
+    /// Bytes per second that the link carries in one direction, without the line coding but with headers and framing:
+    /// 500 000 000 per lane at 5 GT/s.
     pub bytes_per_second: u64,
     /// Frequency of the port's clock in hertz.
     pub clock: u64,
 }
 
 impl Link {
-    /// The value of `PORT_PACE`: what the link carries in a cycle, less one part in 64 for
-    /// packets that the block does not see.
+    /// Returns the value of `PORT_PACE`: the bytes that the link carries in a cycle, less one part in 64 for packets
+    /// that the block does not see.
     const fn pace(self) -> u32 {
         const LARGEST: u128 = csr::PORT_PACE_RATE_MASK as u128;
         // In units of a 256th of a byte: 256 * 63 / 64.
@@ -32,8 +32,8 @@ impl Link {
     }
 }
 
-/// Tells the block how fast the link is, so that reads do not queue behind writes in the
-/// port. `None` where that is not known: writes then go as fast as the port takes them.
+/// Sets the speed of the link in the block, so that reads do not wait for writes in the queue of the port. `None`
+/// where the speed is not known: writes then go as fast as the port takes them.
 pub const fn set_pace(link: Option<Link>) -> Step {
     let pace = match link {
         Some(link) => link.pace(),
@@ -42,17 +42,19 @@ pub const fn set_pace(link: Option<Link>) -> Step {
     Step::Write(Register::Csr(csr::PORT_PACE), pace)
 }
 
-/// The least bytes of Max Read Request Size with which the V-series hard IP's `Txs` port answers reads well. Its bridge has
-/// places for the data of eight requests and gives out 16 tags: the completions of two that share a place destroy each
-/// other's data, unnoticed. With 512 bytes, its longest read, there are never more than eight requests (RTL that Quartus
-/// 16.0 generates for `altera_pcie_sv_hip_avmm`: a place is the tag modulo 8).
+/// The smallest Max Read Request Size, in bytes, with which the V-series hard IP's `Txs` port answers reads
+/// correctly. Its bridge has places for the data of eight requests and issues 16 tags: the completions of two
+/// requests that share a place destroy each other's data, unnoticed. With 512 bytes, its longest read, there are
+/// never more than eight requests (RTL that Quartus 16.0 generates for `altera_pcie_sv_hip_avmm`: a place is the tag
+/// modulo 8).
 pub const LEAST_READ_REQUEST: i32 = 512;
 
-/// The longest that a function should wait for the answer to a read, in milliseconds, by its Device Control 2 register; `None`:
-/// for ever, or nobody knows (PCI Express Base Specification, 7.5.3.16, Completion Timeout Value and Disable; 2.8).
+/// Returns the longest time that a function should wait for the answer to a read, in milliseconds, by its Device
+/// Control 2 register; `None`: for ever, or unknown (PCI Express Base Specification, 7.5.3.16, Completion Timeout
+/// Value and Disable; 2.8).
 ///
-/// The V-series hard IP's `Txs` port does not heed it: neither bridge nor hard IP has a completion timeout, and what comes
-/// later is taken for an answer. So it only says for how long an answer is hoped for.
+/// The V-series hard IP's `Txs` port does not use it: neither bridge nor hard IP has a completion timeout, and a late
+/// completion is taken for an answer. So the value only says how long an answer can be expected.
 pub const fn completion_timeout(device_control_2: u16) -> Option<u32> {
     const DISABLE: u16 = 1 << 4;
     if device_control_2 & DISABLE != 0 {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! For how long descriptors may still name ATT entries that were taken from the board.
+//! Time for which descriptors may still name ATT entries that were taken from the board.
 //!
-//! A descriptor names entries by their number. One that its channel accepted before a region was let go
-//! must fail, so it must not find the entries of another region of the same channel there. The entries stay
-//! reserved until each queue of the channel has been seen empty, or has ended as many descriptors as it can
-//! hold: it ends them in their order.
+//! A descriptor names entries by their number. If its channel accepted it before the region was unregistered, it must
+//! fail, so it must not find the entries of another region of the same channel there. The entries stay reserved until
+//! each queue of the channel has been seen empty, or has ended as many descriptors as it can hold: it ends them in
+//! their order.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::counters::wide;
 use super::regs::csr;
 use super::steps::Register;
 
-/// What a channel has done and has to do, by [direction](super::descriptor::Direction): write, read.
+/// Progress of a channel, by [direction](super::descriptor::Direction): write, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Whether descriptors were accepted that have not ended (`CHANNEL_STATUS`).
     pub busy: [bool; 2],
-    /// Descriptors that have ended since the block's reset; of no meaning for a direction at rest.
+    /// Descriptors that have ended since the block's reset; meaningless for an idle direction.
     pub ended: [u64; 2],
 }
 
 impl Progress {
-    /// Of a channel whose `CHANNEL_STATUS` was read just now. Counters are read if it is busy, after
+    /// Reads the progress of a channel, whose `CHANNEL_STATUS` is read first. Counters are read if it is busy, after
     /// `snapshot` has taken a [snapshot](super::counters::snapshot).
     pub fn read<E>(
         channel: u32,
@@ -48,16 +48,16 @@ impl Progress {
     }
 }
 
-/// What has to end before entries can be given to another region of their channel.
+/// Descriptors that have to end before entries can be given to another region of their channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
-    /// For each direction that was busy: by when, in descriptors that have ended.
+    /// For each direction that was busy: the count of ended descriptors at which it is over.
     until: [Option<u64>; 2],
 }
 
 impl Named {
-    /// Of entries that were taken from the board, and then this was seen of their channel. A queue holds
-    /// `depth` descriptors of a channel; no more than that are on their way through the engine.
+    /// Makes the state of entries that were taken from the board before `progress` was read. A queue holds `depth`
+    /// descriptors of a channel; no more than that are on their way through the engine.
     pub const fn new(progress: &Progress, depth: u32) -> Self {
         let Progress { busy, ended } = progress;
         let most = (depth as u64).saturating_mul(2);
@@ -77,7 +77,7 @@ impl Named {
         }
     }
 
-    /// Takes note of what was seen later, in the same start of the board.
+    /// Records progress that was read later, in the same start of the board.
     pub fn look(&mut self, progress: &Progress) {
         for (direction, until) in self.until.iter_mut().enumerate() {
             let open = |until: &u64| progress.busy[direction] && progress.ended[direction] < *until;
@@ -113,7 +113,7 @@ mod tests {
         let mut named = Named::new(&seen([true, true], [7, 9]), 4);
         named.look(&seen([true, false], [14, 0]));
         assert!(!named.is_over(), "the write queue may hold eight");
-        // The read queue was empty once; what it does now is of later.
+        // The read queue was empty once; its present descriptors are later ones.
         named.look(&seen([true, true], [14, 1]));
         assert!(!named.is_over());
         named.look(&seen([true, true], [15, 2]));
@@ -157,7 +157,7 @@ mod tests {
         );
     }
 
-    /// A queue that is never empty: no descriptor of before is left when the entries are given out.
+    /// A queue that is never empty: no earlier descriptor is left when the entries are given out.
     #[test]
     fn nothing_of_before_is_left_in_a_queue_that_never_rests() {
         const DEPTH: u32 = 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Descriptors that the driver writes for a process, and what became of them.
+//! Descriptors that the driver writes for a process, and their results.
 
 use super::descriptor::Direction;
 use super::fault::Fault;
@@ -9,14 +9,14 @@ use super::ring::{Ring, RingError, Slots};
 use core::fmt;
 use core::ops::DerefMut;
 
-/// How a descriptor stands.
+/// States of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// There is none.
+    /// The descriptor does not exist.
     None,
-    /// The one of this cookie is under way.
+    /// The descriptor with this cookie is in progress.
     Pending {
-        /// See above.
+        /// The cookie.
         cookie: u32,
         /// Bytes that were moved another way.
         beside: Beside,
@@ -28,9 +28,10 @@ pub enum Standing {
 /// Bytes of a caller's transfer that are moved another way than by its descriptor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Those before the descriptor's. They count as moved also if it fails.
+    /// Bytes before the descriptor's. They count as moved also if it fails.
     pub before: u32,
-    /// Those behind. They count if it ends well: the count of a failure is of the bytes that are moved without a gap.
+    /// Bytes after the descriptor's. They count if it succeeds: the count of a failure has only bytes that are moved
+    /// without a gap.
     pub behind: u32,
 }
 
@@ -45,12 +46,12 @@ pub struct Orders<S> {
     sides: [S; 2],
 }
 
-/// Why the account and the board do not fit any more, until the channel is started anew.
+/// Reasons why the account and the board do not fit any more, until the channel is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrdersError {
-    /// Not as many places as [`look_back`] says.
+    /// The number of places is not that of [`look_back`].
     Storage,
-    /// What lies in the ring is wrong.
+    /// The contents of the ring are invalid.
     Ring(RingError),
     /// A record is of no descriptor.
     Queue(QueueError),
@@ -80,8 +81,8 @@ impl From<QueueError> for OrdersError {
     }
 }
 
-/// How many descriptors of a direction are known: those that are under way in a queue of `slots`,
-/// and as many that have ended. A power of two.
+/// Returns how many descriptors of a direction are known: those that are in progress in a queue of `slots`, and the
+/// same number of descriptors that have ended. A power of two.
 pub const fn look_back(slots: u32) -> usize {
     (2 * slots as usize).next_power_of_two()
 }
@@ -94,7 +95,8 @@ const fn index(direction: Direction) -> usize {
 }
 
 impl<S: DerefMut<Target = [Standing]>> Orders<S> {
-    /// Nothing was submitted yet. All of `sides`, for writes and for reads, is [`Standing::None`].
+    /// Makes an account in which nothing was submitted yet. All of `sides`, for writes and for reads, is
+    /// [`Standing::None`].
     pub fn new(
         slots: u32,
         ring_log2: u32,
@@ -120,8 +122,8 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         &mut side[place]
     }
 
-    /// Hands a descriptor over: `ring` writes it, and rings the doorbell. `None`: there is no room.
-    /// A descriptor that `ring` refuses never was. Bytes `beside` it count when it ends.
+    /// Submits a descriptor: `ring` writes it, and rings the doorbell. `None`: there is no room. A descriptor that
+    /// `ring` refuses leaves no trace in the account. The bytes of `beside` count when it ends.
     pub fn submit<E>(
         &mut self,
         direction: Direction,
@@ -140,7 +142,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         Ok(Some(cookie))
     }
 
-    /// Takes note of what has ended, and shows it to `seen`.
+    /// Records the descriptors that have ended, and shows each record to `seen`.
     pub fn collect(
         &mut self,
         slots: &mut impl Slots,
@@ -165,7 +167,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         Ok(())
     }
 
-    /// Says of a descriptor that has ended how many bytes of its caller's it has moved: it moved others in their place, so
+    /// Sets how many bytes of its caller's transfer an ended descriptor has moved: it moved others in their place, so
     /// the address of a fault means nothing to the caller.
     pub fn amend(&mut self, direction: Direction, cookie: u32, bytes_done: u32) {
         if let Standing::Ended(record) = self.standing(direction, cookie) {
@@ -177,7 +179,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         }
     }
 
-    /// How a descriptor stands; [`Standing::None`] also for one that is not known any more.
+    /// Returns the state of a descriptor; [`Standing::None`] also for one that is not known any more.
     pub fn standing(&mut self, direction: Direction, cookie: u32) -> Standing {
         let known = match *self.place(direction, cookie) {
             Standing::None => return Standing::None,
@@ -190,18 +192,19 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         }
     }
 
-    /// Descriptors under way.
+    /// Returns the number of descriptors in progress.
     pub fn outstanding(&self, direction: Direction) -> u32 {
         self.occupancy.outstanding(direction)
     }
 
-    /// The cookie of the descriptor that was submitted last, if it is under way. The others of its direction end before it.
+    /// Returns the cookie of the descriptor that was submitted last, if it is in progress. The others of its
+    /// direction end before it.
     pub fn newest(&self, direction: Direction) -> Option<u32> {
         self.occupancy.newest(direction)
     }
 
-    /// The channel is started anew, from the first slot of its ring on: what was under way has ended
-    /// aborted. Cookies go on.
+    /// Records that the channel is started again, from the first slot of its ring on: descriptors that were in
+    /// progress have ended as aborted. Cookies go on.
     pub fn restart(&mut self) {
         self.ring.restart();
         self.occupancy.restart();
@@ -247,7 +250,7 @@ mod tests {
         }
     }
 
-    /// A channel as the block has it: it counts the slots of its ring that are free.
+    /// A channel as in the block: it counts the free slots of its ring.
     struct Channel {
         memory: Memory,
         sequence: u32,
@@ -265,7 +268,7 @@ mod tests {
             }
         }
 
-        /// A doorbell, which must be accepted, and must not say more than is true.
+        /// Rings a doorbell, which must be accepted, and must not report too many free slots.
         fn ring(&mut self, direction: Direction, ticket: Ticket) {
             self.free += u32::from(ticket.freed);
             let waiting = self.queued.len() as u32;
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(orders.standing(FromFpga, first + 1), Standing::None);
         channel.end();
         orders.collect(&mut channel.memory, |_| {}).unwrap();
-        // The end is told by the next doorbell that is rung, once, whatever was refused before.
+        // The next doorbell that is rung reports the end, once, after any number of refused ones.
         refused(&mut orders, ToFpga);
         for _ in 0..20 {
             for way in [ToFpga, FromFpga] {
@@ -358,7 +361,7 @@ mod tests {
         assert_eq!(channel.free, (1 << RING_LOG2) - 1);
     }
 
-    /// What is known of those that ended is not lost by one that is refused in their place.
+    /// A descriptor that is refused does not replace the result of an ended one at its place.
     #[test]
     fn what_was_refused_hides_nothing() {
         let (mut orders, mut channel) = (orders(), Channel::new());
@@ -379,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A channel that was started anew has a free ring: the first doorbell frees nothing.
+    /// A channel that was started again has a free ring: the first doorbell frees nothing.
     #[test]
     fn a_restart_owes_no_slots() {
         let (mut orders, mut channel) = (orders(), Channel::new());
@@ -417,7 +420,7 @@ mod tests {
         );
     }
 
-    /// What was moved another way counts: with the rest, or alone.
+    /// Bytes that were moved another way count: with the rest, or alone.
     #[test]
     fn what_was_moved_before_counts() {
         let (mut orders, mut channel) = (orders(), Channel::new());
@@ -441,7 +444,7 @@ mod tests {
             Standing::Ended(record) => record.bytes_done,
             standing => panic!("{standing:?}"),
         });
-        // A lost descriptor leaves a gap, so bytes behind it do not count.
+        // A lost descriptor leaves a gap, so bytes after it do not count.
         assert_eq!(bytes, [13, 2, 5]);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who may use an ATT entry.
+//! Channels that may use an ATT entry.
 
 use super::regs::chan;
 
@@ -14,7 +14,7 @@ impl Owners {
     /// Every channel, those of today's build and all others.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// One channel; none if no build has a channel of this number.
+    /// Makes a set of one channel; empty if no build has a channel of this number.
     pub const fn channel(channel: u32) -> Self {
         if channel < chan::COUNT as u32 {
             Self(1 << channel)
@@ -23,12 +23,12 @@ impl Owners {
         }
     }
 
-    /// The set of a mask, one bit a channel.
+    /// Makes the set of a mask, one bit a channel.
     pub const fn from_mask(mask: u64) -> Self {
         Self(mask)
     }
 
-    /// One bit a channel, as in `ATT_OWNER`.
+    /// Returns one bit a channel, as in `ATT_OWNER`.
     pub const fn mask(self) -> u64 {
         self.0
     }
@@ -43,13 +43,13 @@ impl Owners {
         self.0 == 0
     }
 
-    /// The channels of both.
+    /// Returns the channels of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The channels that are not in the other.
+    /// Returns the channels that are not in the other set.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)

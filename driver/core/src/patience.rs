@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long the block is waited for.
+//! Time limits of waits for the block.
 //!
-//! Time alone says nothing of the block: who waits may have been kept from the processor all the
-//! while, and what is busy now may be another's business, begun just now. So a wait lasts for some
-//! looks, too, and for the fence that it saw. How many of others' there can be before one's own,
-//! [`fences`](super::fences) bounds.
+//! Time alone says nothing about the block: the thread that waits may have had no processor all the time, and a
+//! register that is busy now may be busy with work of another thread that has just begun. So a wait has a minimum
+//! number of looks, too, and restarts for each fence that it sees. [`fences`](super::fences) limits the number of
+//! other threads' fences before the thread's own.
 
 use super::regs::csr;
 use super::steps::Register;
 
-/// Looks that a wait consists of, however long they take.
+/// Minimum number of looks of a wait, even if they take long.
 const LEAST_LOOKS: u32 = 16;
 
-/// In nanoseconds: how long to sleep between two looks at a register: at first shortly, then longer,
-/// so that a block that takes its time is not kept busy with being asked.
+/// Pause between two looks at a register, in nanoseconds: at first this short one, then a longer one, so that a slow
+/// block is not kept busy by reads.
 pub const SHORT: u64 = 20_000;
-/// In nanoseconds: the longer sleep.
+/// The longer pause, in nanoseconds.
 pub const LONG: u64 = 500_000;
-/// Looks with the short one.
+/// Number of looks with the short pause.
 const QUICK: u32 = 50;
 
 /// A wait for the block.
@@ -30,7 +30,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// One that ends after so many nanoseconds.
+    /// Makes a wait that ends after so many nanoseconds.
     pub const fn new(limit: u64) -> Self {
         Self {
             limit,
@@ -40,7 +40,7 @@ impl Patience {
         }
     }
 
-    /// How long to sleep before the next look, in nanoseconds.
+    /// Returns the pause before the next look, in nanoseconds.
     pub const fn pause(&self) -> u64 {
         match self.looks > QUICK {
             true => LONG,
@@ -48,13 +48,13 @@ impl Patience {
         }
     }
 
-    /// What was seen until now says nothing of the block.
+    /// Starts the count of looks again: earlier looks say nothing about the block.
     pub const fn begin_anew(&mut self) {
         self.looks = 0;
     }
 
-    /// A register was found busy at this time, in nanoseconds, by when so many fences had been begun
-    /// by anybody. Says whether to look again.
+    /// Records that a register was found busy at time `now`, in nanoseconds, when all threads had begun `fences`
+    /// fences. Returns whether to look again.
     pub fn looks_again(&mut self, register: Register, now: u64, fences: u64) -> bool {
         let is_fence = matches!(register, Register::Csr(csr::ATT_INVALIDATE));
         if is_fence && fences != self.fences {
@@ -101,7 +101,7 @@ mod tests {
         for fence in 0..100 {
             assert!(patience.looks_again(FENCE, fence * 1_000_000, fence));
         }
-        // What is begun elsewhere does not excuse a register that is busy all the time.
+        // Fences of other threads do not extend the wait for a register that is busy all the time.
         let mut patience = Patience::new(1000);
         let late = (0..).position(|look| !patience.looks_again(STATUS, 100 * look, look));
         assert_eq!(late, Some(LEAST_LOOKS as usize - 1));

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Peers from which a board may read, where one unanswered read ends all its reads.
 //!
-//! Where answers come in order and nothing ends a lost one (`Txs`), a read that a peer refuses is the last one until the
-//! link is reset. So the board reads only from peers that have answered before. This module decides who risks the first read.
+//! Where answers come in order and nothing ends a lost one (`Txs`), a read that a peer refuses is the last one until
+//! the link is reset. So the board reads only from peers that have answered before. This module decides which caller
+//! risks the first read.
 
 /// The administrator's choice: the driver's parameter `peer_reads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// No peer is read.
     Never,
-    /// Only peers that have answered a read are read. The first caller who wants to read one risks that.
+    /// Only peers that have answered a read are read. The first caller that wants to read one risks that.
     Prove,
     /// All peers answer.
     Trust,
 }
 
 impl Policy {
-    /// Takes the parameter's value. An unknown one counts as the most careful policy.
+    /// Decodes the parameter's value. An unknown one counts as the most careful policy.
     pub const fn from_parameter(value: u32) -> Self {
         match value {
             1 => Self::Prove,
@@ -25,7 +26,7 @@ impl Policy {
         }
     }
 
-    /// Gives the parameter's value.
+    /// Returns the parameter's value.
     pub const fn parameter(self) -> u32 {
         match self {
             Self::Never => 0,
@@ -34,7 +35,7 @@ impl Policy {
         }
     }
 
-    /// Decides for a caller who wants to read a peer with this verdict.
+    /// Decides for a caller that wants to read a peer with this verdict.
     pub const fn decide(self, known: Option<Verdict>, may_risk: bool) -> Decision {
         match (self, known) {
             (Self::Trust, _) | (Self::Prove, Some(Verdict::Answers)) => Decision::Read,
@@ -53,7 +54,7 @@ pub enum Verdict {
     Silent,
 }
 
-/// The decision for a caller who wants to read a peer.
+/// The decision for a caller that wants to read a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// It may be read.
@@ -71,7 +72,8 @@ pub struct Pair {
     pub board: u64,
     /// The peer's.
     pub peer: u64,
-    /// The peer's kind of device: its vendor and device, and those of its subsystem. Another one in its place is not known.
+    /// The peer's kind of device: its vendor and device, and those of its subsystem. Another kind at the same place
+    /// is not known.
     pub ids: u64,
 }
 
@@ -81,7 +83,7 @@ impl Pair {
     }
 }
 
-/// The most pairs with a verdict. Other peers are not read.
+/// Largest number of pairs with a verdict. Other peers are not read.
 pub const PLACES: usize = 64;
 
 /// The verdicts of pairs.
@@ -91,14 +93,14 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Knows no pair.
+    /// Makes a list without pairs.
     pub const fn new() -> Self {
         Self {
             known: [None; PLACES],
         }
     }
 
-    /// Gives the verdict of a pair, if there is one.
+    /// Returns the verdict of a pair, if there is one.
     pub fn verdict(&self, pair: Pair) -> Option<Verdict> {
         let found = self
             .known
@@ -108,7 +110,7 @@ impl Peers {
         found.map(|(_, verdict)| *verdict)
     }
 
-    /// Says whether a verdict of a pair can be remembered.
+    /// Whether a verdict of a pair can be stored.
     pub fn has_room_for(&self, pair: Pair) -> bool {
         let takes = |place: &Option<(Pair, _)>| {
             place.is_none_or(|(known, _)| known.is_in_the_place_of(pair))
@@ -116,7 +118,7 @@ impl Peers {
         self.known.iter().any(takes)
     }
 
-    /// Remembers the verdict of a pair, if there is room.
+    /// Stores the verdict of a pair, if there is room.
     pub fn note(&mut self, pair: Pair, verdict: Verdict) {
         self.forget(|known, _| known.is_in_the_place_of(pair));
         if let Some(place) = self.known.iter_mut().find(|place| place.is_none()) {
@@ -124,14 +126,14 @@ impl Peers {
         }
     }
 
-    /// Forgets pairs.
+    /// Drops pairs.
     pub fn forget(&mut self, which: impl Fn(Pair, Verdict) -> bool) {
         for place in &mut self.known {
             *place = place.filter(|(pair, verdict)| !which(*pair, *verdict));
         }
     }
 
-    /// Lists the peers of a board with their verdicts.
+    /// Returns the peers of a board with their verdicts.
     pub fn of_board(&self, board: u64) -> impl Iterator<Item = (u64, Verdict)> + '_ {
         let of_board = move |&&(pair, _): &&(Pair, Verdict)| pair.board == board;
         let known = self.known.iter().flatten().filter(of_board);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a board's slaves lie in its BAR, and whether they can lie there.
+//! Places of a board's slaves in its BAR, and checks of these places.
 //!
-//! The places come from the table that the driver is built with, the sizes from the block itself, and
-//! the BAR from the bus. Neither is believed alone: a channel page that is shared with another slave
-//! would be mapped into a process together with it.
+//! The places come from the table that the driver is built with, the sizes from the block itself, and the BAR from
+//! the bus. None of them is trusted alone: a channel page that is shared with another slave would be mapped into a
+//! process together with it.
 
 use super::capability::Capabilities;
 use super::regs::{chan, csr};
@@ -44,7 +44,7 @@ pub struct Slave {
     pub bytes: u64,
 }
 
-/// Why slaves cannot lie where they are said to.
+/// Reasons why slaves cannot be at the given places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceError {
     /// One is not all in the BAR.
@@ -54,9 +54,9 @@ pub enum PlaceError {
         /// Bytes of the BAR.
         bar: u64,
     },
-    /// One does not begin at a multiple of its size, as all slaves do on an interconnect that knows
-    /// them by the upper bits of their addresses (Avalon Interface Specifications, address alignment of
-    /// slaves). So pages of the host hold no parts of two.
+    /// One does not begin at a multiple of its size, as all slaves do on an interconnect that selects them by the
+    /// upper bits of their addresses (Avalon Interface Specifications, address alignment of slaves). So pages of the
+    /// host do not contain parts of two.
     Unaligned {
         /// The slave.
         slave: Slave,
@@ -117,7 +117,7 @@ impl Places {
         }
     }
 
-    /// The slaves of a block with these capabilities.
+    /// Returns the slaves of a block with these capabilities.
     pub(super) fn slaves(&self, capabilities: &Capabilities) -> [Option<Slave>; 5] {
         let slave = |name, offset, bytes| Slave {
             name,
@@ -141,7 +141,7 @@ impl Places {
         self.csr_slave().check(bar)
     }
 
-    /// Checks that all slaves of a block lie in a BAR of so many bytes, none over another.
+    /// Checks that all slaves of a block are in a BAR of so many bytes, and do not overlap.
     pub fn check(&self, capabilities: &Capabilities, bar: u64) -> Result<(), PlaceError> {
         if self.msix.is_some() != capabilities.msix {
             return Err(PlaceError::Msix {
@@ -196,7 +196,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// A build with so many channels and entries.
+    /// Makes a build with so many channels and entries.
     fn block(channels: u32, att_log2: u32, msix: bool) -> Capabilities {
         Capabilities {
             version: 1,
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// As `peerlane extend` places them.
+    /// Places as `peerlane extend` assigns them.
     const PLACES: Places = Places {
         csr: 0x3000,
         chan: 0x2_0000,
@@ -294,8 +294,8 @@ mod tests {
     }
 
     proptest! {
-        /// Taken if, and only if, no byte of the BAR would be two slaves', none would be outside, and
-        /// all are aligned.
+        /// Places are accepted if, and only if, no byte of the BAR would belong to two slaves, none would be outside,
+        /// and all slaves are aligned.
         #[test]
         fn random_places_are_judged_as_byte_by_byte(
             csr in offset(),

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How full a channel's two descriptor queues and its completion ring are.
+//! Occupancy of a channel's two descriptor queues and its completion ring.
 //!
-//! A doorbell too many is refused: one that the queue has no room for, and one whose
-//! record the ring would have no slot for, as far as the board was told which slots are
-//! free again. This account prevents both. It hands out what each doorbell has to tell,
-//! and out the cookies: per direction they count the
-//! descriptors, so a record says which one ended, and with it all before it, for
-//! the board works through each queue in order.
+//! The board refuses a doorbell for which its queue has no room. It also refuses one whose record would have no slot
+//! of the ring, according to the free slots that were reported to the board. This account prevents both. It returns
+//! the number that each doorbell has to report, and the cookies: per direction they count the descriptors, so a
+//! record identifies the descriptor that ended, and with it all earlier ones, for the board works through each queue
+//! in order.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::descriptor::Direction;
@@ -20,7 +19,7 @@ use core::fmt;
 pub struct Occupancy {
     write: Side,
     read: Side,
-    /// Descriptors that have ended and that no doorbell has told the board of.
+    /// Descriptors that have ended and that no doorbell has reported to the board.
     untold: u16,
 }
 
@@ -36,20 +35,20 @@ struct Side {
     silent: u32,
 }
 
-/// Leave to ring one doorbell.
+/// Permission to ring one doorbell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     /// The descriptor's cookie.
     pub cookie: u32,
     /// Whether the descriptor must raise the interrupt.
     pub interrupt: bool,
-    /// What the doorbell says: ended descriptors whose slots of the ring are free again.
+    /// Value that the doorbell reports: ended descriptors whose slots of the ring are free again.
     pub freed: u16,
-    /// The direction's count of silent descriptors before.
+    /// The direction's earlier count of silent descriptors.
     silent: u32,
 }
 
-/// Why a completion does not fit the account.
+/// Reasons why a completion does not fit the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueError {
     /// No descriptor with this cookie is outstanding.
@@ -92,8 +91,7 @@ impl Side {
 }
 
 impl Occupancy {
-    /// An empty account for queues of `slots` descriptors in each direction and a ring
-    /// of `ring` records.
+    /// Makes an empty account for queues of `slots` descriptors in each direction and a ring of `ring` records.
     ///
     /// Each outstanding descriptor counts as an outstanding record. A direction gets at
     /// most half the ring, so that neither can take the other's room.
@@ -116,8 +114,8 @@ impl Occupancy {
         })
     }
 
-    /// log2 of the records in a ring that lets two queues of `slots` descriptors be full,
-    /// or in the largest ring.
+    /// Returns log2 of the records in a ring that lets two queues of `slots` descriptors be full, or in the largest
+    /// ring.
     pub const fn ring_log2(slots: u32) -> u32 {
         let log2 = if slots <= 1 << (MAX_LOG2 - 1) {
             slots.saturating_mul(2).next_power_of_two().trailing_zeros()
@@ -142,18 +140,18 @@ impl Occupancy {
         }
     }
 
-    /// Descriptors under way.
+    /// Returns the number of descriptors in progress.
     pub fn outstanding(&self, direction: Direction) -> u32 {
         self.side(direction).outstanding()
     }
 
-    /// The cookie of the youngest descriptor under way.
+    /// Returns the cookie of the youngest descriptor in progress.
     pub fn newest(&self, direction: Direction) -> Option<u32> {
         let side = self.side(direction);
         (side.outstanding() > 0).then(|| side.next.wrapping_sub(1))
     }
 
-    /// Doorbells that may be rung now.
+    /// Returns the number of doorbells that may be rung now.
     pub fn room(&self, direction: Direction) -> u32 {
         let side = self.side(direction);
         side.limit.saturating_sub(side.outstanding())
@@ -181,8 +179,8 @@ impl Occupancy {
         Some(ticket)
     }
 
-    /// Takes a ticket back whose doorbell was not rung: the last one that was given out for its
-    /// direction. Any other is left alone.
+    /// Takes back a ticket whose doorbell was not rung, if it is the last one of its direction. Any other ticket is
+    /// left alone.
     pub fn withdraw(&mut self, direction: Direction, ticket: Ticket) {
         let side = self.side_mut(direction);
         if side.outstanding() == 0 || ticket.cookie.wrapping_add(1) != side.next {
@@ -193,8 +191,8 @@ impl Occupancy {
         self.untold = self.untold.saturating_add(ticket.freed);
     }
 
-    /// Takes note that the oldest descriptor of a direction was refused: it has no slot of the ring, so
-    /// nothing is to be told of it. Nothing happens where none is outstanding.
+    /// Records that the oldest descriptor of a direction was refused: it has no slot of the ring, so no doorbell must
+    /// report it. Nothing happens where none is outstanding.
     pub fn lose(&mut self, direction: Direction) {
         let side = self.side_mut(direction);
         if side.outstanding() > 0 {
@@ -202,8 +200,8 @@ impl Occupancy {
         }
     }
 
-    /// The channel was started anew: nothing is under way, and its whole ring is free without a
-    /// doorbell that says so. Cookies go on.
+    /// Records that the channel was started again: no descriptor is in progress, and its whole ring is free without a
+    /// doorbell that reports it. Cookies go on.
     pub fn restart(&mut self) {
         for side in [&mut self.write, &mut self.read] {
             side.oldest = side.next;
@@ -212,8 +210,7 @@ impl Occupancy {
         self.untold = 0;
     }
 
-    /// Takes note that descriptor `cookie` has ended, and all before it. Returns how
-    /// many places that frees, at least 1.
+    /// Records that descriptor `cookie` has ended, and all before it. Returns how many places that frees, at least 1.
     pub fn complete(&mut self, direction: Direction, cookie: u32) -> Result<u32, QueueError> {
         let side = self.side_mut(direction);
         let before = cookie.wrapping_sub(side.oldest);
@@ -255,14 +252,14 @@ mod tests {
         }
         queue.complete(FromFpga, 1).unwrap();
         queue.complete(ToFpga, 0).unwrap();
-        // A doorbell of either direction tells of both; what is told is told once.
+        // A doorbell of either direction reports the ends of both, each once.
         assert_eq!(told(&mut queue, ToFpga), 3);
         assert_eq!(told(&mut queue, ToFpga), 0);
         queue.complete(FromFpga, 2).unwrap();
         while queue.room(ToFpga) > 0 {
             queue.submit(ToFpga, 0);
         }
-        // No ticket, nothing told.
+        // Without a ticket nothing is reported.
         queue.complete(ToFpga, 1).unwrap();
         while queue.room(ToFpga) > 0 {
             queue.submit(ToFpga, 0);

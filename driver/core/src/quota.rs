@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who has a channel, how many of the ATT's entries each holds, and how much a channel and a user may
-//! have, of FPGA memory, too: one user cannot take what there is from all others.
+//! Assignment of channels to users, the ATT entries of each channel, and the limits of a channel and a user, also for
+//! FPGA memory: no user can take all of a resource from all others.
 
 use super::regs::chan;
 use core::fmt;
 
-/// A user as far as quotas go. One that has several channels shares its part among them.
+/// A user as far as quotas go. A user with several channels shares its quota among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct User {
-    /// The user's number, the same wherever the user comes from.
+    /// The user's number, the same in all namespaces.
     pub id: u32,
-    /// Whether the limits of a user do not hold: whoever administers the machine may take everything.
+    /// Whether the limits of a user do not apply: an administrator of the machine may take everything.
     pub exempt: bool,
 }
 
-/// The most that may be had.
+/// Largest amounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// ATT entries of one channel.
@@ -45,10 +45,10 @@ pub struct Asked {
 }
 
 impl Limits {
-    /// The limits on a board of so many channels and entries, where users may allocate so many bytes of
-    /// FPGA memory. What is not asked for is half of the board's for a user, but at least one channel
-    /// and entry, and for a channel without a limit of its own. Other devices' memory is not the board's:
-    /// without a limit of its own only the entries limit it, one at least a region.
+    /// Makes the limits on a board of so many channels and entries, where users may allocate so many bytes of FPGA
+    /// memory. Where no limit is asked for, a user gets half of the board's, but at least one channel and entry, and
+    /// a channel has no limit of its own. Other devices' memory is not the board's: without a limit of its own only
+    /// the entries limit it, at least one for each region.
     pub fn new(channels: u32, entries: u32, memory: u64, asked: &Asked) -> Self {
         let half = |all: u32| (all / 2).max(1);
         Self {
@@ -61,14 +61,14 @@ impl Limits {
     }
 }
 
-/// What would be more than somebody may have.
+/// Limits that a request would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceeded {
     /// Entries of one channel.
     Channel {
         /// Entries that it holds.
         held: u32,
-        /// Entries that it wants besides.
+        /// Entries that it wants in addition.
         wanted: u32,
         /// The most that it may hold.
         limit: u32,
@@ -77,7 +77,7 @@ pub enum Exceeded {
     User {
         /// Entries that they hold.
         held: u32,
-        /// Entries that are wanted besides.
+        /// Entries that are wanted in addition.
         wanted: u32,
         /// The most that they may hold.
         limit: u32,
@@ -91,7 +91,7 @@ pub enum Exceeded {
     Memory {
         /// Bytes that they have.
         held: u64,
-        /// Bytes that are wanted besides.
+        /// Bytes that are wanted in addition.
         wanted: u64,
         /// The most that they may have.
         limit: u64,
@@ -100,7 +100,7 @@ pub enum Exceeded {
     Pinned {
         /// Bytes that they have.
         held: u64,
-        /// Bytes that are wanted besides.
+        /// Bytes that are wanted in addition.
         wanted: u64,
         /// The most that they may have.
         limit: u64,
@@ -152,7 +152,7 @@ impl fmt::Display for Exceeded {
 
 impl core::error::Error for Exceeded {}
 
-/// Users that can have other devices' memory pinned at the same time: as many as there are channels, and some whose
+/// Number of users that can have other devices' memory pinned at the same time: one for each channel, and some whose
 /// channels are closed.
 const PINNING: usize = chan::COUNT + 16;
 
@@ -171,7 +171,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Nobody has anything.
+    /// Makes the account without users.
     pub const fn new(limits: Limits) -> Self {
         Self {
             held: [0; chan::COUNT],
@@ -181,7 +181,7 @@ impl Quota {
         }
     }
 
-    /// The most that may be had.
+    /// Returns the limits.
     pub const fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -199,33 +199,33 @@ impl Quota {
         Ok(())
     }
 
-    /// Takes a channel back. What it still holds stays counted as the channel's.
+    /// Frees a channel. Entries that it still holds stay counted for the channel.
     pub fn close(&mut self, channel: u32) {
         if let Some(place) = self.users.get_mut(channel as usize) {
             *place = None;
         }
     }
 
-    /// Entries that a channel holds; none if no build has a channel of this number.
+    /// Returns the number of entries that a channel holds; 0 if no build has a channel of this number.
     pub fn held(&self, channel: u32) -> u32 {
         self.held.get(channel as usize).copied().unwrap_or(0)
     }
 
-    /// The channels of a user.
+    /// Returns the channels of a user.
     fn channels_of(&self, id: u32) -> impl Iterator<Item = u32> + '_ {
         let all = (0..).zip(&self.users);
         all.filter(move |(_, user)| user.is_some_and(|user| user.id == id))
             .map(|(channel, _)| channel)
     }
 
-    /// Entries that a channel would hold without those that are `freed`.
+    /// Returns the entries that a channel would hold without the `freed` ones.
     fn left(&self, channel: u32, freed: &Freed) -> u32 {
         let freed = freed.get(channel as usize).copied().unwrap_or(0);
         self.held(channel).saturating_sub(freed)
     }
 
-    /// Whether a channel's user may have so many more bytes of FPGA memory; `held` says how many a
-    /// channel has.
+    /// Checks whether a channel's user may have so many more bytes of FPGA memory; `held` returns the bytes of a
+    /// channel.
     pub fn check_memory(
         &self,
         channel: u32,
@@ -249,9 +249,9 @@ impl Quota {
         }
     }
 
-    /// Counts bytes of other devices' memory in, if the channel's user may have them pinned. Returns the number of the
-    /// user, for whom they count until [`unpin`](Self::unpin). `None`: they do not count, because the user has no limit and
-    /// the account no place.
+    /// Adds bytes of other devices' memory, if the channel's user may have them pinned. Returns the number of the
+    /// user, for whom they count until [`unpin`](Self::unpin). `None`: they do not count, because the user has no
+    /// limit and the account no place.
     pub fn pin(&mut self, channel: u32, wanted: u64) -> Result<Option<u32>, Exceeded> {
         let user = self.users.get(channel as usize).copied().flatten();
         let limit = self.most_pinned(channel);
@@ -276,7 +276,7 @@ impl Quota {
         Ok(Some(user.id))
     }
 
-    /// Counts bytes out that were counted in for a user.
+    /// Removes bytes that were added for a user.
     pub fn unpin(&mut self, user: u32, bytes: u64) {
         for (id, pinned) in &mut self.pinned {
             if *id == user {
@@ -291,7 +291,7 @@ impl Quota {
         of_user.map(|(_, bytes)| bytes).sum()
     }
 
-    /// Counts entries in, if the channel and its user may have them.
+    /// Adds entries, if the channel and its user may have them.
     pub fn take(&mut self, channel: u32, wanted: u32) -> Result<(), Exceeded> {
         let sum = self.sum(channel, wanted, &[0; chan::COUNT])?;
         if let Some(place) = self.held.get_mut(channel as usize) {
@@ -337,7 +337,8 @@ impl Quota {
         Ok(sum)
     }
 
-    /// Returns the most entries that a channel can ever hold: the smaller of the channel's limit and its user's.
+    /// Returns the largest number of entries that a channel can ever hold: the smaller of the channel's limit and its
+    /// user's.
     pub fn most(&self, channel: u32) -> u32 {
         let limits = &self.limits;
         match self.users.get(channel as usize) {
@@ -346,7 +347,7 @@ impl Quota {
         }
     }
 
-    /// Returns the most bytes of other devices' memory that a channel can ever have pinned.
+    /// Returns the largest number of bytes of other devices' memory that a channel can ever have pinned.
     pub fn most_pinned(&self, channel: u32) -> u64 {
         match self.users.get(channel as usize) {
             Some(Some(user)) if !user.exempt => self.limits.user_gpu,
@@ -354,7 +355,7 @@ impl Quota {
         }
     }
 
-    /// Counts entries out that were counted in.
+    /// Removes entries that were added.
     pub fn give(&mut self, channel: u32, count: u32) {
         if let Some(place) = self.held.get_mut(channel as usize) {
             *place = place.saturating_sub(count);
@@ -376,7 +377,7 @@ mod tests {
         user_gpu: u64::MAX,
     };
 
-    /// A board of 8 channels.
+    /// Makes the default limits of a board of 8 channels.
     fn by_default(entries: u32) -> Limits {
         Limits::new(8, entries, 1 << 30, &Asked::default())
     }
@@ -444,7 +445,7 @@ mod tests {
         }
         assert_eq!(quota.open(0, user(1000)), Ok(()));
         assert!(quota.pin(0, 1).is_err());
-        // Without a limit there is no need of a place.
+        // Without a limit no place is needed.
         let id = 1001;
         assert_eq!(quota.open(1, User { id, exempt: true }), Ok(()));
         assert_eq!(quota.pin(1, 1), Ok(None));
@@ -477,7 +478,7 @@ mod tests {
                 user_gpu: u64::MAX,
             }
         );
-        // Who is alone on a board has it.
+        // The only channel of a board can be taken.
         let alone = Limits::new(1, 4096, 0, &Asked::default());
         assert_eq!((alone.user_channels, alone.user_memory), (1, 0));
         let asked = Asked {
@@ -517,7 +518,7 @@ mod tests {
         assert_eq!(quota.check_memory(1, 1, held), refused(100, 1));
         assert_eq!(quota.check_memory(1, 0, held), Ok(()));
         assert_eq!(quota.check_memory(3, u64::MAX, held), Ok(()));
-        // What somebody has who is not counted any more is nobody's.
+        // Memory of a channel that is not counted any more counts for no user.
         quota.close(0);
         assert_eq!(quota.check_memory(2, 80, held), Ok(()));
         let text = quota.check_memory(2, 81, held).unwrap_err();
@@ -545,7 +546,7 @@ mod tests {
         assert_eq!(quota.pin(2, u64::MAX), refused(60, u64::MAX));
         assert_eq!(quota.pin(2, 40), Ok(Some(7)));
         assert_eq!(quota.pinned(7), 100);
-        // Another user's part is its own, and who administers the machine has no limit.
+        // Another user's quota is separate, and an administrator of the machine has no limit.
         assert_eq!(quota.pin(1, 100), Ok(Some(8)));
         assert_eq!(quota.pin(3, 1 << 40), Ok(Some(0)));
         quota.unpin(7, 60);
@@ -574,7 +575,7 @@ mod tests {
         assert_eq!(quota.take(2, 1), Err(refused));
         assert_eq!(quota.open(4, user(8)), Ok(()));
         assert_eq!(quota.take(4, 2048), Ok(()));
-        // What is given back can be had again.
+        // Entries that were freed can be taken again.
         quota.give(0, 100);
         assert_eq!(quota.take(3, 100), Ok(()));
         quota.close(2);
@@ -591,7 +592,7 @@ mod tests {
             assert_eq!(quota.open(channel, ROOT), Ok(()));
         }
         assert_eq!(quota.take(0, 4000), Ok(()));
-        // But a channel no more than a channel may.
+        // But a channel cannot have more than its own limit.
         assert!(quota.take(0, 1).is_err());
         assert_eq!(quota.take(1, 96), Ok(()));
     }
@@ -614,14 +615,14 @@ mod tests {
     }
 
     proptest! {
-        /// Against an account that is kept the other way round, by user. User 0 is exempt.
+        /// Compares with an account by user instead of by channel. User 0 is exempt.
         #[test]
         fn whatever_is_done_nobody_has_more_than_they_may(
             acts in proptest::collection::vec(act(), 0..200),
         ) {
             let limits = Limits { channel_entries: 400, ..by_default(1000) };
             let mut quota = Quota::new(limits);
-            // By channel: its user and what it holds.
+            // By channel: its user and its entries.
             let mut open: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
             for act in acts {
                 let of = |id| open.values().filter(move |(has, _)| *has == id);
@@ -635,7 +636,7 @@ mod tests {
                         }
                     }
                     Act::Close(channel) => {
-                        // As a context does, which gives everything back before.
+                        // A context also frees everything first.
                         let held = open.remove(&channel).map_or(0, |(_, held)| held);
                         quota.give(channel, held);
                         quota.close(channel);

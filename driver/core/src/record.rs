@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Completion records.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::att::AttAddress;
@@ -15,13 +15,13 @@ use core::fmt;
 pub struct Record {
     /// The descriptor's cookie.
     pub cookie: u32,
-    /// Which queue the descriptor came from.
+    /// The direction of the descriptor's queue.
     pub direction: Direction,
     /// The channel.
     pub channel: u32,
     /// Phase bit.
     pub phase: bool,
-    /// How it ended.
+    /// Result of the descriptor.
     pub outcome: Result<(), Fault>,
     /// Bytes moved.
     pub bytes_done: u32,
@@ -31,7 +31,7 @@ pub struct Record {
     pub fault_address: Option<AttAddress>,
 }
 
-/// Why 32 bytes are no completion record.
+/// Reasons why 32 bytes are not a completion record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordError {
     /// Reserved bits are set in the status.
@@ -44,7 +44,7 @@ pub enum RecordError {
         /// The code.
         code: u32,
     },
-    /// The fault address is none.
+    /// The fault address is not valid.
     FaultAddress {
         /// As read.
         raw: u64,
@@ -82,7 +82,7 @@ pub const STATUS: usize = core::mem::offset_of!(regs::Completion, status) / 4;
 /// Index of the dword that holds the sequence number.
 pub const SEQUENCE: usize = core::mem::offset_of!(regs::Completion, sequence) / 4;
 
-/// The phase bit of a record's status dword.
+/// Returns the phase bit of a record's status dword.
 pub fn phase(status: u32) -> bool {
     let record = regs::Completion {
         status,
@@ -91,8 +91,8 @@ pub fn phase(status: u32) -> bool {
     record.status_phase()
 }
 
-/// The status dword of a slot of a ring that holds no record: phase 0, as the first lap needs it, and
-/// a code that no block writes, so that a reader on another lap does not take it for a record.
+/// Returns the status dword of a slot of a ring that holds no record: phase 0, as the first lap needs it, and a code
+/// that no block writes, so that a reader on another lap does not take it for a record.
 pub fn empty() -> u32 {
     let record = regs::Completion {
         status: u32::MAX,
@@ -101,11 +101,11 @@ pub fn empty() -> u32 {
     record.with_status_phase(false).status
 }
 
-/// What empties a slot: indices and values of dwords, in the order in which they are stored.
+/// Returns the dwords that empty a slot: their indices and values, in the order in which they are stored.
 ///
-/// The status comes first: who has seen a record there, and finds the number wrong, finds the slot empty
-/// when it looks again. The number is none that a record of the first lap has there, so that the parts of
-/// a record that is still coming are told from those of a record that the slot held before.
+/// The status comes first: a reader that has seen a record there, and finds the number wrong, finds the slot empty
+/// when it looks again. No record of the first lap has the number that is stored there. So the parts of a record that
+/// is still coming can be distinguished from those of a record that the slot held before.
 pub fn emptied(slot: u32) -> [(usize, u32); 2] {
     [(STATUS, empty()), (SEQUENCE, !slot)]
 }
@@ -131,7 +131,7 @@ impl Record {
             0 => None,
             raw => match (AttAddress::from_raw(raw), outcome) {
                 (Some(address), _) => Some(address),
-                // The descriptor's own address can be what is wrong.
+                // The descriptor's own address can be the invalid one.
                 (None, Err(_)) => None,
                 (None, Ok(())) => return Err(RecordError::FaultAddress { raw }),
             },
@@ -149,7 +149,7 @@ impl Record {
             sequence,
             fault_address,
         };
-        // What it does not hold must be zero.
+        // Bits that it does not hold must be zero.
         if record.raw().status != status {
             return Err(RecordError::Reserved { status });
         }
@@ -174,7 +174,7 @@ impl Record {
         .with_status_code(code)
     }
 
-    /// The dwords of the record, as the hardware writes them (for models of it).
+    /// Returns the dwords of the record, as the hardware writes them (for models of it).
     pub fn encode(&self) -> [u32; DWORDS] {
         self.raw().to_words()
     }
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(record.fault_address, None);
     }
 
-    /// The constant of the interface says what an empty slot looks like: phase 0, code 255.
+    /// The constant of the interface has the value of an empty slot: phase 0, code 255.
     #[test]
     fn an_empty_slot_is_no_record() {
         assert_eq!(empty() & 0x00ff_0001, RING_EMPTY << 16);

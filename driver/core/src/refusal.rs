@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why the board does not get at a peer's memory: what the memory's own driver and the kernel say, what
-//! [`REGISTER`](super::uapi::REGISTER) says for it, and what to do about it.
+//! Reasons why the board cannot reach a peer's memory: the errors of the memory's own driver and of the kernel, the
+//! error that [`REGISTER`](super::uapi::REGISTER) returns for them, and hints.
 //!
-//! Exporters of dma-bufs have no common set of errors. Without a translation theirs would be mistaken for the
-//! board's: `ENODEV` for a board that is gone, `ENOMEM` for the limit of locked memory. Where the codes
-//! come from:
+//! Exporters of dma-bufs have no common set of errors. Without a translation, their errors would be mistaken for the
+//! board's: `ENODEV` for a board that is gone, `ENOMEM` for the limit of locked memory. Sources of the codes:
 //!
-//! - 524 (`ENOTSUPP`, which is no code of user space): `nv_dma_buf_attach` in `kernel-open/nvidia/nv-dmabuf.c` of
-//!   NVIDIA's open-gpu-kernel-modules, where `nv_grdma_pci_topology_supported` says no.
-//! - `NULL` for every failure to map: `nv_dma_buf_map` there. It sets up the GPU's BAR1, so a full one is among them.
-//!   `dma_buf_map_attachment` of the kernel makes `ENOMEM` of it.
-//! - `EOPNOTSUPP`, and `ENODEV` for memory that was taken back: `vfio_pci_dma_buf_attach` in
+//! - 524 (`ENOTSUPP`, which is not a code of user space): `nv_dma_buf_attach` in `kernel-open/nvidia/nv-dmabuf.c` of
+//!   NVIDIA's open-gpu-kernel-modules, where `nv_grdma_pci_topology_supported` returns false.
+//! - `NULL` for every failure to map: `nv_dma_buf_map` there. It sets up the GPU's BAR1, so a full BAR1 is among the
+//!   reasons. `dma_buf_map_attachment` of the kernel translates it to `ENOMEM`.
+//! - `EOPNOTSUPP`, and `ENODEV` for memory that was invalidated: `vfio_pci_dma_buf_attach` in
 //!   `drivers/vfio/pci/vfio_pci_dmabuf.c`.
-//! - `EBUSY`: memory that cannot be moved to where the board reaches it (`dma_buf_dynamic_attach`). `EINVAL`:
+//! - `EBUSY`: memory that cannot be moved to a place that the board reaches (`dma_buf_dynamic_attach`). `EINVAL`:
 //!   `amdgpu_dma_buf_pin`, where no place is left that all importers reach.
 
-/// What can be done about a refusal.
+/// Ways to handle a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// There is no way to this memory as it was named. Another way to the same memory may be open.
+    /// There is no way to this memory by this kind of registration. Another way to the same memory may be open.
     NoWay,
-    /// Room is missing, which others or the caller may give up.
+    /// Room is missing, which others or the caller may release.
     NoRoom,
     /// The memory is not there any more.
     Gone,
@@ -29,15 +28,15 @@ pub enum Kind {
 /// A reason why memory of a peer was not registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// What `REGISTER` says: a number of `errno`.
+    /// Number of `errno` that `REGISTER` returns.
     pub errno: i32,
-    /// What can be done.
+    /// Way to handle it.
     pub kind: Kind,
-    /// The same in words, in one sentence or more.
+    /// Hint in words, of one sentence or more.
     pub fix: &'static str,
 }
 
-/// The kernel knows no way between board and device (`EREMOTEIO`).
+/// The kernel does not know a way between board and device (`EREMOTEIO`).
 pub const UNREACHABLE: Refusal = Refusal {
     errno: 121,
     kind: Kind::NoWay,
@@ -80,38 +79,38 @@ pub const WRONG: Refusal = Refusal {
           its memory, have the firmware set up a larger one (Resizable BAR).",
 };
 
-/// All of them.
+/// All refusals.
 pub const ALL: [Refusal; 5] = [UNREACHABLE, REFUSED, FULL, GONE, WRONG];
 
-/// The reason that an error of `REGISTER` stands for, if it is one of these.
+/// Returns the reason for an error of `REGISTER`, if it is one of these.
 pub fn of(errno: i32) -> Option<Refusal> {
     ALL.into_iter().find(|refusal| refusal.errno == errno)
 }
 
-/// What an exporter was asked for.
+/// Requests to an exporter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// To let the board attach.
     Attach,
     /// To pin or map the memory.
     Map,
-    /// NVIDIA's driver, for pages by their address (`nvidia_p2p_get_pages`; its codes are in `nvidia_p2p_map_status` of
-    /// `kernel-open/nvidia/nv-p2p.c`).
+    /// NVIDIA's driver, for pages by their address (`nvidia_p2p_get_pages`; its codes are in `nvidia_p2p_map_status`
+    /// of `kernel-open/nvidia/nv-p2p.c`).
     Pages,
 }
 
-/// What `REGISTER` says where an exporter, or the kernel for it, gave this error (a positive number).
+/// Returns the error of `REGISTER` for this error (a positive number) of an exporter, or of the kernel for it.
 pub const fn told(asked: Asked, errno: i32) -> i32 {
     match (asked, errno) {
-        // ENOMEM, which insufficient resources are, too; ENOTSUPP. EINVAL is about the address.
+        // ENOMEM, also used for insufficient resources; ENOTSUPP. EINVAL is about the address.
         (Asked::Pages, 12) => FULL.errno,
         (Asked::Pages, 524) => REFUSED.errno,
         (Asked::Pages, _) => errno,
         // EINTR and ERESTARTSYS: a signal. EAGAIN: the caller asks again.
         (_, 4 | 512 | 11) => errno,
-        // ENODEV; ESTALE, which the driver says of memory that moves while it is mapped.
+        // ENODEV; ESTALE, which the driver returns for memory that moves while it is mapped.
         (_, 19 | 116) => GONE.errno,
-        // ENOMEM: before anything is mapped, the machine's memory is meant.
+        // ENOMEM: before anything is mapped, it means the machine's memory.
         (Asked::Attach, 12) => errno,
         // ENOMEM and ENOSPC.
         (Asked::Map, 12 | 28) => FULL.errno,
@@ -123,7 +122,7 @@ pub const fn told(asked: Asked, errno: i32) -> i32 {
 mod tests {
     use super::*;
 
-    /// By the names in asm-generic/errno-base.h, asm-generic/errno.h and linux/errno.h.
+    /// Compares by the names in asm-generic/errno-base.h, asm-generic/errno.h and linux/errno.h.
     #[test]
     fn exporters_errors_are_not_taken_for_the_boards() {
         const EPERM: i32 = 1;

@@ -17,7 +17,7 @@ pub struct Region {
     owners: Owners,
 }
 
-/// Why a region cannot be made or used.
+/// Reasons why a region cannot be made or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegionError {
     /// The run does not hold the entries that the layout needs.
@@ -36,7 +36,7 @@ pub enum RegionError {
         /// Bytes in the region.
         region: u64,
     },
-    /// The range lies in pages of several sizes, so one descriptor cannot move it.
+    /// The range is in pages of several sizes, so one descriptor cannot move it.
     Extent {
         /// First byte of the range.
         offset: u64,
@@ -47,9 +47,9 @@ pub enum RegionError {
     },
     /// The region does not permit this direction.
     Permission {
-        /// What was tried.
+        /// The direction that was tried.
         direction: Direction,
-        /// What the region permits.
+        /// Permissions of the region.
         permissions: Permissions,
     },
 }
@@ -88,8 +88,7 @@ impl fmt::Display for RegionError {
 impl core::error::Error for RegionError {}
 
 impl Region {
-    /// A region of a layout in a run of entries, for these channels. On failure the run
-    /// comes back.
+    /// Makes a region of a layout in a run of entries, for these channels. On failure the run is returned.
     pub fn new(
         run: Run,
         layout: &Layout,
@@ -111,43 +110,42 @@ impl Region {
         })
     }
 
-    /// Its ATT entries.
+    /// Returns its ATT entries.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Gives the entries back, when the hardware has forgotten them.
+    /// Returns the entries, when the hardware has invalidated them.
     pub fn into_run(self) -> Run {
         self.run
     }
 
-    /// How its bytes lie in its entries.
+    /// Returns the layout of its bytes in its entries.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Its length in bytes, at least 1.
+    /// Returns its length in bytes, at least 1.
     pub fn length(&self) -> u64 {
         self.layout.length
     }
 
-    /// What the board may do.
+    /// Returns the permissions of the board.
     pub fn permissions(&self) -> Permissions {
         self.permissions
     }
 
-    /// The channels that may use it.
+    /// Returns the channels that may use it.
     pub fn owners(&self) -> Owners {
         self.owners
     }
 
-    /// Gives it to other channels. The hardware goes by the old ones until the entries are
-    /// written again.
+    /// Gives it to other channels. The hardware uses the old channels until the entries are written again.
     pub fn set_owners(&mut self, owners: Owners) {
         self.owners = owners;
     }
 
-    /// Whether the board may move `length` bytes at `offset` in this direction.
+    /// Checks whether the board may move `length` bytes at `offset` in this direction.
     pub fn check(&self, direction: Direction, offset: u64, length: u64) -> Result<(), RegionError> {
         let inside = offset
             .checked_add(length)
@@ -172,7 +170,7 @@ impl Region {
         Ok(())
     }
 
-    /// Where its bytes are for the board. `None`: not in any table that there can be.
+    /// Returns the extents of its bytes for the board. `None`: they do not fit in any possible table.
     pub fn extents(&self) -> Option<Extents> {
         let mut parts = self
             .layout
@@ -193,12 +191,12 @@ impl Region {
         ))
     }
 
-    /// The ATT address of the byte at `offset`.
+    /// Returns the ATT address of the byte at `offset`.
     pub fn att_address(&self, offset: u64) -> Result<AttAddress, RegionError> {
         self.place(offset, 1)
     }
 
-    /// The ATT address of the first of some bytes that one descriptor can move.
+    /// Returns the ATT address of the first of some bytes that one descriptor can move.
     pub fn place(&self, offset: u64, length: u64) -> Result<AttAddress, RegionError> {
         let from = self.extents().and_then(|extents| extents.from(offset));
         match from {
@@ -216,7 +214,7 @@ impl Region {
         }
     }
 
-    /// The offset of an ATT address in the region, if it lies there.
+    /// Returns the offset of an ATT address in the region, if it is there.
     pub fn offset_of(&self, address: AttAddress) -> Option<u64> {
         self.extents()?.offset_of(address)
     }

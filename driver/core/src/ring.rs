@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The consumer's side of a completion ring.
 
-// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+// A board may report any value: an overflow of a sum with it would stop the kernel.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::record::{self, Record, RecordError};
@@ -14,8 +14,8 @@ const RECORD_BYTES: u64 = regs::Completion::SIZE as u64;
 /// log2 of the records in the largest ring, the bound of `CHANNEL_RING.size_log2`.
 pub const MAX_LOG2: u32 = 15;
 
-/// How often a record is read whose sequence number is not the next: far longer than a packet takes into
-/// memory once its first dwords are there.
+/// Number of reads of a record whose sequence number is not the next: far longer than a packet needs to be in memory
+/// once its first dwords are there.
 const READS: u32 = 1000;
 
 /// Access to the records of a ring in memory that the board writes.
@@ -24,13 +24,13 @@ const READS: u32 = 1000;
 /// bit says that it is new, more than once. An implementation over real memory must keep that
 /// order: a volatile or atomic load of the status with acquire ordering.
 pub trait Slots {
-    /// The status dword of slot `index`.
+    /// Returns the status dword of slot `index`.
     fn status(&mut self, index: u32) -> u32;
-    /// All dwords of slot `index`.
+    /// Returns all dwords of slot `index`.
     fn record(&mut self, index: u32) -> [u32; record::DWORDS];
 }
 
-/// Where the consumer stands in a completion ring.
+/// Position of the consumer in a completion ring.
 #[derive(Debug, Clone)]
 pub struct Ring {
     size_log2: u32,
@@ -41,10 +41,10 @@ pub struct Ring {
     failed: Option<RingError>,
 }
 
-/// Why a ring can no longer be trusted. It says so until it is started anew.
+/// Reasons why a ring can no longer be trusted. The error is returned until the ring is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingError {
-    /// Records are missing: a doorbell gave their slots back unread, or they went elsewhere.
+    /// Records are missing: a doorbell reported their slots as free before they were read, or they went elsewhere.
     Lost {
         /// The sequence number that was next.
         expected: u32,
@@ -65,14 +65,14 @@ pub enum RingError {
         /// The one found.
         found: u32,
     },
-    /// What lies in the slot is no record.
+    /// The slot does not contain a valid record.
     Record {
         /// The slot.
         slot: u32,
         /// Why.
         error: RecordError,
     },
-    /// The ring was emptied: its channel was started anew, or its board is gone.
+    /// The ring was emptied: its channel was started again, or its board is gone.
     Emptied {
         /// The slot.
         slot: u32,
@@ -85,7 +85,7 @@ pub enum RingError {
 }
 
 impl RingError {
-    /// Whether this may be of a record that is still on its way into memory.
+    /// Whether this error may come from a record that is still on its way into memory.
     fn may_pass(self) -> bool {
         let late = |error| matches!(error, RecordError::FaultAddress { .. });
         match self {
@@ -129,7 +129,7 @@ impl fmt::Display for RingError {
 impl core::error::Error for RingError {}
 
 impl Ring {
-    /// A ring of `2^size_log2` records, from its first slot and lap on. Each slot must have been
+    /// Makes a ring of `2^size_log2` records, from its first slot and lap on. Each slot must have been
     /// [emptied](record::emptied), and the sequence numbers of the channel start at 0 too.
     pub fn new(size_log2: u32, channel: u32) -> Result<Self, RingError> {
         if size_log2 > MAX_LOG2 {
@@ -143,33 +143,33 @@ impl Ring {
         })
     }
 
-    /// The channel was started anew: the same as a new ring of the same size.
+    /// Resets the ring after a restart of the channel: it is then like a new ring of the same size.
     pub fn restart(&mut self) {
         self.next = 0;
         self.failed = None;
     }
 
-    /// log2 of the records in the ring.
+    /// Returns log2 of the records in the ring.
     pub fn size_log2(&self) -> u32 {
         self.size_log2
     }
 
-    /// Records in the ring.
+    /// Returns the number of records in the ring.
     pub fn entries(&self) -> u64 {
         1 << self.size_log2
     }
 
-    /// Bytes of memory that the ring takes.
+    /// Returns the bytes of memory that the ring takes.
     pub fn bytes(&self) -> u64 {
         self.entries().saturating_mul(RECORD_BYTES)
     }
 
-    /// The slot of the next record.
+    /// Returns the slot of the next record.
     pub fn slot(&self) -> u32 {
         (self.next & self.entries().wrapping_sub(1)) as u32
     }
 
-    /// The phase bit of the next record: 1 on the first lap.
+    /// Returns the phase bit of the next record: 1 on the first lap.
     pub fn phase(&self) -> bool {
         self.next >> self.size_log2 & 1 == 0
     }
@@ -202,11 +202,11 @@ impl Ring {
 
     /// Reads the record of a slot whose status is new.
     ///
-    /// A record is one posted write. Its dwords are promised to be seen in ascending order, and not all
-    /// at once (PCI Express Base Specification 4.0, 2.4.3). So the status, the second dword, can be there
-    /// before the sequence number, the fourth: what is wrong behind the status is looked at again. And the number can
-    /// come after the dwords before it were read: once it is right, these are read again. What stands
-    /// behind the number, the fault address, is for messages alone.
+    /// A record is one posted write. Its dwords are promised to be visible in ascending order, but not all at the
+    /// same time (PCI Express Base Specification 4.0, 2.4.3). So the status, the second dword, can be there before
+    /// the sequence number, the fourth: if dwords after the status are wrong, the record is read again. Also, the
+    /// number can arrive after the dwords before it were read: once it is right, these are read again. The dword
+    /// after the number, the fault address, is used only for messages.
     ///
     /// That holds on the first lap, too: a slot that was [emptied](record::emptied) has a number that no
     /// record of that lap has.

@@ -53,7 +53,7 @@ fn laps_are_followed_by_the_phase() {
     assert_eq!(ring.poll(&mut memory), Ok(None));
 }
 
-/// Memory that a record gets into while it is read: first `early` dwords of it, and the others after so
+/// Memory into which a record is written while it is read: the first `early` dwords of it, and the others after so
 /// many loads.
 struct Slow {
     ring: Memory,
@@ -88,7 +88,7 @@ impl Slots for Slow {
     }
 }
 
-/// The dwords of a packet may be seen in ascending order, whenever they are read.
+/// The dwords of a packet may become visible in ascending order, at any time during the reads.
 #[test]
 fn a_record_that_is_still_coming_is_waited_for() {
     for (early, late) in (0..8).flat_map(|early| (0..40).map(move |late| (early, late))) {
@@ -120,7 +120,7 @@ fn a_record_that_is_still_coming_is_waited_for() {
     }
 }
 
-/// The same where each slot held a record of the same number before the channel was started anew.
+/// The case in which each slot held a record of the same number before the channel was started again.
 #[test]
 fn a_record_of_before_is_not_taken_for_the_rest_of_one_that_is_coming() {
     for (early, late) in (2..8).flat_map(|early| (0..40).map(move |late| (early, late))) {

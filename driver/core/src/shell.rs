@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The vendor's part of a board, as far as the driver uses it: the hard IP's interrupt registers, and the
-//! OpenCL side, which is the interface to the kernels in the FPGA, their clock, and what identifies the board.
+//! The vendor's part of a board, as far as the driver uses it: the hard IP's interrupt registers, and the OpenCL
+//! side, which is the interface to the kernels in the FPGA, their clock, and the registers that identify the board.
 //!
-//! Where it lies, the table of boards says, which is read from the BSP. Nothing in the FPGA tells.
+//! The table of boards, which is read from the BSP, has the addresses. Nothing in the FPGA reports them.
 
 use super::capability::Capabilities;
 use super::places::{PlaceError, Places, Slave};
@@ -12,8 +12,8 @@ use core::ops;
 /// 683411, 5.7: 14 address bits).
 pub const CRA_BYTES: u64 = 0x4000;
 
-/// Avalon-MM to PCI Express Interrupt Status Register: a bit for each of the 16 lines, as they stand. The user
-/// guide (683411, 5.7.1.1) has it at 0x0060 in its table and at 0x0040 in the list of registers (5.7); vendors'
+/// Avalon-MM to PCI Express Interrupt Status Register: a bit for each of the 16 lines, with its present level. The
+/// user guide (683411, 5.7.1.1) has it at 0x0060 in its table and at 0x0040 in the list of registers (5.7); vendors'
 /// drivers read 0x0040, and the other address is that of the vector (5.7.1.2, table 47).
 pub const INTERRUPT_STATUS: usize = 0x40;
 
@@ -35,8 +35,8 @@ pub const KERNELS_RESET: u64 = 0x30;
 /// Register of the kernels' clock that resets it when it is written (open OpenCL runtime, `acl_pll.cpp`).
 pub const CLOCK_RESET: u64 = 0x110;
 
-/// Bytes of such a register's slave, at most. (BSPs of 13.1 have the kernels' with 64 bits; 16 bytes are what it is
-/// aligned to, and what lies between the clock's and the next slave.)
+/// Largest size of such a register's slave, in bytes. (BSPs of 13.1 have that of the kernels with 64 bits. It is
+/// aligned to 16 bytes, and 16 bytes are between the clock's slave and the next one.)
 const RESET_BYTES: u64 = 16;
 
 /// The hard IP's interrupt input.
@@ -51,22 +51,23 @@ pub struct Line {
 }
 
 impl Line {
-    /// Offset in the BAR of [`INTERRUPT_STATUS`].
+    /// Returns the offset in the BAR of [`INTERRUPT_STATUS`].
     pub const fn status(&self) -> usize {
         self.cra as usize + INTERRUPT_STATUS
     }
 
-    /// Offset in the BAR of [`INTERRUPT_ENABLE`].
+    /// Returns the offset in the BAR of [`INTERRUPT_ENABLE`].
     pub const fn enable(&self) -> usize {
         self.cra as usize + INTERRUPT_ENABLE
     }
 
-    /// What is written there so that the block's line makes messages, and the kernels', if they may.
+    /// Returns the value to write there so that the block's line makes messages, and the kernels' if `kernels` is
+    /// set.
     pub fn enabled(&self, kernels: bool) -> u32 {
         bit(Some(self.block)) | if kernels { self.kernels_mask() } else { 0 }
     }
 
-    /// The kernels' bit in the status; 0 if they have none.
+    /// Returns the kernels' bit in the status; 0 if they have none.
     pub fn kernels_mask(&self) -> u32 {
         bit(self.kernels)
     }
@@ -116,7 +117,7 @@ pub enum Area {
 }
 
 impl Area {
-    /// All of them, in the order of their numbers in the driver's interface.
+    /// All areas, in the order of their numbers in the driver's interface.
     pub const ALL: [Self; 5] = [
         Self::Kernels,
         Self::Clock,
@@ -135,13 +136,13 @@ impl Area {
         }
     }
 
-    /// The register that must be read behind a store of so many bytes at an offset of the area, before the next
-    /// store: that of a reset.
+    /// Returns the register that must be read after a store of so many bytes at an offset of the area, before the
+    /// next store: that of a reset.
     ///
-    /// A reset lasts for some thousand cycles, and lets stores to it wait meanwhile. Its logic (`sw_reset.v` of Altera's
-    /// BSPs) begins the count anew in each cycle in which it sees one, whatever its address in the slave and its bytes.
-    /// So a store that waits there waits for ever, and with it the whole BAR. A read is answered when the reset has
-    /// ended.
+    /// A reset lasts for some thousand cycles, and lets stores to it wait during that time. Its logic (`sw_reset.v`
+    /// of Altera's BSPs) starts the count again in each cycle in which it sees a store, at any address in the slave
+    /// and with any bytes. So a store that waits there waits for ever, and with it the whole BAR. A read is answered
+    /// when the reset has ended.
     pub const fn read_behind(self, offset: u64, bytes: u64) -> Option<u64> {
         let reset = match self {
             Self::Kernels => KERNELS_RESET,
@@ -161,12 +162,12 @@ impl Area {
 }
 
 impl OpenCl {
-    /// Whether there is an OpenCL side: without the kernels' interface there is none.
+    /// Whether the OpenCL side exists: it needs the kernels' interface.
     pub const fn is_there(&self) -> bool {
         self.kernels.is_some()
     }
 
-    /// Where an area lies.
+    /// Returns the range of an area.
     pub const fn range(&self, area: Area) -> Option<Range> {
         match area {
             Area::Kernels => self.kernels,
@@ -177,12 +178,13 @@ impl OpenCl {
         }
     }
 
-    /// Bytes of an area; 0 if there is none.
+    /// Returns the bytes of an area; 0 if it does not exist.
     pub fn bytes(&self, area: Area) -> u64 {
         self.range(area).map_or(0, |range| range.bytes)
     }
 
-    /// The bytes of the BAR behind so many of an area, from an offset in it on. `None`: they are not all there.
+    /// Returns the bytes of the BAR for `bytes` bytes of an area, from an offset in it on. `None`: they are not all
+    /// there.
     pub fn place(&self, area: Area, offset: u64, bytes: u64) -> Option<ops::Range<u64>> {
         let range = self.range(area)?;
         let end = offset.checked_add(bytes)?;
@@ -202,21 +204,21 @@ impl OpenCl {
         })
     }
 
-    /// Offset in the BAR of [`KERNELS_RESET`].
+    /// Returns the offset in the BAR of [`KERNELS_RESET`].
     pub fn kernels_reset(&self) -> Option<usize> {
         let kernels = self.kernels?;
         Some((kernels.offset + KERNELS_RESET) as usize)
     }
 
-    /// Whether the kernels' interface begins and ends with pages of so many bytes, a power of two. Who maps its pages reaches
-    /// nothing else then.
+    /// Whether the kernels' interface begins and ends with pages of so many bytes, a power of two. Then a process
+    /// that maps its pages reaches nothing else.
     pub fn is_mappable(&self, page: u64) -> bool {
         let whole = |range: Range| (range.offset | range.bytes) & (page - 1) == 0;
         self.kernels.is_some_and(whole)
     }
 }
 
-/// The accesses that a range of bytes takes, in ascending order: offset and length of each, 1, 2 or 4 bytes,
+/// Returns the accesses that a range of bytes takes, in ascending order: offset and length of each, 1, 2 or 4 bytes,
 /// aligned to their length.
 pub fn accesses(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     let end = offset.saturating_add(bytes);
@@ -231,9 +233,9 @@ pub fn accesses(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// Whether one of the [`accesses`] by which bytes were read from an offset on has given nothing but ones. A board that is
-/// not there answers none, and the root complex makes ones of that (PCI Express Base Specification, 2.3.2); registers may
-/// hold them, too. So another register says which it was.
+/// Whether one of the [`accesses`] by which bytes were read from an offset on has returned only ones. A board that is
+/// not there answers none, and the root complex returns ones then (PCI Express Base Specification, 2.3.2); registers
+/// may hold ones, too. So another register must be read to decide.
 pub fn reads_as_ones(offset: u64, bytes: &[u8]) -> bool {
     accesses(offset, bytes.len() as u64).any(|(at, length)| {
         let from = (at - offset) as usize;
@@ -242,8 +244,8 @@ pub fn reads_as_ones(offset: u64, bytes: &[u8]) -> bool {
     })
 }
 
-/// Checks that these parts of a board lie in a BAR of so many bytes, none over another, and none over the
-/// slaves of a block with these capabilities. Who reaches the OpenCL side would reach those, too.
+/// Checks that these parts of a board are in a BAR of so many bytes, and overlap neither each other nor the slaves of
+/// a block with these capabilities. A holder of the OpenCL side would reach those slaves, too.
 pub fn check(
     line: Option<&Line>,
     opencl: &OpenCl,

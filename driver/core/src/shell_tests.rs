@@ -6,7 +6,7 @@ fn range(offset: u64, bytes: u64) -> Option<Range> {
     Some(Range { offset, bytes })
 }
 
-/// The DE5-Net's, as its public BAR map says.
+/// Makes the OpenCL side of the DE5-Net, as in its public BAR map.
 fn opencl() -> OpenCl {
     OpenCl {
         kernels: range(0x4000, 0x4000),
@@ -58,7 +58,7 @@ fn a_board_as_it_is_known_is_taken() {
     assert!(!OpenCl::default().is_there());
 }
 
-/// Whoever holds the OpenCL side would reach what is under it.
+/// A holder of the OpenCL side would reach slaves that it overlaps.
 #[test]
 fn what_lies_over_something_else_is_refused() {
     let said = |opencl: OpenCl| judged(Some(&LINE), &opencl).unwrap_err();

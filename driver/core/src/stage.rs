@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far the board has let go of a region's memory.
+//! Stages of the release of a region's memory by the board.
 
-/// What the board may still do with a region's memory. It is changed under one lock, and what a
-/// change asks for is done under the same: whoever comes second waits for the first.
+/// The board's remaining use of a region's memory. It is changed under one lock, and the steps that a change requires
+/// are carried out under the same lock: a second thread waits for the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// The ATT has the entries, or is being told: the board may use the memory at any time.
+    /// The ATT has the entries, or they are being written: the board may use the memory at any time.
     Known,
-    /// The entries are invalid. What was translated before may still be under way.
+    /// The entries are invalid. Requests that were translated before may still be in progress.
     Invalidated,
-    /// Nothing of it is under way, and nothing can come: the memory may be let go. From here on no
-    /// fence reads from it, for it may be gone.
+    /// No access to it is in progress, and none can come: the memory may be released. From here on no fence reads
+    /// from it, for it may be gone.
     #[default]
     Fenced,
 }
 
 impl Stage {
-    /// The entries are about to be written. The memory must be held.
+    /// Records that the entries are about to be written. The memory must be held.
     pub fn begin(&mut self) {
         *self = Self::Known;
     }
@@ -26,7 +26,7 @@ impl Stage {
         self == Self::Known
     }
 
-    /// Whether something of it may be under way. As long as this is so the memory is held.
+    /// Whether an access to it may be in progress. As long as this is true the memory is held.
     pub fn is_held(self) -> bool {
         self != Self::Fenced
     }
@@ -41,7 +41,7 @@ impl Stage {
         known
     }
 
-    /// Whether a fence is needed now; the caller has it. The memory is held until this was called.
+    /// Whether a fence is needed now; the caller runs it. The memory is held until this was called.
     #[must_use]
     pub fn fence(&mut self) -> bool {
         debug_assert!(!self.is_known(), "a fence before the invalidation");
@@ -56,17 +56,17 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// What is done under the lock at once.
+    /// Actions that are atomic under the lock.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Act {
         Invalidate,
         Fence,
-        /// An owner that takes its memory back has both done in one go.
+        /// An owner that invalidates its memory does both in one action.
         Both,
         LetGo,
     }
 
-    /// Who lets go of a region: its holder, and owners that take memory back, once or often.
+    /// Threads that release a region: its holder, and owners that invalidate memory, once or several times.
     fn actors() -> [Vec<Act>; 3] {
         let holder = vec![Act::Invalidate, Act::Fence, Act::LetGo];
         let owner = vec![Act::Both, Act::LetGo];
@@ -74,8 +74,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever is first, and whatever comes in between: the memory is read by one fence, which
-        /// is over before anybody lets it go.
+        /// For any order of the actions: the memory is read by one fence, which is over before any thread releases
+        /// the memory.
         #[test]
         fn one_fence_and_none_behind_the_end(order in proptest::collection::vec(0usize..3, 40)) {
             let mut actors = actors();

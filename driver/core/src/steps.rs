@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sequences of register accesses as data.
 //!
-//! What must be written in which order, and what must be waited for in between, is said
-//! here and in the modules that make [`Step`]s; who does it, with which lock and how
-//! patiently, is the business of the driver or the library around.
+//! This module and the modules that make [`Step`]s define which registers must be written in which order, and which
+//! values must be waited for in between. The driver or the library around carries the steps out, with its own locks
+//! and time limits.
 
 use super::regs::{self, AttEntry, chan, csr};
 
@@ -12,8 +12,8 @@ use super::regs::{self, AttEntry, chan, csr};
 pub enum Register {
     /// Byte offset in the CSR.
     Csr(usize),
-    /// A CSR register of one channel, behind `CHANNEL_SELECT`: whoever accesses it writes
-    /// the channel there first, and holds a lock from then to the access.
+    /// A CSR register of one channel, selected by `CHANNEL_SELECT`: code that accesses it writes the channel there
+    /// first, and holds a lock from then to the access.
     Channel {
         /// The channel.
         channel: u32,
@@ -32,7 +32,7 @@ pub enum Register {
 }
 
 impl Register {
-    /// The channel that `CHANNEL_SELECT` must hold for the access.
+    /// Returns the channel that `CHANNEL_SELECT` must hold for the access.
     pub const fn select(self) -> Option<u32> {
         match self {
             Self::Channel { channel, .. } => Some(channel),
@@ -40,7 +40,7 @@ impl Register {
         }
     }
 
-    /// The byte offset in the slave that the register is in.
+    /// Returns the byte offset in the slave that contains the register.
     pub const fn offset(self) -> usize {
         match self {
             Self::Csr(offset) | Self::Channel { offset, .. } | Self::Att(offset) => offset,
@@ -48,16 +48,17 @@ impl Register {
         }
     }
 
-    /// The two words of ATT entry `index`, low one first.
+    /// Returns the two words of ATT entry `index`, low one first.
     pub const fn entry(index: u32) -> [Self; 2] {
         let offset = index as usize * AttEntry::SIZE;
         [Self::Att(offset), Self::Att(offset + 4)]
     }
 }
 
-/// What a register reads as; `None`: the board does not answer. One that is not there reads as all ones (PCI Express Base
-/// Specification, 2.3.2: what the root complex makes of an Unsupported Request), and so does one read of many whose
-/// answer was lost. `MAP_ID` never does. So ones are the register's if it still has them when `MAP_ID` has answered.
+/// Reads a register; `None`: the board does not answer. A board that is not there reads as all ones (PCI Express Base
+/// Specification, 2.3.2: the root complex's answer for an Unsupported Request), and so does a single read whose
+/// answer was lost. `MAP_ID` never does. So ones are the register's value if it still reads as ones when `MAP_ID` has
+/// answered.
 pub fn answer<E>(
     register: Register,
     mut read: impl FnMut(Register) -> Result<u32, E>,
@@ -85,7 +86,7 @@ pub enum Step {
 
 /// Access to the registers, for [`run`].
 pub trait Bus {
-    /// Why an access failed.
+    /// Reason why an access failed.
     type Error;
 
     /// Writes a register; may be posted, as long as the order is kept.
@@ -99,16 +100,16 @@ pub trait Bus {
     fn pause(&mut self, register: Register) -> Result<bool, Self::Error>;
 }
 
-/// Why a sequence was not carried out to its end.
+/// Reasons why a sequence was not carried out to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped<E> {
     /// An access failed.
     Bus(E),
     /// The time was up.
     Late {
-        /// What was waited for.
+        /// The register that was waited for.
         register: Register,
-        /// What it read last.
+        /// Its last value.
         value: u32,
     },
     /// A check has failed.
@@ -148,9 +149,8 @@ pub fn run<B: Bus>(
     Ok(())
 }
 
-/// Stops the engines and ends everything that was accepted as aborted. Done when nothing
-/// is under way and the ATT can be written. Interrupts are off then; the ATT, the rings
-/// and all other settings are kept.
+/// Stops the engines and ends all accepted descriptors as aborted. Done when nothing is in progress and the ATT can
+/// be written. Interrupts are off then; the ATT, the rings and all other settings are kept.
 pub const fn reset() -> [Step; 2] {
     let busy = csr::STATUS_WRITE_BUSY_MASK
         | csr::STATUS_READ_BUSY_MASK
@@ -171,8 +171,8 @@ pub const fn start() -> [Step; 2] {
     ]
 }
 
-/// Takes the interrupt line down and lets it up again. Causes that stand make a new rising edge,
-/// and so a new message, of a line whose last edge nobody has heeded.
+/// Lowers the interrupt line and raises it again. Causes that are pending make a new rising edge, and so a new
+/// message, if the last edge of the line was not handled.
 pub const fn new_edge() -> [Step; 2] {
     let control = Register::Csr(csr::CONTROL);
     let run = csr::CONTROL_ENABLE_MASK | csr::CONTROL_IRQ_ENABLE_MASK;
@@ -182,8 +182,8 @@ pub const fn new_edge() -> [Step; 2] {
     ]
 }
 
-/// Gives the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. `None`: those are no
-/// settings of a block that makes interrupts.
+/// Returns the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. `None`: the
+/// value is not a setting of a block that makes interrupts.
 pub const fn quiet(control: u32) -> Option<u32> {
     const ENABLE: u32 = csr::CONTROL_ENABLE_MASK;
     const IRQ_ENABLE: u32 = csr::CONTROL_IRQ_ENABLE_MASK;

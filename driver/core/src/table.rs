@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the ATT is written, and how a change of it is made sure of.
+//! How the ATT is written, and how a change of it is completed.
 
 use super::att::{Entry, EntryError, Permissions, Run};
 use super::layout::Page;
@@ -26,8 +26,8 @@ pub const fn write_entry(index: u32, raw: u64) -> [Step; 2] {
     ]
 }
 
-/// Writes the entries of a region, two steps each: its pages in their order.
-/// They belong to whom [`set_owners`] named before, which should be the region's owners.
+/// Writes the entries of a region, two steps each: its pages in their order. They belong to the channels that
+/// [`set_owners`] named before, which should be the region's owners.
 pub fn map(
     region: &Region,
     pages: impl Iterator<Item = Page>,
@@ -35,7 +35,7 @@ pub fn map(
     map_as(region, region.permissions(), pages)
 }
 
-/// Does the same with other permissions.
+/// Writes the entries of a region with other permissions.
 pub fn map_as(
     region: &Region,
     permissions: Permissions,
@@ -52,25 +52,25 @@ pub fn map_as(
     region.run().indices().zip(pages).map(entry)
 }
 
-/// Invalidates a run of entries. No request that leaves after the last write can use them;
-/// those before end by the [`fence`].
+/// Invalidates a run of entries. No request that leaves after the last write can use them; earlier requests end by
+/// the [`fence`].
 pub fn unmap(run: &Run) -> impl Iterator<Item = Step> + use<> {
     let entries = run.indices();
     entries.flat_map(|index| write_entry(index, Entry::INVALID))
 }
 
-/// Invalidates every entry of an ATT, whoever wrote it. The block must be at rest.
+/// Invalidates every entry of an ATT, written by any software. The block must be idle.
 pub fn wipe(entries: u32) -> impl Iterator<Item = Step> {
     let none = set_owners(Owners::NONE).into_iter();
     none.chain((0..entries).flat_map(|index| write_entry(index, Entry::INVALID)))
 }
 
-/// Where a region's memory is, for the [`fence`] before it is let go.
+/// Place of a region's memory, for the [`fence`] before the memory is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Behind the root complex.
+    /// Memory of the host, at the root complex.
     Host,
-    /// With another device.
+    /// Memory of another device.
     Peer {
         /// A bus address there that the board may read.
         flush: Option<u64>,
@@ -78,8 +78,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// That of a region with another device, whose ATT pages are these in their order. A fence reads its first byte, if the
-    /// region permits reads.
+    /// Makes the place of a region in another device, whose ATT pages are these in their order. A fence reads its
+    /// first byte, if the region permits reads.
     pub fn peer(region: &Region, mut pages: impl Iterator<Item = Page>) -> Self {
         let page = pages.next().filter(|_| region.permissions().read());
         Self::Peer {
@@ -88,21 +88,20 @@ impl Reach {
     }
 }
 
-/// Looks at the block for a peer that may not be read, or does not answer.
+/// Number of looks at the block for a peer that may not be read, or does not answer.
 const PEER_LOOKS: usize = 4;
 
-/// When it is done, every request that was translated with what the ATT held before has
-/// ended, and every record that was handed over before has left the block; what was written
-/// within `reach` has arrived. Transfers go on meanwhile.
+/// Returns the steps of a fence. When it is done, every request that was translated by earlier contents of the ATT has
+/// ended, and every earlier record has left the block; earlier writes within `reach` have arrived. Transfers go on
+/// during the fence.
 ///
-/// The answer of the read that sees the end pushes writes to host memory before it (PCI Express
-/// Base Specification, 2.4.1, the ordering rules). It pushes none to a peer: those leave the
-/// switch by another port. So the block itself reads from the peer, and the fence is reached when
-/// the answer has come.
+/// The answer of the read that sees the end pushes earlier writes to host memory (PCI Express Base Specification,
+/// 2.4.1, the ordering rules). It does not push writes to a peer: those leave the switch by another port. So the
+/// block itself reads from the peer, and the fence is reached when the answer has come.
 ///
-/// Where the peer may not be read there is no proof, and a refused read cannot be told from an
-/// answered one everywhere. For both there is time: the block is looked at a few times more, each
-/// a round trip of at least as long as a write to a peer takes to leave the link.
+/// Where the peer may not be read there is no proof, and a refused read cannot be distinguished from an answered one
+/// everywhere. For both, time has to pass: the block is read a few times more, each a round trip of at least as long
+/// as a write to a peer takes to leave the link.
 pub fn fence(reach: Reach) -> impl Iterator<Item = Step> + Clone {
     let place = Register::Csr(csr::ATT_INVALIDATE);
     let idle = Step::Wait(place, csr::ATT_INVALIDATE_BUSY_MASK);
@@ -125,8 +124,8 @@ pub fn fence(reach: Reach) -> impl Iterator<Item = Step> + Clone {
     Iterator::chain(wait, core::iter::repeat_n(Step::Wait(place, 0), looks))
 }
 
-/// Follows the [`fence`] of a peer that may be read, and fails if its read was not answered: then writes may still be on
-/// their way.
+/// Follows the [`fence`] of a peer that may be read, and fails if its read was not answered: then writes may still be
+/// on their way.
 pub fn answered(reach: Reach) -> Option<Step> {
     let Reach::Peer { flush } = reach else {
         return None;

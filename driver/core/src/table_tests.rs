@@ -94,8 +94,8 @@ fn a_fence_reads_the_first_byte_of_a_region_that_may_be_read() {
 }
 
 proptest! {
-    /// Wherever a region begins in memory of however many pieces: a fence reads its first byte,
-    /// which is mapped if the region is.
+    /// For a region at any place in memory of any number of pieces: a fence reads its first byte, which is mapped if
+    /// the region is.
     #[test]
     fn a_fence_reads_memory_that_is_mapped(
         pieces in proptest::collection::vec((0u64..1 << 20, 1u64..40), 1..6),
@@ -145,7 +145,7 @@ fn a_fence_for_a_peer_reads_from_it_where_it_may() {
     ];
     assert_eq!(steps[..5], expected);
     assert!(steps[5..].iter().all(|step| *step == Step::Wait(place, 0)));
-    // Without it there is only time.
+    // Without a read only time passes.
     let steps: Vec<Step> = fence(Reach::Peer { flush: None }).collect();
     assert_eq!(steps[1], Step::Write(place, 1));
     assert!(steps.len() > 3);

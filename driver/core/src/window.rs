@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The place of the host's window into FPGA memory (`s_nondma`).
 //!
-//! There is one window a board. It is no channel's: the block lets whoever reaches it in the BAR
-//! touch the FPGA memory that it shows, so the driver decides who does, and where it stands.
+//! There is one window a board. It belongs to no channel: all software that reaches it in the BAR can access the FPGA
+//! memory that it shows, so the driver decides which process does, and which address the window has.
 
 use super::channel::LocalRange;
 use super::regs::csr;
 use super::steps::{Register, Step};
 use core::fmt;
 
-/// Bytes that the window shows. It stands at multiples of them.
+/// Bytes that the window shows. Its addresses are multiples of them.
 pub const BYTES: u64 = 1 << csr::WINDOW_LO_BASE_LSB;
 
-/// A place of the window, inside of what somebody may touch.
+/// An address of the window, inside of memory that its user may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     base: u64,
 }
 
-/// Why the window cannot stand at a place.
+/// Reasons why the window cannot have an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowError {
-    /// The place is no multiple of 64 KiB.
+    /// The address is not a multiple of 64 KiB.
     Unaligned {
         /// The first byte.
         base: u64,
     },
-    /// Not all that it would show may be touched.
+    /// Not all memory that it would show may be accessed.
     Outside {
         /// The first byte.
         base: u64,
@@ -51,7 +51,7 @@ impl fmt::Display for WindowError {
 impl core::error::Error for WindowError {}
 
 impl Window {
-    /// The window at an FPGA address, for who may touch `allowed`.
+    /// Makes the window at an FPGA address, for a user that may access `allowed`.
     pub fn new(base: u64, allowed: &LocalRange) -> Result<Self, WindowError> {
         if base % BYTES != 0 {
             return Err(WindowError::Unaligned { base });
@@ -62,13 +62,13 @@ impl Window {
         Ok(Self { base })
     }
 
-    /// FPGA address of the first byte that it shows.
+    /// Returns the FPGA address of the first byte that it shows.
     pub const fn base(&self) -> u64 {
         self.base
     }
 
-    /// Puts it there. It has arrived in the block when the last step is done. Nobody may use the
-    /// window meanwhile: its place crosses into the memory's clock bit by bit.
+    /// Moves the window to this address, which has arrived in the block when the last step is done. The window must
+    /// not be used during this: its address crosses into the memory's clock bit by bit.
     pub const fn place(&self) -> [Step; 3] {
         let low = Register::Csr(csr::WINDOW_LO);
         let high = Register::Csr(csr::WINDOW_HI);
@@ -97,7 +97,7 @@ mod tests {
             let error = Window::new(base, &allowed).unwrap_err();
             assert_eq!(error, WindowError::Unaligned { base });
         }
-        // It begins or ends outside, wraps, or there is nothing.
+        // It begins or ends outside, wraps, or is empty.
         for base in [0, 0x1_0000, 0x5_0000, 1 << 33, u64::MAX << 16] {
             let error = Window::new(base, &allowed).unwrap_err();
             assert_eq!(error, WindowError::Outside { base });

@@ -14,8 +14,8 @@ const SLOTS: usize = 1 << SIZE_LOG2;
 /// Memory that both sides share.
 struct Shared {
     dwords: [[AtomicU32; DWORDS]; SLOTS],
-    /// Records that the processor has taken: the board has no descriptor, and so no record, for
-    /// a slot that was not.
+    /// Records that the processor has taken: the board has no descriptor, and so no record, for a slot that was not
+    /// taken.
     taken: AtomicU32,
 }
 
@@ -40,9 +40,9 @@ impl Shared {
         }
     }
 
-    /// The board's write of a record, on a host that takes an aligned packet at once: a processor may see
-    /// parts in any order but the last, and what is there with the status is there whole. The unit tests
-    /// have hosts that keep to the order of addresses alone.
+    /// Writes a record as the board does, on a host that takes an aligned packet at once: a processor may see parts
+    /// in any order but the last, and all parts are complete when the status is visible. The unit tests have hosts
+    /// that only keep to the order of addresses.
     fn write(&self, sequence: u32) {
         let record = Self::expected(sequence).encode();
         let slot = &self.dwords[sequence as usize % SLOTS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the crate makes of records and registers, against the register map itself: the map
-//! says where each field is, and the crate's values are taken apart by that.
+//! Compares the crate's encoding of records and registers with the register map itself: the map defines the place of
+//! each field, and the crate's values are decoded by that.
 
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
 use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
@@ -51,7 +51,7 @@ fn descriptors() {
             control,
             cookie: 0xdead_beef,
         };
-        // It ends behind the table; only its form matters here.
+        // It ends after the table; only its form matters here.
         let short = Descriptor {
             length: 0x1_0000,
             ..descriptor
@@ -200,7 +200,7 @@ fn channels() {
     let ring = registers.iter().find(|r| r.name == "CHANNEL_RING").unwrap();
     let size = ring.fields.iter().find(|f| f.name == "size_log2").unwrap();
     assert_eq!(size.max, Some(u64::from(ring::MAX_LOG2)));
-    // Every register that CHANNEL_SELECT chooses among lies where the map says so.
+    // Every register that CHANNEL_SELECT selects is at the map's offset.
     let selected = registers.iter().filter(|r| r.name.starts_with("CHANNEL_"));
     assert!(
         selected

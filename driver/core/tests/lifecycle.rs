@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads that let memory go, put a board to rest, look after it and start it, in all orders
-//! (loom). The wrong variants must fail.
+//! Threads that release memory, stop a board, watch it and start it, in all orders (loom). The wrong variants must
+//! fail.
 
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -9,40 +9,40 @@ use peerlane_core::lifecycle::{
     start, watch,
 };
 
-/// What a model does wrong.
+/// Faults of a model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     Nothing,
     /// A state is seen before the right to be bus master is taken away.
     PublishedFirst,
-    /// A start makes the board bus master without looking whether it was cut off meanwhile.
+    /// A start makes the board bus master without checking whether it was cut off in the meantime.
     BlindStart,
     /// The block is not wiped before it is made bus master.
     Unwiped,
-    /// The watchdog decides by what it saw, whatever has happened since.
+    /// The watchdog decides by its observation, although the board may have changed since.
     StaleLook,
-    /// The watchdog starts whatever does not run.
+    /// The watchdog starts every board that does not run.
     EagerWatchdog,
-    /// Who cannot open the board does not have it looked at.
+    /// A thread that cannot open the board does not schedule the watchdog.
     UnwatchedRefusal,
-    /// Who has opened the board does not have it looked at.
+    /// A thread that has opened the board does not schedule the watchdog.
     UnwatchedOpen,
-    /// The watchdog looks on only if somebody has the board.
+    /// The watchdog looks again only if a thread has the board open.
     ForUsersOnly,
-    /// The watchdog finds out whether the board was cut off before whether somebody has it.
+    /// The watchdog reads whether the board was cut off before it reads whether a thread has it open.
     StateBeforeUsers,
 }
 
 /// The board as it really is.
 struct Hardware {
     master: bool,
-    /// What it reaches: an entry, or a request under way.
+    /// Memory that it reaches: by an entry, or by a request in progress.
     reaches: [bool; 2],
     /// Memory that is still there for it.
     held: [bool; 2],
-    /// The block does nothing that it is told but a reset.
+    /// The block carries out only a reset.
     stuck: bool,
-    /// Nobody may touch it.
+    /// No thread may access it.
     asleep: bool,
 }
 
@@ -63,11 +63,11 @@ struct World {
     people: Mutex<People>,
 }
 
-/// Those who have the board, or want it.
+/// Threads that have the board open, or want to.
 #[derive(Default)]
 struct People {
     users: u32,
-    /// Somebody was told to try again.
+    /// A thread was asked to try again.
     waits: bool,
     /// The watchdog will look.
     armed: bool,
@@ -149,7 +149,7 @@ impl World {
         })
     }
 
-    /// The owner of a region takes its memory back.
+    /// Invalidates a region for its owner.
     fn let_go(&self, region: usize) {
         let mut known = self.known[region].lock().unwrap();
         *known = false;
@@ -164,7 +164,7 @@ impl World {
         self.change(|hardware| hardware.held[region] = false);
     }
 
-    /// The function is reset; the block is not.
+    /// Resets the function but not the block.
     fn reset_function(&self) {
         let live = self.life.lock().unwrap().begin_stop();
         let _ = live;
@@ -176,12 +176,12 @@ impl World {
         assert!(started != Err(NotStarted::NotYours), "started by another");
     }
 
-    /// Has the watchdog look.
+    /// Schedules the watchdog.
     fn arm(&self) {
         self.people.lock().unwrap().armed = true;
     }
 
-    /// Somebody opens the board, and tries again if he has to.
+    /// Opens the board, and tries again if that is necessary.
     fn open(&self) {
         let usable = self.with(|life, _| life.usable());
         let mut opened = Err(());
@@ -203,13 +203,13 @@ impl World {
         }
     }
 
-    /// Somebody who has the board closes it.
+    /// Closes the board.
     fn close(&self) {
         self.let_go(0);
         self.people.lock().unwrap().users -= 1;
     }
 
-    /// What was asked of the watchdog is done: it runs until it has not to.
+    /// Runs the watchdog as often as it was scheduled.
     fn watchdog(&self) {
         for _ in 0..3 {
             let armed = std::mem::take(&mut self.people.lock().unwrap().armed);
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// The watchdog runs once.
+    /// Runs the watchdog once.
     fn watch(&self) {
         let look = |epoch| match self.access(epoch, |hardware| hardware.stuck) {
             Ok(false) => Ok(()),
@@ -330,7 +330,7 @@ fn runs(world: &World) {
     assert_eq!(world.life.lock().unwrap().state(), State::Running);
 }
 
-/// Nobody has the board who is not looked after, and nobody waits for one that nobody will look at.
+/// Checks that the watchdog looks at the board if a thread has it open or waits for it.
 fn somebody_looks(world: &World) {
     let state = world.life.lock().unwrap().state();
     let People {
@@ -342,7 +342,7 @@ fn somebody_looks(world: &World) {
     assert!(armed || !owed, "nobody will ever look: {state:?}");
 }
 
-/// The same for whoever comes next.
+/// Checks that the next thread will find the board watched, too.
 fn ready_for_the_next(world: &World) {
     somebody_looks(world);
     let state = world.life.lock().unwrap().state();
@@ -353,7 +353,7 @@ fn ready_for_the_next(world: &World) {
     );
 }
 
-/// Somebody has the board for a while.
+/// Opens the board and closes it.
 fn open_and_close(world: &World) {
     world.open();
     let has_it = world.people.lock().unwrap().users > 0;

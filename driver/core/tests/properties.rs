@@ -45,7 +45,7 @@ fn direction() -> impl Strategy<Value = Direction> {
     prop::sample::select(Direction::BOTH.to_vec())
 }
 
-/// What to do with an allocator: take a run, or give back the n-th that is held.
+/// Actions on an allocator: take a run, or free the n-th one that is held.
 #[derive(Debug, Clone)]
 enum Step {
     Take(u32),
@@ -60,27 +60,27 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// What registers of a board may read as: anything, and what a lost answer reads as more often.
+/// Values that registers of a board may read as: anything, and more often the value of a lost answer.
 fn words() -> impl Strategy<Value = Vec<u32>> {
     let word = prop_oneof![Just(u32::MAX), Just(0), any::<u32>()];
     prop::collection::vec(word, 1..40)
 }
 
-/// A board that answers with these words, over and over.
+/// Makes a board that answers with these words, over and over.
 fn says(words: &[u32]) -> impl FnMut(Register) -> Result<u32, ()> {
     let mut words = words.iter().copied().cycle();
     move |_| Ok(words.next().unwrap())
 }
 
 proptest! {
-    /// Nothing that a board says of itself stops who reads it.
+    /// No value that a board reports causes a panic.
     #[test]
     fn whatever_a_board_counts_is_taken(words in words(), depth in 1u32..=4096, told in any::<u32>()) {
         let progress = Progress::read(3, says(&words), || Ok(())).unwrap();
         let mut named = Named::new(&progress, depth);
         prop_assert_eq!(named.is_over(), progress.busy == [false; 2]);
         named.look(&progress);
-        // None but a count that is full already has gone on.
+        // Only a count that is already full has gone on.
         let full = |direction: usize| !progress.busy[direction] || progress.ended[direction] == u64::MAX;
         prop_assert_eq!(named.is_over(), full(0) && full(1));
         named.look(&Progress { busy: [false; 2], ended: progress.ended });
@@ -93,7 +93,7 @@ proptest! {
         prop_assert!(LinkErrors::expired_in(words[0]) <= 0xffff && errors.expired <= 0xffff);
     }
 
-    /// A board's description of itself is refused, or makes sense.
+    /// A board's description of itself is refused, or consistent.
     #[test]
     fn whatever_a_board_is_makes_sense(words in prop::array::uniform5(any::<u32>())) {
         if let Ok(capabilities) = Identity::new(words).check(words[0], Some(words[1])) {
@@ -103,7 +103,7 @@ proptest! {
         }
     }
 
-    /// One answer that was lost is no value of a register.
+    /// One answer that was lost is not taken for a value of a register.
     #[test]
     fn ones_are_believed_when_they_stay(value in any::<u32>(), lost in any::<bool>(), there in any::<bool>()) {
         let register = Register::Csr(csr::WRITE_DESCRIPTORS_LO);
@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn runs_never_overlap_and_coalesce(entries in 1u32..700, steps in steps()) {
         let mut att = allocator(entries);
-        // The model: which run holds each entry.
+        // The model: the run that holds each entry.
         let mut held: Vec<Run> = Vec::new();
         let mut owner = vec![false; entries as usize];
         for step in steps {
@@ -316,7 +316,7 @@ fn frames() -> impl Strategy<Value = Vec<Segment>> {
     prop::collection::vec(segment, 1..6)
 }
 
-/// The bus address of byte `offset` of a list.
+/// Returns the bus address of byte `offset` of a list.
 fn bus_address(list: &[Segment], mut offset: u64) -> u64 {
     for segment in list {
         if offset < segment.length {

@@ -26,8 +26,7 @@ fn member(all: &mut Expected, name: &str, member: &str, offset: usize, size: usi
     );
 }
 
-/// Size, and place and size of every member, of a structure. One that is not listed does
-/// not compile.
+/// Size of a structure, and place and size of every member. A member that is not listed does not compile.
 macro_rules! layout {
     ($all:ident, $name:literal, $type:ident { $($member:ident),* $(,)? }) => {
         let uapi::$type { $($member),* } = uapi::$type::default();
@@ -42,7 +41,7 @@ macro_rules! layout {
     };
 }
 
-/// Expressions in C, and what they must be.
+/// Expressions in C, and their expected values.
 fn expected() -> Expected {
     let mut all: Expected = [
         ("VERSION", uapi::VERSION.into()),
@@ -368,7 +367,7 @@ fn c_compiler() -> Command {
     compiler
 }
 
-/// Whether a compiler takes a program that includes this text for the header.
+/// Whether a compiler accepts a program that includes this text for the header.
 fn is_taken(text: &str, flags: &[&str]) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("header.c");
@@ -381,7 +380,7 @@ fn is_taken(text: &str, flags: &[&str]) -> bool {
     compiled.output().unwrap().status.success()
 }
 
-/// The header itself sees that the layout is the one that it was written for, with 32 bits, too.
+/// The header itself asserts that the layout is the one that it was written for, with 32 bits, too.
 #[test]
 #[ignore = "external tools: cargo xtask test unit"]
 fn the_header_asserts_its_layout() {
@@ -391,7 +390,7 @@ fn the_header_asserts_its_layout() {
         "/usr/include/{}",
         String::from_utf8(machine).unwrap().trim()
     );
-    // Where Debian has what is the machine's own.
+    // Debian's directory for machine-dependent headers.
     let flags = ["-std=c11", "-idirafter", &machine];
     for bits in ["-m64", "-m32"] {
         let flags: Vec<_> = flags.into_iter().chain([bits]).collect();
@@ -433,11 +432,11 @@ fn as_cpp() {
     check(&compiler, "print.cpp", &["-std=c++11"]);
 }
 
-/// What the header says and `uapi` does not would go unseen above.
+/// Definitions that the header has and `uapi` does not have would not be found above.
 #[test]
 fn the_header_has_nothing_more() {
     let text = std::fs::read_to_string(header()).unwrap();
-    // What comes behind is the register map's.
+    // The text after this belongs to the register map.
     let (text, _) = text.split_once("is of the register map").unwrap();
     let expected = expected();
     for line in text.lines() {
@@ -458,7 +457,7 @@ fn the_header_has_nothing_more() {
     assert_eq!(members.count(), in_header.count());
 }
 
-/// Nobody's request code is another's, and a size does not change whose it is.
+/// All request codes differ, and a different size does not change the ioctl of a code.
 #[test]
 fn requests_are_told_apart() {
     let codes: BTreeSet<u32> = uapi::ALL.iter().map(uapi::Ioctl::code).collect();
@@ -474,8 +473,8 @@ fn requests_are_told_apart() {
     }
 }
 
-/// No hidden padding, and the same layout where 64-bit numbers are aligned to 4 bytes:
-/// the members fill the structure, and what is made of 64 bits lies at multiples of 8.
+/// There is no hidden padding, and the layout is the same where 64-bit numbers are aligned to 4 bytes: the members
+/// fill the structure, and members of 64 bits are at multiples of 8.
 #[test]
 fn structures_have_no_holes() {
     let all = expected();
@@ -499,7 +498,7 @@ fn structures_have_no_holes() {
     }
 }
 
-/// The example's own look at the ring, where each dword of a record becomes visible by itself.
+/// Tests the example's own reading of the ring, where each dword of a record becomes visible by itself.
 #[test]
 fn the_example_reads_whole_records() {
     let work = tempfile::tempdir().unwrap();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// What the header calls what the documentation links to.
+/// The header's names of the items that the documentation links to.
 pub(crate) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    /// The names of a source's constants, modules, structures and members.
+    /// Collects the names of a source's constants, modules, structures and members.
     pub(crate) fn new(file: &syn::File) -> Self {
         let mut names = BTreeMap::new();
         let mut add = |rust: String, c: String| names.insert(rust, c);
@@ -54,8 +54,8 @@ impl Names {
     }
 }
 
-/// Text with links replaced by what they link to, and without the marks of code. A link to
-/// nothing known is the error.
+/// Returns text with links replaced by their targets' names, and without the marks of code. A link to an unknown item
+/// is the error.
 pub(crate) fn resolve(text: &str, names: &Names) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
@@ -76,14 +76,14 @@ pub(crate) fn resolve(text: &str, names: &Names) -> Result<String, String> {
         rest = after;
     }
     out.push_str(rest);
-    // A text must not end the comment it stands in.
+    // A text must not end its own comment.
     Ok(out.replace('`', "").replace("*/", "* /").replace('→', "to"))
 }
 
 /// Columns of a comment.
 const WIDTH: usize = 92;
 
-/// A comment with these paragraphs, before what it is about.
+/// Returns a comment with these paragraphs, to be placed before its item.
 pub(crate) fn comment(paragraphs: &[String], indent: &str) -> String {
     let width = WIDTH - 4 * indent.len();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! The interface, as its source in Rust says it.
+//! The interface, as in its source in Rust.
 
 use crate::Error;
 use crate::comment::{Names, resolve};
@@ -59,7 +59,7 @@ fn at<T>(place: &impl Spanned, what: impl Into<String>) -> Result<T, Error> {
     })
 }
 
-/// A type of the interface: C's name, and bytes.
+/// Returns a type of the interface: C's name, and bytes.
 fn scalar(path: &syn::TypePath) -> Option<(&'static str, usize)> {
     Some(match path.path.get_ident()?.to_string().as_str() {
         "u8" => ("__u8", 1),
@@ -94,7 +94,7 @@ impl Interface {
 
 struct Reader {
     names: Names,
-    /// Numbers that may say how long an array is.
+    /// Numbers that can be the length of an array.
     numbers: Vec<(String, usize)>,
 }
 
@@ -110,7 +110,7 @@ impl Reader {
         })
     }
 
-    /// The text of doc comments.
+    /// Returns the text of doc comments.
     fn doc(&self, attributes: &[Attribute]) -> Result<Vec<String>, Error> {
         let mut lines = Vec::new();
         for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
@@ -163,7 +163,7 @@ impl Reader {
     fn constant(&mut self, prefix: &str, item: &ItemConst) -> Result<Option<Constant>, Error> {
         let name = item.ident.to_string();
         let (infix, value) = match &*item.ty {
-            // The list of all ioctls says nothing new.
+            // The list of all ioctls has no new information.
             Type::Array(_) => return Ok(None),
             Type::Path(path) if path.path.is_ident("Ioctl") => ("IOC_", ioctl(&item.expr)?),
             Type::Path(path) => ("", number(path, &item.expr)?),
@@ -234,7 +234,7 @@ impl Reader {
         }))
     }
 
-    /// How many elements an array has, as a number and as C says it.
+    /// Returns how many elements an array has, as a number and as C's expression.
     fn count(&self, length: &Expr) -> Result<(usize, String), Error> {
         match length {
             Expr::Lit(literal) => {
@@ -260,7 +260,7 @@ impl Reader {
     }
 }
 
-/// `Ioctl::new::<Type>(number, writes_back)`.
+/// Parses `Ioctl::new::<Type>(number, writes_back)`.
 fn ioctl(expression: &Expr) -> Result<String, Error> {
     let parts = || {
         let Expr::Call(call) = expression else {
@@ -298,7 +298,7 @@ fn ioctl(expression: &Expr) -> Result<String, Error> {
     }
 }
 
-/// A number as C says it.
+/// Returns a number in C's notation.
 fn number(path: &syn::TypePath, expression: &Expr) -> Result<String, Error> {
     let suffix = match scalar(path) {
         Some(("__u64", _)) => "ULL",

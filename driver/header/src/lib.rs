@@ -1,9 +1,9 @@
 //! `driver/uapi/peerlane.h`, written from its one description.
 //!
-//! What the driver and its users say to each other stands in `driver/core/src/uapi.rs`, with its
-//! documentation. [`header`] says it in C, the documentation as comments. What a channel's page,
-//! its descriptors and its records look like is the register map's, written by the map's own
-//! emitter. The layout that a C compiler must arrive at is asserted in the header.
+//! `driver/core/src/uapi.rs` is the interface between the driver and its users, with its documentation. [`header`]
+//! translates it to C, with the documentation as comments. The formats of a channel's page, its descriptors and its
+//! records are the register map's, written by the map's own emitter. The header asserts the layout that a C compiler
+//! must arrive at.
 //!
 //! ```
 //! let interface = include_str!("../../core/src/uapi.rs");
@@ -19,15 +19,15 @@ mod write;
 
 use peerlane_regmap::Map;
 
-/// Why no header can be written.
+/// Reasons why no header can be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The interface says something that has no counterpart here.
+    /// The interface has an item without a counterpart here.
     #[error("line {line}: {what}")]
     Source {
         /// Line of the interface's source.
         line: usize,
-        /// What it is, and what to do.
+        /// The item, and a hint.
         what: String,
     },
     /// The register map lacks something that programs need.
@@ -40,8 +40,8 @@ pub enum Error {
     },
 }
 
-/// What programs need of the register map: a channel's page, what is written to it, and what comes
-/// back.
+/// Items of the register map that programs need: a channel's page, the formats written to it, and the formats of its
+/// answers.
 const OF_THE_MAP: [&str; 7] = [
     "chan",
     "status_code",
@@ -52,10 +52,10 @@ const OF_THE_MAP: [&str; 7] = [
     "completion",
 ];
 
-/// The header, of the interface's source and the register map.
+/// Returns the header for the interface's source and the register map.
 ///
 /// # Errors
-/// What the header cannot say, with its line.
+/// An item that the header cannot express, with its line.
 pub fn header(source: &str, map: &Map) -> Result<String, Error> {
     let interface = interface::Interface::parse(source)?;
     let excerpt = peerlane_regmap::emit::c_excerpt(map, &OF_THE_MAP);

@@ -86,7 +86,7 @@ fn all_of_it_is_said_in_c() {
 
 #[test]
 fn what_c_cannot_say_is_refused_with_its_line() {
-    // What is changed, to what, and a text of the line that is to blame.
+    // The change, and a text of the line that is to blame.
     for (from, to, blamed, what) in [
         ("[`Do`].", "[`Don`].", "[`Don`].", "links to `Don`"),
         (

@@ -48,7 +48,7 @@ const END: &str = "\
 #endif
 ";
 
-/// The header's text. `excerpt` is what it has of the register map, with `records` in it.
+/// Writes the header's text. `excerpt` is the header's part of the register map, with `records` in it.
 pub(crate) fn header<'a>(
     interface: &Interface,
     excerpt: &str,

@@ -3,11 +3,11 @@
 //! How much each context caches, by control group and for the board's shrinker.
 //!
 //! The kernel calls a shrinker for a control group only where a list of it has items of that group
-//! (`include/linux/list_lru.h`, `shrink_slab_memcg` in `mm/shrinker.c`). A context has one item, in the group that its memory is
-//! charged to, from its beginning to its end: how much it caches changes all the time, and is only a number. When a
-//! group is removed, its items and its memory become its parent's. So the driver never names a group by its number,
-//! which another group may have by then. The item is on the memory node that it was allocated on. A shortage of another
-//! node alone does not ask for it.
+//! (`include/linux/list_lru.h`, `shrink_slab_memcg` in `mm/shrinker.c`). A context has one item, in the group that
+//! its memory is charged to, from its beginning to its end: how much it caches changes all the time, and is only a
+//! number. When a group is removed, its items and its memory become its parent's. So the driver never names a group
+//! by its number, which another group may have by then. The item is on the memory node that it was allocated on. A
+//! shortage of another node alone does not ask for it.
 
 use super::Board;
 use crate::ffi::{peerlane_new_cache, peerlane_new_keeper};
@@ -34,7 +34,7 @@ struct Item {
     weight: Atomic<u64>,
     /// How much is not cached any more, and is being released.
     leaving: Atomic<u64>,
-    /// How much of the cache is wanted back.
+    /// How much of the cache the shrinker wants to be released.
     wanted: Atomic<u64>,
 }
 
@@ -59,7 +59,7 @@ unsafe impl Sync for Keepers {}
 /// Makes the names of caches differ.
 static NUMBER: Atomic<u32> = Atomic::new(0);
 
-/// One that is asked for something.
+/// A list that is asked for something.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub(super) node: i32,
@@ -68,7 +68,7 @@ pub(super) struct Asked {
 }
 
 impl Keepers {
-    /// Lists for a shrinker that is not registered yet.
+    /// Makes lists for a shrinker that is not registered yet.
     ///
     /// # Safety
     /// `shrinker` is valid. As soon as it is freed, no more items are added.
@@ -95,7 +95,7 @@ impl Keepers {
         unsafe { bindings::list_lru_count_one(self.list.get(), asked.node, asked.group) > 0 }
     }
 
-    /// How much the contexts of a group cache or are releasing.
+    /// Returns how much the contexts of a group cache or are releasing.
     pub(super) fn weight(&self, asked: Asked) -> u64 {
         self.sum(asked, |item| item.cached().saturating_add(item.leaving.load(ordering::Relaxed)))
     }
@@ -106,7 +106,7 @@ impl Keepers {
         sum
     }
 
-    /// Asks the contexts of a group for so much in all, each for its part.
+    /// Asks the contexts of a group to release so much in all, each for its part.
     pub(super) fn ask(&self, asked: Asked, wanted: u64) {
         let all = self.sum(asked, Item::cached).max(1);
         self.each(asked, |item| {
@@ -115,7 +115,7 @@ impl Keepers {
         });
     }
 
-    /// Does something to each item of a group. A spinlock is held meanwhile.
+    /// Calls `f` with each item of a group, while a spinlock is held.
     fn each<F: FnMut(&Item)>(&self, asked: Asked, mut f: F) {
         /// # Safety
         /// Called by the kernel with the link of an item, the list locked, and the function to call.
@@ -124,8 +124,8 @@ impl Keepers {
             _: *mut bindings::list_lru_one,
             f: *mut c_void,
         ) -> bindings::lru_status {
-            // SAFETY: by contract. The link is the first member of an item, which leaves the list, that is locked, before it is
-            // freed.
+            // SAFETY: by contract. The link is the first member of an item, which leaves the list, that is locked,
+            // before it is freed.
             let (f, item) = unsafe { (&mut *f.cast::<F>(), &*link.cast::<Item>()) };
             f(item);
             bindings::lru_status::LRU_SKIP
@@ -167,7 +167,7 @@ unsafe impl Send for Keeper {}
 unsafe impl Sync for Keeper {}
 
 impl Keeper {
-    /// A place in the control group of the calling process.
+    /// Makes a place in the control group of the calling process.
     fn new(keepers: Arc<Keepers>) -> Result<Self> {
         // SAFETY: a valid cache, and a list that was initialised.
         let item = unsafe { peerlane_new_keeper(keepers.cache.as_ptr(), keepers.list.get()) };
@@ -202,7 +202,7 @@ impl Keeper {
         self.item().leaving.fetch_sub(weight, ordering::Relaxed);
     }
 
-    /// Returns how much is wanted back, and forgets it.
+    /// Returns how much the shrinker wants to be released, and resets it to 0.
     pub(crate) fn take_wanted(&self) -> u64 {
         self.item().wanted.xchg(0, ordering::Relaxed)
     }
@@ -220,7 +220,7 @@ impl Drop for Keeper {
 }
 
 impl Board {
-    /// A new context's place among those that are asked when memory is short; `None`: nobody is asked.
+    /// Makes a new context's place among those that are asked when memory is short; `None`: contexts are not asked.
     pub(crate) fn keeper(&self) -> Result<Option<Keeper>> {
         self.keepers.as_ref().cloned().map(Keeper::new).transpose()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ATT entries that the board has not any more, but that descriptors may still name.
+//! ATT entries that the board does not have any more, but that descriptors may still name.
 
 use super::Board;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 use core::ops::Range;
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
-/// Entries of regions that were let go. They are their channels' until nothing names them.
+/// Entries of regions that were unregistered. They belong to their channels until no descriptor names them.
 #[pin_data]
 pub(super) struct Lingering {
     #[pin]
@@ -26,25 +26,25 @@ struct Reserved {
     channel: u32,
     run: Run,
     named: Named,
-    /// The start of the board in which they may be named: another one begins with empty queues.
+    /// The start of the board in which they may be named: another start begins with empty queues.
     epoch: Epoch,
 }
 
 impl Lingering {
-    /// None.
+    /// Makes an empty list.
     pub(super) fn none() -> impl PinInit<Self> {
         pin_init!(Self { runs <- new_mutex!(KVVec::new()) })
     }
 }
 
 impl Board {
-    /// What a channel does now.
+    /// Reads the present progress of a channel.
     fn progress(&self, channel: u32) -> Result<Progress, Failure> {
         let read = |register| self.hw.read(register);
         Progress::read(channel, read, || self.hw.run(counters::snapshot()))
     }
 
-    /// Gives a channel's entries back, which were taken from the board, as soon as nothing names them.
+    /// Frees a channel's entries, which were taken from the board, as soon as no descriptor names them.
     pub(crate) fn retire_entries(&self, channel: u32, run: Run) {
         // A board that cannot be used has empty queues when it is used again.
         let named = self.hw.usable().and_then(|epoch| {
@@ -57,7 +57,7 @@ impl Board {
         let mut runs = self.lingering.runs.lock();
         if runs.reserve(1, GFP_KERNEL).is_err() {
             drop(runs);
-            // No memory but the context's own can be reached by them.
+            // They can reach only the context's own memory.
             return self.give_entries(channel, run);
         }
         let reserved = Reserved {
@@ -77,7 +77,7 @@ impl Board {
         }
     }
 
-    /// Gives those entries back that nothing names any more; of a channel that was aborted, all.
+    /// Frees the entries that no descriptor names any more; of a channel that was aborted, all.
     pub(crate) fn collect_entries(&self, aborted: Option<u32>) {
         let mut runs = self.lingering.runs.lock();
         if runs.is_empty() {
@@ -89,7 +89,7 @@ impl Board {
             if aborted == Some(channel) || of_channel.peek().is_none() {
                 continue;
             }
-            // What cannot be seen now is looked at the next time.
+            // A channel that cannot be read now is looked at the next time.
             if let Ok(progress) = self.progress(channel) {
                 of_channel.for_each(|held| held.named.look(&progress));
             }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Contexts that must keep nothing, because somebody needs what they keep.
+//! Contexts that must cache nothing, because another registration needs their cached regions.
 //!
-//! Without this, what was let go for a region could be kept anew, again and again, before that region is tried
-//! once more. A region must also not be refused for regions that were kept when it was tried and are gone when
-//! the driver looks for them: another process may have let them go, or have used them again.
+//! Without this, regions of the kind that was evicted for a registration could be cached again and again, before that
+//! registration is tried once more. A region must also not be refused because of regions that were cached when it was
+//! tried and are gone when the driver looks for them: another process may have evicted them, or have used them again.
 //! [`Board::departures`] counts those.
 
 use super::Board;
 use crate::logic::regs::chan;
 use kernel::sync::atomic::{ordering, Atomic};
 
-/// Who needs what is kept.
+/// Needs of registrations for cached regions.
 pub(super) struct Needs {
-    /// For each channel, how many need what its context keeps.
+    /// For each channel, the number of registrations that need its context's cached regions.
     of_channels: [Atomic<u32>; chan::COUNT],
-    /// Times that something that was kept was let go, or is used again.
+    /// Times that a cached region was evicted, or is used again.
     departures: Atomic<u64>,
 }
 
 impl Needs {
-    /// Nobody needs anything.
+    /// Makes the state without needs.
     pub(super) fn none() -> Self {
         Self {
             of_channels: [const { Atomic::new(0) }; chan::COUNT],
@@ -38,7 +38,7 @@ pub(crate) struct Departures {
     pub(crate) all: u64,
 }
 
-/// Somebody's need of what the contexts of some channels keep, while it lives.
+/// One registration's need for the cached regions of some channels, while it lives.
 pub(crate) struct Need<'a> {
     board: &'a Board,
     /// One bit a channel.
@@ -46,7 +46,7 @@ pub(crate) struct Need<'a> {
 }
 
 impl Need<'_> {
-    /// From now on the context of a channel keeps nothing more.
+    /// Makes the context of a channel cache nothing more from now on.
     pub(crate) fn press(&mut self, channel: u32) {
         if self.channels & 1 << channel == 0 {
             self.channels |= 1 << channel;
@@ -65,11 +65,11 @@ impl Drop for Need<'_> {
     }
 }
 
-/// The same of all boards.
+/// Times that a cached region of any board was evicted, or is used again.
 static DEPARTURES: Atomic<u64> = Atomic::new(0);
 
 impl Board {
-    /// A need of nobody's yet.
+    /// Makes a need that concerns no channel yet.
     pub(crate) fn need(&self) -> Need<'_> {
         Need {
             board: self,
@@ -77,19 +77,19 @@ impl Board {
         }
     }
 
-    /// Whether somebody needs what the context of a channel keeps.
+    /// Whether a registration needs the cached regions of the context of a channel.
     pub(crate) fn is_pressed(&self, channel: u32) -> bool {
         self.needs.of_channels[channel as usize].load(ordering::Relaxed) > 0
     }
 
-    /// Something that was kept is gone, or is used again.
+    /// Records that a cached region is gone, or is used again.
     pub(crate) fn kept_less(&self) {
         self.needs.departures.fetch_add(1, ordering::Release);
         DEPARTURES.fetch_add(1, ordering::Release);
     }
 
-    /// Changes when something that was kept is gone, or is used again. What is not kept any more by the
-    /// time that [`let_go`](Self::let_go) has run something is counted.
+    /// Returns counts that change when a cached region is gone, or is used again. When [`let_go`](Self::let_go)
+    /// returns, every region that is not cached any more is counted.
     pub(crate) fn departures(&self) -> Departures {
         Departures {
             own: self.needs.departures.load(ordering::Acquire),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All boards of the machine. Cached regions of one board can be in the way of another board: they take locked memory of a
-//! process, and room in the BAR of a GPU.
+//! All boards of the machine. Cached regions of one board can be in the way of another board: they take locked memory
+//! of a process, and room in the BAR of a GPU.
 
 use super::Board;
 use kernel::{prelude::*, sync::Arc};
 
-/// The most boards that the driver drives.
+/// The largest number of boards that the driver drives.
 pub(crate) const MOST: usize = 64;
 
 kernel::sync::global_lock! {

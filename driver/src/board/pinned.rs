@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Other devices' memory that is pinned for a channel counts for the channel's user until it is released. The kernel does
-//! not charge the memory that an exporter allocates or pins for an importer.
+//! Other devices' memory that is pinned for a channel counts for the channel's user until it is released. The kernel
+//! does not charge the memory that an exporter allocates or pins for an importer.
 
 use super::{explain, Board};
 use crate::ffi::Text;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a board is brought to rest and started: at probe, around a reset or a sleep, and when it
-//! does not do what it is told. In which state who may do what, [`lifecycle`] says.
+//! How a board is stopped and started: at probe, around a reset or a sleep, and when it does not carry out its steps.
+//! [`lifecycle`] defines in which state which thread may act.
 //!
-//! What the kernel's PCI core restores of the function's configuration was saved while it was no
-//! bus master: by [`crate::callbacks`] before each start, by the core itself after
-//! [`Board::rest`]. So it is none between a restoration and the start that wipes its block.
+//! The configuration of the function that the kernel's PCI core restores was saved while the function was not bus
+//! master: by [`crate::callbacks`] before each start, by the core itself after [`Board::rest`]. So the function is
+//! not bus master between a restoration and the start that wipes its block.
 
 use super::{Board, LONGEST_COMPLETION};
 use crate::{
@@ -34,32 +34,33 @@ use kernel::{
     workqueue::{self, DelayedWork, WorkItem},
 };
 
-/// How often the watchdog looks, while there are contexts.
+/// Interval at which the watchdog looks, while there are contexts.
 const WATCH_MS: u32 = 1000;
 
 /// The pause between two looks at a read port that waits for answers.
 const ANSWER_PAUSE: Delta = Delta::from_millis(2);
 
 impl Board {
-    /// Makes sure that steps are carried out after which memory is let go. A board that does not
-    /// carry them out is cut off from memory, and started again later.
+    /// Makes sure that steps are carried out after which memory is released. A board that does not carry them out is
+    /// cut off from memory, and started again later.
     pub(crate) fn settle<S: IntoIterator<Item = Step>>(&self, steps: impl Fn() -> S) {
         self.settle_by(|epoch| self.hw.upkeep(epoch, steps()));
     }
 
-    /// The same for what is more than steps.
+    /// Calls `attempt` until it succeeds or the board is cut off from memory, as [`settle`](Self::settle) does for
+    /// steps.
     pub(crate) fn settle_by(&self, mut attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
         let attempt = |epoch| {
             let done = attempt(epoch);
-            // The port may say why a fence had no answer.
+            // The state of the port may be the reason why a fence had no answer.
             if !matches!(done, Ok(()) | Err(Failure::Unflushed)) {
                 return done;
             }
             self.port_is_alive(epoch).or_else(|failure| self.end_lost(epoch, failure))?;
             done?;
-            // What it was told while it was being reset is lost, and looks as if it were done.
+            // Steps that the block got while it was being reset are lost, and look as if they were done.
             match self.remembers_all() {
-                // It is not running: whoever starts it wipes it first.
+                // It is not running: the next start wipes it first.
                 Err(Failure::Away) => Ok(()),
                 remembers => remembers,
             }
@@ -69,7 +70,8 @@ impl Board {
         }
     }
 
-    /// Has a fence of a board that runs. Whoever asks is told if it was not reached; nobody depends on it.
+    /// Runs a fence on a board that runs. The caller gets an error if the fence was not reached; no memory depends on
+    /// it.
     pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
         let epoch = self.hw.live().ok_or(Failure::Away)?;
         let fence = Iterator::chain(table::fence(reach), table::answered(reach));
@@ -78,23 +80,25 @@ impl Board {
             return fenced;
         }
         self.port_is_alive(epoch)?;
-        // A read that was sent is owed.
+        // The answer of a read that was sent is still due.
         if fenced.is_err() && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
             return Err(Failure::Unanswered);
         }
         fenced?;
-        // A block that was reset meanwhile has lost the fence with the rest.
+        // A block that was reset during the fence has lost it, with all its state.
         self.remembers_all()
     }
 
-    /// The steps after which nothing of memory is under way. Where a read that is refused is never answered, its answer is
-    /// part of that. A port with tags reports a refusal as a failure, too; there the fence's looks are enough.
+    /// Returns the steps after which no access to memory is in progress. Where a refused read is never answered,
+    /// waiting for its answer is part of that. A port with tags reports a refusal as a failure, too; there the
+    /// fence's steps are enough.
     pub(crate) fn fence_of(&self, reach: Reach) -> impl Iterator<Item = Step> {
         let answered = table::answered(reach).filter(|_| !self.capabilities.tagged);
         Iterator::chain(table::fence(reach), answered)
     }
 
-    /// A port that stands still may yet send what it was given. One that stood still has lost something.
+    /// Fails if the port is blocked or has lost something. A blocked port may still send its requests later. A port
+    /// that was blocked has lost something.
     pub(crate) fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;
         if status.port_dead() {
@@ -108,13 +112,15 @@ impl Board {
         }
     }
 
-    /// Has a block whose port has gone on end all that it has, before it loses the right to be bus master: a request that
-    /// stood then would stand again. It takes nothing new, and has forgotten nothing else. Gives the failure.
+    /// Ends all transfers of a block whose port has gone on, before the block loses the right to be bus master:
+    /// otherwise a request that was blocked would be blocked again. The block takes nothing new, but keeps its other
+    /// state. Returns the failure.
     fn end_lost(&self, epoch: Epoch, failure: Failure) -> Result<(), Failure> {
         if failure == Failure::Reopened {
             let channels = || 0..self.capabilities.channels;
             let [_, idle] = steps::reset();
-            // The block stays enabled: another thread that looks at it must not take this for a reset by another program.
+            // The block stays enabled: another thread that looks at it must not take this for a reset by another
+            // program.
             let reset = csr::CONTROL_RESET_MASK | csr::CONTROL_ENABLE_MASK;
             let reset = [Step::Write(Register::Csr(csr::CONTROL), reset), idle];
             let stop = channels().map(channel::close_doorbells);
@@ -125,8 +131,9 @@ impl Board {
         Err(failure)
     }
 
-    /// A port without tags that takes nothing, for somebody has cleared Bus Master Enable, goes on when it is set again. That
-    /// is waited for, as long as no memory depends on it. Records of the meantime are lost, so channels start again then.
+    /// Waits for a port without tags that is blocked because Bus Master Enable was cleared by other software. The
+    /// port goes on when the bit is set again. This waits as long as no memory depends on it. Records of that time
+    /// are lost, so channels start again then.
     fn port_opens(&self, epoch: Epoch) -> Result<(), Failure> {
         match self.port_is_alive(epoch) {
             Err(Failure::PortDead) if !self.capabilities.tagged => {}
@@ -182,23 +189,23 @@ impl Board {
         }
     }
 
-    /// Has the watchdog look after a while.
+    /// Schedules the watchdog after an interval.
     pub(crate) fn watch(self: &Arc<Self>) {
-        // It may be waiting already.
+        // It may be scheduled already.
         let _ =
             workqueue::system_freezable().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
     }
 
-    /// Has the watchdog look at once.
+    /// Schedules the watchdog without delay.
     pub(crate) fn watch_now(self: &Arc<Self>) {
-        // After that nobody is waited for.
+        // After a failure no thread waits for the watchdog.
         let Ok(_inside) = self.gate.enter() else {
             return;
         };
         let work = self.clone();
         // SAFETY: initialised, and alive as long as we hold it.
         let waited = unsafe { peerlane_queue_now(self.raw_watchdog()) };
-        // One that waited has its reference, and the other one needs ours.
+        // If the work was already queued it has its reference, else it takes this one.
         if !waited {
             let _ = Arc::into_raw(work);
         }
@@ -215,19 +222,17 @@ impl Board {
 
     /// Waits until the watchdog has run for the last time. The gate must be closed.
     pub(crate) fn stop_watchdog(self: &Arc<Self>) {
-        // Not flushed: while tasks are frozen a work that waits does not run, and the device may
-        // be unbound just then.
+        // Not flushed: while tasks are frozen a queued work does not run, and the device may be unbound at that time.
         // SAFETY: initialised, and alive as long as we hold it.
         let waited = unsafe { bindings::cancel_delayed_work_sync(self.raw_watchdog()) };
         if waited {
-            // SAFETY: `enqueue_delayed` has made a pointer of a reference for the work, which will
-            // not make a reference of it any more.
+            // SAFETY: `enqueue_delayed` has made a pointer of a reference for the work, which will not make a
+            // reference of it any more.
             drop(unsafe { Arc::from_raw(Arc::as_ptr(self)) });
         }
     }
 
-    /// Ends all that the block was given, as far as it does what it is told. No new work from now
-    /// on.
+    /// Ends all transfers of the block, if it carries out its steps. It takes no new work from now on.
     fn stop_block(&self) {
         let live = self.hw.with(|life, _| life.begin_stop());
         self.hide_views();
@@ -243,8 +248,8 @@ impl Board {
         unsafe { peerlane_wait_for_handlers(pci_dev(self.gate.device())) };
     }
 
-    /// Takes board and memory apart until [`start`](Self::start): the device is about to lose
-    /// what it knows. Nobody touches it from now on.
+    /// Separates board and memory until [`start`](Self::start): the device is about to lose its state. No thread
+    /// accesses it from now on.
     pub(crate) fn rest(&self) {
         let _guard = self.recovery.lock();
         self.stop_block();
@@ -252,7 +257,7 @@ impl Board {
         trace::board(self, c"resting");
     }
 
-    /// The same for a device that has lost it already.
+    /// Separates board and memory for a device that has already lost its state.
     pub(crate) fn rest_after_loss(&self) {
         let _guard = self.recovery.lock();
         self.hw.with(|life, bus| life.rest(bus));
@@ -260,8 +265,8 @@ impl Board {
         trace::board(self, c"resting");
     }
 
-    /// The board will not be started again by this starter. Says whether it is gone: another may
-    /// have started it, or be about to.
+    /// Gives the board up for this starter. Returns whether it is gone: another thread may have started it, or be
+    /// about to.
     pub(crate) fn give_up(&self, who: Starter) -> bool {
         let _guard = self.recovery.lock();
         let gone = self.hw.with(|life, _| life.give_up(who));
@@ -277,9 +282,9 @@ impl Board {
         self.for_each_user(|user| user.events.gone());
     }
 
-    /// Gives up a board that an error of the bus has put to rest, if nobody has mended that in time: who waits for it
-    /// would wait for ever. The kernel tells a driver that it has failed, but not in all cases: not where the firmware
-    /// does it. A reset that comes after all brings the board back.
+    /// Gives up a board that an error of the bus has stopped, if the error was not recovered in time: a process that
+    /// waits for it would wait for ever. The kernel notifies a driver of a failed recovery, but not in all cases: not
+    /// where the firmware does it. A reset that comes later brings the board back.
     fn give_up_unmended(&self) {
         if !self.core_has_it() {
             return;
@@ -300,8 +305,8 @@ impl Board {
         }
     }
 
-    /// Starts the board with everybody's channel and regions, whatever its block knew before, or
-    /// leaves it cut off from memory.
+    /// Starts the board with all contexts' channels and regions, independent of the state of its block, or leaves it
+    /// cut off from memory.
     pub(crate) fn start(&self, who: Starter) -> Result<(), NotStarted<Failure>> {
         let _guard = self.recovery.lock();
         let started = lifecycle::start(&self.hw, who, &mut Restart { board: self, who });
@@ -309,8 +314,8 @@ impl Board {
             Ok(()) => {
                 self.needs_link.store(false, ordering::Relaxed);
                 trace::board(self, c"started");
-                // Whoever handled an interrupt of the line until now was sent away. If it fails,
-                // the board is not the one that was started.
+                // Handlers of the line's interrupts were sent away until now. If this fails, the board is not the one
+                // that was started.
                 let _ = self.hw.run(steps::new_edge());
                 self.new_edge();
                 self.wake_holder();
@@ -321,15 +326,15 @@ impl Board {
         started
     }
 
-    /// The last thing before the device is unbound. Nobody reaches the board after it, nor the
-    /// board any memory; what contexts hold is given back, though their files stay open.
+    /// Releases the board before the device is unbound. After it no thread reaches the board, and the board reaches
+    /// no memory. The resources of contexts are released, though their files stay open.
     pub(crate) fn retire(self: &Arc<Self>) {
-        // Who waits inside of the gate has to leave it.
+        // Threads that wait inside of the gate have to leave it.
         self.for_each_user(|user| user.events.gone());
         self.gate.close();
         self.abandon_reprogramming();
         self.stop_watchdog();
-        // It may have been revived meanwhile; nobody starts it any more.
+        // The watchdog may have revived it in the meantime; it is not started again any more.
         self.for_each_user(|user| user.events.gone());
         self.for_each_user(|user| user.unmap());
         self.remove();
@@ -341,7 +346,7 @@ impl Board {
         self.gate.end();
     }
 
-    /// Brings the board to rest for good, once.
+    /// Stops the board permanently, once.
     pub(crate) fn remove(&self) {
         let _guard = self.recovery.lock();
         if self.hw.with(|life, _| life.state()) == State::Removed {
@@ -352,7 +357,7 @@ impl Board {
         trace::board(self, c"removed");
     }
 
-    /// Brings the board to rest for good, although processes go on. No reset and no process starts it again, and the next
+    /// Stops the board permanently, although processes go on. No reset and no process starts it again, and the next
     /// kernel finds the original settings of the link. The device's own lock is held.
     pub(crate) fn shut_down(&self) {
         self.remove();
@@ -360,7 +365,7 @@ impl Board {
         self.tell_given_up();
     }
 
-    /// Whether the board is there and its block well.
+    /// Checks that the board is there and its block works.
     fn look(&self, epoch: Epoch) -> Result<(), Failure> {
         self.port_opens(epoch)?;
         Self::remembers(|register| self.hw.read_in(epoch, register))?;
@@ -368,15 +373,15 @@ impl Board {
         self.tell_given_up_reads(epoch)
     }
 
-    /// Says how many reads were given up. While they are owed, the block goes on without their tags and their room, more
-    /// slowly, and all transfers have ended: nothing else would say why.
+    /// Reports how many reads were given up. While their answers are due, the block goes on without their tags and
+    /// their room, more slowly, and all transfers have ended: nothing else would report the reason.
     fn tell_given_up_reads(&self, epoch: Epoch) -> Result<(), Failure> {
         if !self.capabilities.tlp {
             return Ok(());
         }
         let losses = self.hw.read_in(epoch, Register::Csr(csr::LINK_LOSSES))?;
         let expired = LinkErrors::expired_in(losses);
-        // Who looks at the same time may say it twice.
+        // Threads that look at the same time may report it twice.
         let before = self.given_up_reads.load(ordering::Relaxed);
         let (tells, told) = counters::given_up(expired, before);
         self.given_up_reads.store(told, ordering::Relaxed);
@@ -390,10 +395,10 @@ impl Board {
         Ok(())
     }
 
-    /// Whether a block that runs still has what it was told, as `look` sees it: a reset of its side
-    /// of FPGA memory, or of the whole FPGA, leaves it as after power-up, which looks like a block
-    /// with nothing to do. While it is being reset a read gives what the one before gave: `MAP_ID`,
-    /// which is no setting of `CONTROL`.
+    /// Checks, by reads through `look`, that a block that runs still has its settings. A reset of its side of FPGA
+    /// memory, or of the whole FPGA, leaves it as after power-up, which looks like a block without work. While it is
+    /// being reset, a read returns the value of the read before: that of `MAP_ID`, which is not a setting of
+    /// `CONTROL`.
     fn remembers(look: impl Fn(Register) -> Result<u32, Failure>) -> Result<(), Failure> {
         look(Register::Csr(csr::MAP_ID))?;
         let control = look(Register::Csr(csr::CONTROL))?;
@@ -403,13 +408,13 @@ impl Board {
         }
     }
 
-    /// The same of a board that runs.
+    /// Checks that the block of a board that runs still has its settings.
     pub(crate) fn remembers_all(&self) -> Result<(), Failure> {
         Self::remembers(|register| self.hw.read(register))
     }
 
-    /// Whether the FPGA still has the block that was found at probe. Another one has its slaves
-    /// elsewhere, or other numbers of things, and processes have pages of this one's.
+    /// Checks that the FPGA still has the block that was found at probe. Another block has its slaves at other
+    /// addresses, or other numbers of things, and processes have pages of the block that was found.
     fn is_the_one_found(&self, epoch: Epoch) -> Result<(), Failure> {
         let mut words = [0; Identity::OFFSETS.len()];
         for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
@@ -428,14 +433,15 @@ impl Board {
         Err(Failure::Other(found.build_id))
     }
 
-    /// Fails where reads are down for good. Where answers come in order the port issues no read while one is owed, and one
-    /// that was refused never comes: of a lost tag only the hard IP's reset knows, which comes with a reset of the link.
-    /// Late ones are waited for, as long as the function should. Where reads have tags, only a lost one's is out of use.
+    /// Fails where reads are down permanently. Where answers come in order, the port issues no read while an answer
+    /// is due, and the answer of a refused read never comes. Only the hard IP's reset, which comes with a reset of
+    /// the link, clears a lost tag. Late answers are waited for, as long as the function should wait. Where reads
+    /// have tags, only the lost tag is out of use.
     fn is_answered(&self, epoch: Epoch) -> Result<(), Failure> {
         if !self.reads_are_lost(epoch)? {
             return Ok(());
         }
-        // Writes that end in time arrive. The others are lost, as reads are.
+        // Writes that end in time arrive. The other writes are lost, as reads are.
         let channels = || 0..self.capabilities.channels;
         let stop = channels().map(channel::close_doorbells);
         let drain = Iterator::chain(stop, channels().flat_map(channel::drain));
@@ -443,7 +449,7 @@ impl Board {
         Err(Failure::Unanswered)
     }
 
-    /// Whether answers are owed that do not come any more, where that ends all reads.
+    /// Whether answers are due that do not come any more, where that ends all reads.
     fn reads_are_lost(&self, epoch: Epoch) -> Result<bool, Failure> {
         if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
             return Ok(false);
@@ -454,13 +460,13 @@ impl Board {
         self.keeps_waiting(epoch, longest + longest)
     }
 
-    /// Whether reads are down, for answers that are owed.
+    /// Whether reads are down because answers are due.
     pub(crate) fn waits_for_answers(&self, epoch: Epoch) -> Result<bool, Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;
         Ok(status.read_quarantine())
     }
 
-    /// Whether reads are down for so long, at each look.
+    /// Whether reads are down at each look for the time `long`.
     fn keeps_waiting(&self, epoch: Epoch, long: Delta) -> Result<bool, Failure> {
         let begin = Instant::<Monotonic>::now();
         while begin.elapsed() < long {
@@ -472,13 +478,13 @@ impl Board {
         Ok(true)
     }
 
-    /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
-    /// of the function. That is tried once: who starts it then is the reset's owner, and gives it up for good.
+    /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or of the function.
+    /// A reset of the function is tried once: its owner starts the board then, or gives it up permanently.
     fn revive(&self, failure: Option<Failure>) {
         let started = match failure {
             Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
             Some(Failure::Unanswered) => Err(NotStarted::Failed(Failure::Unanswered)),
-            // No reset of the block alone brings reads back.
+            // A reset of the block alone does not bring reads back.
             _ if self.needs_link.load(ordering::Relaxed) => Err(NotStarted::CutOff),
             _ => self.start(Starter::Watchdog),
         };
@@ -496,8 +502,8 @@ impl Board {
                 self.give_up(Starter::Watchdog);
                 return;
             }
-            // A function that is not there takes long to be found not resettable. One that answers, and its BAR
-            // does not, may have an access to the OpenCL side in it that nobody answers.
+            // A function that is not there takes long to be found not resettable. If the function answers but its BAR
+            // does not, an access to the OpenCL side may be blocked in it without an answer.
             Err(NotStarted::Failed(Failure::Gone)) if !self.is_there() => {
                 if self.give_up(Starter::Watchdog) {
                     dev_err!(
@@ -511,15 +517,15 @@ impl Board {
         }
         let for_reads = self.needs_link.load(ordering::Relaxed);
         self.reset_for_reads.store(for_reads, ordering::Relaxed);
-        // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
-        // is only tried here. The rest is the callbacks' work.
+        // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which is only tried here.
+        // The callbacks do the rest.
         let reset = unsafe { bindings::pci_try_reset_function(pci_dev(self.gate.device())) };
         self.reset_for_reads.store(false, ordering::Relaxed);
         if reset == 0 && self.hw.usable().is_ok() {
             dev_warn!(self.device(), "the function was reset and started again\n");
             return;
         }
-        // Its lock is another's, who resets it, puts it to sleep or unbinds it: later.
+        // Another thread has its lock, and resets it, puts it to sleep or unbinds it: later.
         if reset == EAGAIN.to_errno() || !self.give_up(Starter::Watchdog) {
             return;
         }
@@ -537,8 +543,8 @@ struct Restart<'a> {
 }
 
 impl Fabric<Failure> for Restart<'_> {
-    /// What resets of the function leave of the block's memory is a matter of the board, and
-    /// before a probe it was another's.
+    /// Wipes the block. Which part of its state survives a reset of the function is a matter of the board, and before
+    /// a probe another driver may have used it.
     fn wipe(&mut self, epoch: Epoch) -> Result<(), Failure> {
         let Self { board, who } = self;
         board.memory.forget();
@@ -558,8 +564,8 @@ impl Fabric<Failure> for Restart<'_> {
                 return Err(Failure::Unanswered);
             }
             match Board::remembers(|register| board.hw.read_in(epoch, register)) {
-                // Whoever reset it may have reset all of the FPGA. The table of vectors has gone with the rest,
-                // and only the PCI core writes it again: after a reset of the function, which is counted there.
+                // The reset may have been one of all of the FPGA. The table of vectors is lost, too, and only the PCI
+                // core writes it again: after a reset of the function, which is counted there.
                 Err(Failure::Forgotten) if !board.capabilities.msix => board.note_reset(),
                 remembers => remembers?,
             }
@@ -582,8 +588,8 @@ impl Fabric<Failure> for Restart<'_> {
         if board.reset_for_reads.load(ordering::Relaxed) && board.waits_for_answers(epoch)? {
             return Err(Failure::Unanswered);
         }
-        // One that waits for the right to be bus master may hold a write to memory that was let go since. One that has gone on
-        // since the block was reset has lost nothing that anybody waits for.
+        // A port that waits for the right to be bus master may hold a write to memory that was released since. A port
+        // that has gone on since the block was reset has lost nothing that a process waits for.
         let alive = board.port_is_alive(epoch);
         match alive.or_else(|failure| board.end_lost(epoch, failure)) {
             Err(Failure::Reopened) => board.port_is_alive(epoch),
@@ -591,8 +597,8 @@ impl Fabric<Failure> for Restart<'_> {
         }
     }
 
-    /// Processes see their pages before they are told that their channels were started: what they
-    /// read there then is the board's.
+    /// Lets the block work. Processes see their pages before they are notified that their channels were started, so
+    /// they then read the board's data there.
     fn open(&mut self, epoch: Epoch) -> Result<(), Failure> {
         let board = self.board;
         board.hw.upkeep(epoch, steps::start())?;
@@ -605,7 +611,7 @@ impl Fabric<Failure> for Restart<'_> {
 impl WorkItem for Board {
     type Pointer = Arc<Board>;
 
-    /// Looks whether the board is well, and starts it again if it is not.
+    /// Checks whether the board works, and starts it again if not.
     fn run(board: Arc<Board>) {
         let Ok(_inside) = board.gate.enter() else {
             return;

@@ -2,30 +2,30 @@
 
 //! Evicts cached regions that no process can use any more, and others when memory is short.
 //!
-//! A region is of no use any more when its process has given the addresses other memory, when the owner of the memory has
-//! taken it back, or when no process can name its dma-buf. Of the first two the kernel informs the driver, from within
-//! any call and
-//! with any lock held ([`crate::memory::space`], [`crate::memory::dmabuf`]). For the third the watchdog looks.
+//! A region is of no use any more when its process has given the addresses other memory, when the owner of the memory
+//! has invalidated it, or when no process can name its dma-buf. The kernel notifies the driver of the first two, from
+//! within any call and with any lock held ([`crate::memory::space`], [`crate::memory::dmabuf`]). For the third the
+//! watchdog looks.
 //!
 //! When memory is short the kernel calls a shrinker, also from within any allocation. Evicting a region
 //! takes sleeping locks (of pages, of a dma-buf) and a fence, for which a board may need time. So the shrinker
-//! itself takes no lock that sleeps, and notes how much is wanted of which context ([`super::keepers`]). A shortage may be that
-//! of a control group: then the contexts of its processes are asked.
+//! itself takes no lock that sleeps, and notes how much is wanted of which context ([`super::keepers`]). A shortage
+//! may be that of a control group: then the contexts of its processes are asked.
 //!
-//! A work item does the evicting. It allocates memory for its batches, and evicts one by one without it. It has a queue of the
-//! module's own, which is empty before the module goes.
+//! A work item does the evicting. It allocates memory for its batches, and evicts one by one without it. It has a
+//! queue of the module's own, which is empty before the module goes.
 //!
-//! A thread that is short of memory waits for the work item, but not for long ([`Rounds`]): a control group ends its processes
-//! after a few tries, which take less time than an eviction. The thread may hold locks that the work item needs. Then the
-//! wait is in vain, and no other thread waits before the work item has ended.
+//! A thread that is short of memory waits for the work item, but not for long ([`Rounds`]): a control group ends its
+//! processes after a few tries, which take less time than an eviction. The thread may hold locks that the work item
+//! needs. Then the wait is in vain, and no other thread waits before the work item has ended.
 //!
 //! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
 //! to wait for it in a circle:
 //!
 //! - The address space's lock is not taken, because a process can hold it for as long as it likes. Pinned pages
 //!   are counted without that lock ([`crate::memory::host`]).
-//! - The end of a watch does not wait for changes of the address space, because a process can keep one under
-//!   way all the time ([`crate::memory::space`]).
+//! - The end of a watch does not wait for changes of the address space, because a process can keep one in progress
+//!   all the time ([`crate::memory::space`]).
 //! - Pages that the board may write are locked when they are unpinned. They are anonymous, shared or huge
 //!   pages, and so belong to no file system of a process: `FOLL_LONGTERM` gives no others for writing
 //!   (`writable_file_mapping_allowed` in `mm/gup.c`).
@@ -53,20 +53,20 @@ use kernel::{
     workqueue::{Queue, Work, WorkItem},
 };
 
-/// Which work of a board it is.
+/// Number of this work among those of a board.
 pub(super) const WORK: u64 = 1;
 
 impl Board {
-    /// Has cached regions evicted that are of no use any more, or wanted back: soon, and by another thread. The caller
-    /// may hold any lock.
+    /// Has cached regions evicted that are of no use any more, or that the shrinker wants: soon, and by another
+    /// thread. The caller may hold any lock.
     pub(crate) fn relieve(self: &Arc<Self>) {
-        // It may be waiting already.
+        // It may be queued already.
         // SAFETY: a board exists only while the module's queue does, or is known to lost pages that hold the module.
         let queue = unsafe { Queue::from_raw(peerlane_relief()) };
         let _ = queue.enqueue::<_, WORK>(self.clone());
     }
 
-    /// Has the same done if dma-bufs are cached: no event reports that their last descriptor was closed.
+    /// Has cached regions evicted if dma-bufs are cached: no event reports that their last descriptor was closed.
     /// Returns whether there are such.
     pub(super) fn look_for_orphans(self: &Arc<Self>) -> bool {
         let mut some = false;
@@ -111,7 +111,7 @@ impl WorkItem<WORK> for Board {
     }
 }
 
-/// For how long a thread that is short of memory waits for regions to be evicted: pauses, and how long one takes.
+/// Longest wait of a thread that is short of memory for an eviction: pauses, and the length of a pause.
 const PAUSES: u32 = 50;
 const PAUSE: Delta = Delta::from_millis(1);
 
@@ -125,7 +125,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Nobody has asked.
+    /// Makes counters without requests.
     pub(super) const fn none() -> Self {
         Self {
             asked: Atomic::new(0),
@@ -134,7 +134,7 @@ impl Rounds {
         }
     }
 
-    /// Counts one more.
+    /// Counts one more request.
     fn ask(&self) -> u64 {
         self.asked.fetch_add(1, ordering::Full) + 1
     }
@@ -159,7 +159,7 @@ impl Rounds {
     }
 }
 
-/// How much the kernel asks for in one call, by [`kept::weight`](crate::logic::kept::weight): 16 MiB.
+/// Amount that the kernel asks for in one call, by [`kept::weight`](crate::logic::kept::weight): 16 MiB.
 const BATCH: c_long = 4096;
 
 /// The argument of the shrinker's callbacks.
@@ -176,11 +176,11 @@ pub(crate) struct Shrinker {
 
 // SAFETY: it may be freed by any thread.
 unsafe impl Send for Shrinker {}
-// SAFETY: nothing of it is used but to free it.
+// SAFETY: it is only used to be freed.
 unsafe impl Sync for Shrinker {}
 
 impl Shrinker {
-    /// Registers one. Contexts that are opened from now on are asked.
+    /// Registers a shrinker. Contexts that are opened from now on are asked.
     pub(crate) fn new(board: &Arc<Board>, number: u32) -> Result<Self> {
         // SAFETY: any number does.
         let raw = NonNull::new(unsafe { peerlane_new_shrinker(number) }).ok_or(ENOMEM)?;
@@ -197,7 +197,7 @@ impl Shrinker {
                 return Err(error);
             }
         };
-        // SAFETY: not registered yet, and ours. What it points to lives until it is freed.
+        // SAFETY: not registered yet, and ours. Its private data live until it is freed.
         unsafe {
             let shrinker = &mut *raw.as_ptr();
             shrinker.count_objects = Some(count);
@@ -214,8 +214,8 @@ impl Shrinker {
 
 impl Drop for Shrinker {
     fn drop(&mut self) {
-        // SAFETY: registered by `new`; the call waits for its callbacks to end. Nothing else queues the work, since all
-        // contexts are closed. The work holds a reference to the board until it has run, and then finds the gate
+        // SAFETY: registered by `new`; the call waits for its callbacks to end. Nothing else queues the work, since
+        // all contexts are closed. The work holds a reference to the board until it has run, and then finds the gate
         // closed.
         unsafe {
             bindings::shrinker_free(self.raw.as_ptr());
@@ -256,7 +256,7 @@ unsafe extern "C" fn count(
     let (relief, asked) = unsafe { (relief(shrinker), asked(control)) };
     match relief.keepers.has_any(asked) {
         true => relief.keepers.weight(asked) as c_ulong,
-        // Until there is one again the kernel does not ask for this group.
+        // Until a group has an item again, the kernel does not ask for it.
         false => EMPTY,
     }
 }
@@ -276,7 +276,7 @@ unsafe extern "C" fn scan(
     relief.keepers.ask(asked, wanted as u64);
     let round = relief.board.rounds.ask();
     relief.board.relieve();
-    // SAFETY: it looks at the calling thread.
+    // SAFETY: the call only reads the state of the calling thread.
     let may_wait = unsafe { peerlane_may_wait(flags) };
     if !may_wait || !relief.board.rounds.wait(round) {
         // Nothing is free yet.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! BARs of other devices: whose memory is at an address, whether the board reaches it, and mapping it for
-//! the board.
+//! BARs of other devices: finds the owner of the memory at an address, checks whether the board reaches it, and maps
+//! it for the board.
 //!
 //! The PCI devices are walked once for a buffer, not for each of its segments ([`Bars`]).
 
@@ -40,7 +40,7 @@ pub(super) struct Mapped {
 }
 
 impl Mapped {
-    /// Nothing yet, with room for so many segments.
+    /// Makes a value with no mapped segments, and room for so many.
     pub(super) fn new(
         device: &Device<Bound>,
         direction: bindings::dma_data_direction,
@@ -53,19 +53,17 @@ impl Mapped {
         })
     }
 
-    /// Maps a segment, and says where it is on the bus. Nothing is allocated as long as there is
-    /// room.
+    /// Maps a segment, and returns its place on the bus. Nothing is allocated as long as there is room.
     pub(super) fn map(&mut self, physical: Segment) -> Result<Segment> {
         self.segments.reserve(1, GFP_KERNEL_ACCOUNT)?;
         let Segment { address, length } = physical;
-        // SAFETY: whoever maps memory holds the device bound.
+        // SAFETY: a caller that maps memory makes sure that the device stays bound.
         let device = raw_device(unsafe { self.device.as_bound() });
-        // SAFETY: the device is bound; the memory stays there until its owner takes it back, for
-        // which this is dropped.
+        // SAFETY: the device is bound; the memory stays there until its owner invalidates it, which drops this value.
         let address = unsafe {
             bindings::dma_map_resource(device, address, length as usize, self.direction, UNCACHED)
         };
-        // SAFETY: what the call above returned.
+        // SAFETY: the address is the result of the call above.
         to_result(unsafe { peerlane_dma_mapping_error(device, address) })?;
         let segment = Segment { address, length };
         self.segments.push(segment, GFP_KERNEL_ACCOUNT)?;
@@ -75,7 +73,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: all memory is let go before the device is unbound.
+        // SAFETY: all memory is released before the device is unbound.
         let device = raw_device(unsafe { self.device.as_bound() });
         for &Segment { address, length } in self.segments.iter() {
             // SAFETY: `map` mapped it, and the board does not use it any more.
@@ -102,13 +100,13 @@ pub(super) struct Bar {
 pub(super) struct Bars(KVVec<Bar>);
 
 impl Bars {
-    /// Looks at all devices.
+    /// Reads the BARs of all devices.
     pub(super) fn all() -> Result<Self> {
         let any = u32::MAX; // PCI_ANY_ID
         let mut bars = KVVec::new();
         let mut from = null_mut();
         loop {
-            // SAFETY: the call gives back the device that it gets, and returns one for us.
+            // SAFETY: the call releases the device that it gets, and returns a reference to one for us.
             from = unsafe { bindings::pci_get_device(any, any, from) };
             if from.is_null() {
                 return Ok(Self(bars));
@@ -134,14 +132,14 @@ impl Bars {
                 Ok::<_, Error>(())
             };
             if let Err(error) = { bars_of }() {
-                // SAFETY: the reference that the walk would have given back.
+                // SAFETY: the reference that the next step of the walk would have released.
                 unsafe { bindings::pci_dev_put(from) };
                 return Err(error);
             }
         }
     }
 
-    /// The BAR that has this physical address.
+    /// Returns the BAR that has this physical address.
     pub(super) fn with(&self, address: u64) -> Option<&Bar> {
         self.0.iter().find(|bar| bar.addresses.contains(&address))
     }
@@ -153,13 +151,13 @@ impl Bars {
 }
 
 impl Bar {
-    /// Whether all of a segment lies in it.
+    /// Whether all of a segment is in it.
     pub(super) fn contains(&self, segment: &Segment) -> bool {
         let Segment { address, length } = *segment;
         self.addresses.contains(&address) && length <= self.addresses.end - address
     }
 
-    /// How requests of a device get to it.
+    /// Returns how requests of a device get to it.
     pub(super) fn route(&self, device: &Device<Bound>) -> Route {
         let client = raw_device(device);
         // SAFETY: valid devices, and the board is on PCI.
@@ -186,30 +184,30 @@ impl Drop for Bar {
     }
 }
 
-/// Whose memory it is.
+/// Owner of memory.
 pub(crate) enum Owner {
     /// The machine's.
     Host,
     /// That of the device at this place on the bus, with these vendor, device, and IDs of its subsystem.
     Device { place: u64, ids: u64 },
-    /// Nobody knows.
+    /// Unknown.
     Nobody,
 }
 
-/// Says whose memory the requests of a device reach.
+/// Finds the owner of the memory that requests of a device reach.
 pub(crate) struct Finder<'a> {
     device: &'a Device<Bound>,
     bars: Bars,
 }
 
 impl<'a> Finder<'a> {
-    /// For requests of this device.
+    /// Makes a finder for requests of this device.
     pub(crate) fn new(device: &'a Device<Bound>) -> Result<Self> {
         let bars = Bars::all()?;
         Ok(Self { device, bars })
     }
 
-    /// Whose memory it reaches at a bus address that was mapped for it.
+    /// Returns the owner of the memory at a bus address that was mapped for the device.
     pub(crate) fn owner(&self, address: u64) -> Owner {
         let physical = physical(self.device, address);
         // SAFETY: any address may be asked for.
@@ -229,20 +227,20 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The physical address that a device reaches at a bus address which was mapped for it.
+/// Returns the physical address that a device reaches at a bus address which was mapped for it.
 fn physical(device: &Device<Bound>, address: u64) -> u64 {
     // SAFETY: a valid device.
     match unsafe { peerlane_leads_to(raw_device(device), address) } {
-        // A switch passes it on before an IOMMU sees it.
+        // A switch forwards it before an IOMMU sees it.
         0 => address,
         physical => physical,
     }
 }
 
-/// Whether a segment that an exporter has mapped for a device can be the exporter's: it lies in the machine's
-/// memory, or in one BAR, and that is of a device that the exporter's module drives, if it drives any. (vfio-pci
-/// and nvidia-drm export by another module than the one that drives the device.) An exporter that counts beyond the end of
-/// its BAR would have the board write to whatever is there.
+/// Whether a segment that an exporter has mapped for a device can be the exporter's: it is in the machine's memory,
+/// or in one BAR, and that BAR is of a device that the exporter's module drives, if the module drives any. (vfio-pci
+/// and nvidia-drm export by another module than the one that drives the device.) An exporter that counts beyond the
+/// end of its BAR would have the board write to other memory there.
 pub(super) fn may_be_of(
     device: &Device<Bound>,
     bars: &Bars,
@@ -264,7 +262,7 @@ pub(super) fn may_be_of(
     })
 }
 
-/// Where the IOMMU leads a request of the device: to a BAR of a device that the module drives?
+/// Returns whether the IOMMU leads a request of the device to a BAR of a device that the module drives.
 pub(super) fn target(
     device: &Device<Bound>,
     bars: &Bars,
@@ -281,8 +279,9 @@ pub(super) fn target(
     }
 }
 
-/// Whether the device can reach this memory, by what the kernel knows (Documentation/driver-api/pci/p2pdma.rst).
-/// The first time that it cannot, the kernel says in its log what is in the way. `any_distance=1`: nobody asks.
+/// Checks whether the device can reach this memory, by the kernel's knowledge
+/// (Documentation/driver-api/pci/p2pdma.rst). The first time that it cannot, the kernel writes to its log which
+/// device is in the way. Not called with `any_distance=1`.
 pub(super) fn near(device: &Device<Bound>, bars: &Bars, runs: &[Segment]) -> Result {
     let mut client = raw_device(device);
     let mut near: Option<&Bar> = None;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory behind a dma-buf: a GPU's, for one.
+//! Memory of a dma-buf, for example of a GPU.
 //!
-//! A dynamic importer (Documentation/driver-api/dma-buf.rst), which pins while it holds on and
-//! still lets go when the exporter takes the memory back. That the exporter's device and ours can
-//! reach each other is the exporter's to decide, as everywhere in the kernel: it is told that we
-//! take peer-to-peer mappings, and refuses where `pci_p2pdma_distance` or a rule of its own says so. What
-//! its errors mean is in [`crate::logic::refusal`].
+//! This is a dynamic importer (Documentation/driver-api/dma-buf.rst). It pins the memory while it uses it, and still
+//! releases it when the exporter invalidates it. The exporter decides whether its device and ours can reach each
+//! other, as everywhere in the kernel: we report that we take peer-to-peer mappings, and the exporter refuses where
+//! `pci_p2pdma_distance` or a rule of its own says so. [`crate::logic::refusal`] has the meaning of its errors.
 //!
-//! An exporter may move its memory as long as it is not pinned, and tells all importers, those that
-//! have nothing mapped among them: by the pin itself, for one (`amdgpu_dma_buf_pin`,
-//! `xe_dma_buf_pin`, both of which end in TTM's `move_notify`). What is not mapped loses nothing.
+//! An exporter may move its memory as long as it is not pinned, and notifies all importers, even those that have
+//! nothing mapped: for example by the pin itself (`amdgpu_dma_buf_pin`, `xe_dma_buf_pin`, both of which end in TTM's
+//! `move_notify`). An import that is not mapped loses nothing.
 //!
-//! An exporter that gives physical addresses where an IOMMU translates ([`crate::logic::bus`]) has
-//! them mapped for it. Addresses that cannot be the exporter's are refused ([`bar::may_be_of`]).
+//! Some exporters give physical addresses where an IOMMU translates ([`crate::logic::bus`]); these addresses are
+//! mapped for them. Addresses that cannot be the exporter's are refused ([`bar::may_be_of`]).
 
 use super::{
     bar::{self, Bars, Mapped},
@@ -41,14 +40,14 @@ use kernel::{
     time::msecs_to_jiffies,
 };
 
-/// A dma-buf that is held for the board.
+/// A dma-buf that is pinned for the board.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Import {
-    /// Goes before the reference.
+    /// Dropped before the reference.
     _counted: Counted,
     buffer: Buffer,
     direction: bindings::dma_data_direction,
-    /// What the hardware knows of it; stopped before the memory is let go.
+    /// The hardware's knowledge of it; stopped before the memory is released.
     mapping: Arc<Mapping>,
     attachment: UnsafeCell<*mut bindings::dma_buf_attachment>,
     /// Guarded by the buffer's reservation.
@@ -58,20 +57,20 @@ pub(crate) struct Import {
     _pin: PhantomPinned,
 }
 
-/// How far the memory is held.
+/// How far the memory is pinned and mapped.
 struct State {
     /// Null when nothing is mapped.
     table: *mut bindings::sg_table,
-    /// What of it is mapped by us.
+    /// The part of it that we have mapped.
     mapped: Option<Mapped>,
     /// Times that the exporter has moved it.
     moves: u32,
 }
 
-/// Times that memory is mapped anew because its exporter has moved it while it was mapped, and that it
-/// is waited for anew because its owner has begun something again.
+/// Times that memory is mapped again because its exporter has moved it while it was mapped, and that it is waited for
+/// again because its owner has begun another operation.
 const ATTEMPTS: u32 = 4;
-/// In milliseconds: how long it is waited for in all, and how long until the gate is looked at again.
+/// Longest wait in all, and interval at which the gate is looked at, in milliseconds.
 const PATIENCE_MS: u32 = 10_000;
 const SLICE_MS: u32 = 100;
 
@@ -85,7 +84,8 @@ unsafe impl Sync for Import {}
 pub(crate) struct Exporter(*mut bindings::module, *const bindings::dma_buf_ops);
 
 impl PartialEq for Exporter {
-    /// A module may have several kinds of buffers. Those that are built into the kernel have no module.
+    /// Compares the modules; without a module, the functions. A module may have several kinds of buffers. Exporters
+    /// that are built into the kernel have no module.
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0 && (!self.0.is_null() || self.1 == other.1)
     }
@@ -103,24 +103,24 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// The dma-buf behind a file descriptor of the calling process.
+    /// Returns the dma-buf of a file descriptor of the calling process.
     pub(crate) fn from_fd(fd: i32) -> Result<Self> {
         // SAFETY: any number may be asked for.
         from_err_ptr(unsafe { bindings::dma_buf_get(fd) }).map(Self)
     }
 
-    /// Which buffer it is. As long as a reference to it is held, no other has the same.
+    /// Returns an identity of the buffer. As long as a reference to it is held, no other buffer has the same.
     pub(crate) fn identity(&self) -> u64 {
         self.0 as u64
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub(crate) fn length(&self) -> u64 {
         // SAFETY: we hold a reference, and it is not changed.
         unsafe { (*self.0).size as u64 }
     }
 
-    /// Who exports it.
+    /// Returns its exporter.
     pub(crate) fn exporter(&self) -> Exporter {
         // SAFETY: as above.
         unsafe { Exporter((*self.0).owner, (*self.0).ops) }
@@ -132,8 +132,8 @@ impl Buffer {
         unsafe { (*(*self.0).file).f_mode & FMODE_WRITE != 0 }
     }
 
-    /// Whether a process can name it, or another device has it. A buffer to which only imports of this driver hold references,
-    /// for whichever board, cannot be registered again: no process has a descriptor of it.
+    /// Whether a process can name it, or another device has it. A buffer to which only imports of this driver hold
+    /// references, for any board, cannot be registered again: no process has a descriptor of it.
     pub(crate) fn is_named(&self) -> bool {
         let imports = IMPORTS.lock();
         let ours = imports.iter().filter(|import| **import == self.identity());
@@ -141,7 +141,7 @@ impl Buffer {
         unsafe { peerlane_references((*self.0).file) as usize > ours.count() }
     }
 
-    /// Runs with the reservation locked.
+    /// Calls `f` with the reservation locked.
     fn reserved<R>(&self, f: impl FnOnce() -> R) -> Result<R> {
         // SAFETY: we hold a reference. Without a context the lock is taken plainly.
         unsafe {
@@ -184,7 +184,7 @@ pub(crate) unsafe fn init() {
     unsafe { IMPORTS.init() }
 }
 
-/// An import that is counted. As long as it is, a reference to its buffer is ours.
+/// An import that is counted. As long as it exists, we have a reference to its buffer.
 struct Counted(u64);
 
 impl Counted {
@@ -224,19 +224,19 @@ unsafe extern "C" fn invalidate(attachment: *mut bindings::dma_buf_attachment) {
     let state = unsafe { &mut *import.state.get() };
     state.moves = state.moves.wrapping_add(1);
     if state.table.is_null() {
-        // The memory is not mapped yet, or not any more: the board cannot reach it, and what is
-        // there may not be touched. We may be called from within our own pin.
+        // The memory is not mapped yet, or not any more: the board cannot reach it, and the state may not be
+        // accessed. We may be called from within our own pin.
         return;
     }
     import.mapping.revoke();
-    // SAFETY: the reservation is locked, and the hardware has let go.
+    // SAFETY: the reservation is locked, and the hardware does not use the memory any more.
     unsafe { import.unmap() };
     import.mapping.evict_if_cached();
 }
 
 impl Import {
-    /// Attaches to a buffer and maps it for the device. Also says where on the bus it lies. `EACCES`: the board is to
-    /// write, and the buffer's file is not open for that.
+    /// Attaches to a buffer and maps it for the device. Also returns its segments on the bus. `EACCES`: the board is
+    /// to write, and the buffer's file is not open for that.
     ///
     /// Takes the buffer's reservation.
     pub(crate) fn new(
@@ -273,7 +273,7 @@ impl Import {
             bindings::dma_buf_dynamic_attach(import.buffer.0, raw_device(device), &OPS, pointer)
         })
         .map_err(|error| Self::refused(device, Asked::Attach, error))?;
-        // SAFETY: nobody looks at it yet: callbacks come for what is mapped.
+        // SAFETY: no other thread looks at it yet: callbacks come only for mapped memory.
         unsafe { *import.attachment.get() = attachment };
         let mapped = import.buffer.reserved(|| {
             // SAFETY: attached, and the reservation is locked.
@@ -284,17 +284,17 @@ impl Import {
         Ok((import, segments))
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     pub(super) fn buffer(&self) -> &Buffer {
         &self.buffer
     }
 
-    /// Who exports the memory.
+    /// Returns the exporter of the memory.
     pub(super) fn exporter(&self) -> Exporter {
         self.buffer.exporter()
     }
 
-    /// What an error of the exporter's says to a caller.
+    /// Translates an error of the exporter for the caller.
     fn refused(device: &Device<Bound>, asked: Asked, error: Error) -> Error {
         let says = told(asked, error);
         if says != error {
@@ -327,11 +327,11 @@ impl Import {
         Ok(())
     }
 
-    /// Where on the bus the memory lies that is mapped, as soon as what its owner does with it is
-    /// over: moving it here, for one. A signal ends the wait, and so does the gate when it closes.
+    /// Returns the segments of the mapped memory on the bus, as soon as its owner's operations on it are over, for
+    /// example a move to this place. A signal ends the wait, and so does the gate when it closes.
     ///
-    /// A process may have a hand in when that is, and others need the reservation meanwhile: it is
-    /// not held.
+    /// A process may influence how long that takes, and others need the reservation in the meantime: so it is not
+    /// held.
     fn settled(&self, inside: &Inside<'_>, any_distance: bool) -> Result<KVVec<Segment>> {
         let device = inside.device();
         let bars = Bars::all()?;
@@ -345,7 +345,7 @@ impl Import {
             // SAFETY: it takes references of its own to the fences, and needs no lock.
             let waited =
                 unsafe { bindings::dma_resv_wait_timeout(reservation, usage, true, slice) };
-            // What is left of the slice; one whose fences were over at once may leave more.
+            // The rest of the slice; more may be left if its fences were over at once.
             let rest = usize::try_from(waited).map_err(|_| Error::from_errno(waited as i32))?;
             left -= slice.saturating_sub(rest);
             if rest == 0 {
@@ -356,10 +356,10 @@ impl Import {
             }
             attempts -= 1;
             let segments = self.buffer.reserved(|| {
-                // SAFETY: the reservation is locked; nobody else has a reference to the state.
+                // SAFETY: the reservation is locked; no other reference to the state exists.
                 unsafe {
                     if (*self.state.get()).table.is_null() {
-                        // Taken back meanwhile.
+                        // Invalidated in the meantime.
                         return Some(Err(ESTALE));
                     }
                     bindings::dma_resv_test_signaled(reservation, usage)
@@ -373,8 +373,8 @@ impl Import {
         Err(ETIMEDOUT)
     }
 
-    /// Maps what is pinned. An exporter that moves it meanwhile tells us; its table may be that of
-    /// the old place.
+    /// Maps pinned memory. An exporter that moves it during this notifies us; its table may then be that of the old
+    /// place.
     ///
     /// # Safety
     /// The reservation is locked, and the attachment pinned.
@@ -397,7 +397,7 @@ impl Import {
         Err(ESTALE)
     }
 
-    /// Where on the bus the memory lies that is mapped.
+    /// Returns the segments of the mapped memory on the bus.
     ///
     /// # Safety
     /// The reservation is locked, and the memory mapped.
@@ -407,7 +407,7 @@ impl Import {
         bars: &Bars,
         any_distance: bool,
     ) -> Result<KVVec<Segment>> {
-        // SAFETY: by contract; nobody else has a reference.
+        // SAFETY: by contract; no other reference exists.
         let state = unsafe { &mut *self.state.get() };
         // SAFETY: by contract.
         let mut segments = unsafe { super::segments(device, state.table, self.buffer.length())? };
@@ -452,7 +452,7 @@ impl Import {
         Ok(segments)
     }
 
-    /// What a bus address of the exporter's means.
+    /// Returns the meaning of a bus address of the exporter's.
     fn meaning(
         &self,
         device: &Device<Bound>,
@@ -463,7 +463,7 @@ impl Import {
         let Exporter(exporter, _) = self.buffer.exporter();
         let bar = bars.with(segment.address).filter(|_| translated);
         let route = bar.map(|bar| bar.route(device));
-        // Behind another bridge only the exporter's own BARs count.
+        // If the address is of another bridge, only the exporter's own BARs count.
         let route = match (route, bar) {
             (Some(bus::Route::OtherBridge), Some(bar)) if !bar.is_driven_by(exporter) => None,
             (route, _) => route,
@@ -475,7 +475,7 @@ impl Import {
         }
     }
 
-    /// Lets the memory go, once.
+    /// Releases the memory, once.
     ///
     /// # Safety
     /// The reservation is locked, and the hardware does not use the memory any more.
@@ -505,7 +505,7 @@ impl PinnedDrop for Import {
         if attachment.is_null() {
             return;
         }
-        // Nobody drops a region whose entries the board still has.
+        // A region whose entries the board still has is never dropped.
         // SAFETY: the reservation is locked.
         let unmapped = self.buffer.reserved(|| unsafe { self.unmap() });
         // Without a context the lock cannot fail.

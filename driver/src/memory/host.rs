@@ -26,32 +26,32 @@ use kernel::{
 
 /// Pages of a process that the board may reach.
 ///
-/// They are pinned for long (`FOLL_LONGTERM`, Documentation/core-api/pin_user_pages.rst), counted
-/// against `RLIMIT_MEMLOCK`, and watched: pages that are no longer what the process
-/// sees at the address stay safe to use, but are not found again by it.
+/// They are pinned for long (`FOLL_LONGTERM`, Documentation/core-api/pin_user_pages.rst), counted against
+/// `RLIMIT_MEMLOCK`, and watched. If the process later sees other pages at the address, the pinned ones stay safe to
+/// use, but are not found again by it.
 pub(crate) struct Pages {
     // Goes before the pins.
     _mapped: Mapped,
-    // Unpinned behind the unmapping.
+    // Unpinned after the unmapping.
     pinned: Pinned,
 }
 
-/// A reference to what the kernel counts for a user (`struct user_struct`).
+/// A reference to the kernel's counters for a user (`struct user_struct`).
 struct User(NonNull<bindings::user_struct>);
 
-// SAFETY: it belongs to no thread, and all access to what we use of it is atomic.
+// SAFETY: it belongs to no thread, and all accesses to the counter that we use are atomic.
 unsafe impl Send for User {}
 // SAFETY: as above.
 unsafe impl Sync for User {}
 
 impl User {
-    /// The real user of the calling process.
+    /// Returns the real user of the calling process.
     fn of_caller() -> Result<Self> {
-        // SAFETY: any process may ask for it; the reference is given back by drop.
+        // SAFETY: any process may ask for it; drop releases the reference.
         NonNull::new(unsafe { peerlane_get_user() }).map_or(Err(EINVAL), |user| Ok(Self(user)))
     }
 
-    /// Pages that are locked by all its processes.
+    /// Returns the counter of pages that all its processes have locked.
     fn locked(&self) -> &Atomic<i64> {
         // SAFETY: we keep it there, and all access to it is atomic. An `atomic_long_t` is an `i64`.
         unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).locked_vm).cast::<i64>()) }
@@ -65,14 +65,14 @@ impl Drop for User {
     }
 }
 
-/// Against whose limits pinned pages count.
+/// The process and the user against whose limits pinned pages count.
 pub(crate) struct Payer {
     mm: ARef<Mm>,
     user: User,
 }
 
 impl Payer {
-    /// The calling process and its user.
+    /// Returns the calling process and its user.
     pub(crate) fn caller() -> Result<Self> {
         Ok(Self {
             mm: ARef::from(&**current!().mm().ok_or(EINVAL)?),
@@ -80,7 +80,7 @@ impl Payer {
         })
     }
 
-    /// Pages that are pinned of the process.
+    /// Returns the counter of pages that are pinned for the process.
     fn pinned(&self) -> &Atomic<i64> {
         // SAFETY: `mm` keeps it there, and all access to it is atomic. An `atomic64_t` is an `i64`.
         unsafe {
@@ -90,10 +90,10 @@ impl Payer {
     }
 }
 
-/// The most pages that the calling process may lock without `CAP_IPC_LOCK`.
+/// Returns the largest number of pages that the calling process may lock without `CAP_IPC_LOCK`.
 fn lockable_pages() -> u64 {
-    // SAFETY: the calling process's own signal structure, which is there as long as it runs. The
-    // limit may change meanwhile, as `rlimit()` of the kernel's allows, too.
+    // SAFETY: the calling process's own signal structure, which exists as long as the process runs. The limit may
+    // change in the meantime, as with the kernel's `rlimit()`.
     unsafe {
         let signal = (*current!().as_ptr()).signal;
         let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
@@ -108,16 +108,16 @@ pub(crate) fn may_be_locked(bytes: u64) -> bool {
 
 /// Pages that are counted, as far as that is needed to undo it.
 ///
-/// What drivers pin is counted twice, as io_uring does it (`io_account_mem` in io_uring/rsrc.c): in
-/// `mm_struct::pinned_vm` (`VmPin` in `/proc/PID/status`), and in `user_struct::locked_vm`. Regions
-/// live as long as a file, so the first ends no later than a process and bounds nothing by itself: a
-/// new one begins from nothing. Neither takes a lock. `account_locked_vm` would take the process's
-/// `mmap_lock`, which its threads can hold for as long as they like (a page of a file system in user
-/// space), and regions are let go on behalf of others, too.
+/// Pages that drivers pin are counted twice, as io_uring does it (`io_account_mem` in io_uring/rsrc.c): in
+/// `mm_struct::pinned_vm` (`VmPin` in `/proc/PID/status`), and in `user_struct::locked_vm`. Regions live as long as a
+/// file, so the first counter ends no later than a process and is not a limit by itself: a new process begins at
+/// zero. Neither takes a lock. `account_locked_vm` would take the process's `mmap_lock`, which its threads can hold
+/// for as long as they like (a page of a file system in user space), and regions are also released on behalf of
+/// others.
 struct Account {
     payer: Payer,
     pages: i64,
-    /// Whether they count as the user's.
+    /// Whether they also count for the user.
     of_user: bool,
 }
 
@@ -137,7 +137,7 @@ impl Account {
             let mut before = counter.load(ordering::Relaxed);
             loop {
                 let after = before.checked_add(pages).ok_or(ENOMEM)?;
-                // One that is below zero is nobody's.
+                // A negative count is not an overrun of any process.
                 if !exempt && u64::try_from(after).is_ok_and(|after| after > limit) {
                     return Err(ENOMEM);
                 }
@@ -147,7 +147,7 @@ impl Account {
                 }
             }
         };
-        // What has been counted is undone by drop.
+        // Drop undoes the counts.
         count(account.payer.pinned())?;
         account.pages = pages;
         if !exempt {
@@ -157,7 +157,7 @@ impl Account {
         Ok(account)
     }
 
-    /// Whether a payer could have more, were these gone.
+    /// Whether a payer could pin more if these pages were released.
     fn weighs_on(&self, payer: &Payer) -> bool {
         self.payer.mm.as_raw() == payer.mm.as_raw()
             || self.of_user && self.payer.user.0 == payer.user.0
@@ -195,13 +195,13 @@ unsafe impl Sync for Pinned {}
 /// The most pages that are asked for at once: the kernel counts them in an `int`.
 const BATCH: usize = 1 << 18;
 
-/// Times that pages are pinned anew because the process's view of them has changed meanwhile, as
-/// pinning itself makes it do where pages were shared with a child.
+/// Times that pages are pinned again because the process's view of them has changed in the meantime. Pinning itself
+/// changes it where pages were shared with a child.
 const ATTEMPTS: usize = 4;
 
 impl Pinned {
-    /// Pins memory of the calling process, whose address space `space` gets. No lock may be held that a
-    /// page fault takes.
+    /// Pins memory of the calling process, whose address space `space` returns. No lock may be held that a page fault
+    /// takes.
     pub(crate) fn new(
         board: &Arc<Board>,
         space: impl FnOnce() -> Result<Arc<Space>>,
@@ -216,7 +216,7 @@ impl Pinned {
             .ok_or(EOVERFLOW)?;
         let range = address & PAGE_MASK..end;
         let count = (range.end - range.start) >> PAGE_SHIFT;
-        // Who may not lock so much has taken no lock of the address space.
+        // A process that may not lock so much has taken no lock of the address space.
         let account = Account::new(count)?;
         let space = space()?;
         let mut pinned = Self {
@@ -231,7 +231,7 @@ impl Pinned {
             pinned.unpin();
             let begun = pinned.watch.begin();
             pinned.pin(range.start, count)?;
-            // One that could not be begun would not be the next time.
+            // A watch that could not be begun would not begin the next time either.
             if !begun || !pinned.is_stale() {
                 break;
             }
@@ -262,7 +262,7 @@ impl Pinned {
                     EFAULT
                 });
             }
-            // SAFETY: so many were written behind the old length.
+            // SAFETY: so many were written after the old length.
             unsafe { self.pages.inc_len(got as usize) };
         }
         Ok(())
@@ -271,7 +271,7 @@ impl Pinned {
     fn unpin(&mut self) {
         let pages = self.pages.as_mut_ptr();
         let written = self.permissions.write();
-        // SAFETY: these were pinned, and nobody uses them any more.
+        // SAFETY: these were pinned, and are not used any more.
         unsafe { bindings::unpin_user_pages_dirty_lock(pages, self.pages.len(), written) };
         self.pages.clear();
     }
@@ -284,7 +284,7 @@ impl Pinned {
         self.watch.is_accessible(self.permissions)
     }
 
-    /// The address space that they are of.
+    /// Returns the address space of the pages.
     pub(crate) fn space(&self) -> &Arc<Space> {
         self.watch.space()
     }
@@ -296,9 +296,9 @@ impl Drop for Pinned {
     }
 }
 
-/// How pages are mapped: the process and the board use them at the same time, as often as the
-/// process has registered them, and nobody tells the kernel when. A machine on which that needs
-/// copies or flushes is refused.
+/// Attribute of the mapping of pages: the process and the board use them at the same time, as often as the process
+/// has registered them, and the kernel is not notified of such use. A machine on which that needs copies or flushes
+/// is refused.
 const SHARED: c_ulong = bindings::DMA_ATTR_REQUIRE_COHERENT as c_ulong;
 
 /// Pages that are mapped for the device.
@@ -360,8 +360,8 @@ impl Drop for Mapped {
 }
 
 impl Pages {
-    /// Maps pinned pages for the device, and takes them if that does not fail. Also says where on the bus they lie, from the
-    /// beginning of the first, and where in that the memory begins.
+    /// Maps pinned pages for the device, and takes them if that does not fail. Also returns their places on the bus,
+    /// from the beginning of the first page, and the offset of the memory in them.
     pub(crate) fn new(
         device: &Device<Bound>,
         pages: &mut Option<Pinned>,
@@ -394,8 +394,8 @@ impl Pages {
         let first = first.ok_or(EINVAL)?;
         for (at, byte) in (first..).zip(bytes) {
             let page = *self.pinned.pages.get(at >> PAGE_SHIFT).ok_or(EINVAL)?;
-            // SAFETY: the page is pinned as long as this lives, and pages that can be pinned are always mapped. The process
-            // may look at the byte meanwhile.
+            // SAFETY: the page is pinned as long as this lives, and pages that can be pinned are always mapped. The
+            // process may read the byte at the same time.
             unsafe {
                 let start = peerlane_page_address(page).cast::<u8>();
                 start.add(at & !PAGE_MASK).write_volatile(*byte);
@@ -404,7 +404,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Whether the calling process, whose memory it is, may still access it as the board is to.
+    /// Whether the calling process, which owns the memory, may still access it as the board does.
     pub(super) fn is_accessible(&self) -> bool {
         self.pinned.is_accessible()
     }
@@ -419,12 +419,12 @@ impl Pages {
         self.pinned.of_hugetlb
     }
 
-    /// Takes note that the region is cached, or is not any more.
+    /// Records that the region is cached, or is not any more.
     pub(crate) fn note_kept(&self, kept: bool) {
         self.pinned.watch.note_kept(kept);
     }
 
-    /// Whether somebody could have more memory pinned, were this gone.
+    /// Whether a payer could pin more memory if this was released.
     pub(crate) fn weighs_on(&self, payer: &Payer) -> bool {
         self.pinned.account.weighs_on(payer)
     }

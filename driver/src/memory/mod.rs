@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory of others, made reachable for the board by the DMA API. Each kind is held as long as
-//! its value lives, and let go when it is dropped.
+//! Memory of others, made reachable for the board by the DMA API. Each kind is held as long as its value lives, and
+//! released when the value is dropped.
 //!
-//! What is allocated for a process is charged to its control group (`GFP_KERNEL_ACCOUNT`). What is
-//! allocated only to give something back is not: nobody is kept from that by a limit.
+//! Allocations for a process are charged to its control group (`GFP_KERNEL_ACCOUNT`). Allocations that only serve a
+//! release are not: a limit must not prevent a release.
 
 pub(crate) mod bar;
 pub(crate) mod dmabuf;
@@ -33,16 +33,16 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// Whether what is found at its place now may be other memory than this.
+    /// Whether another memory than this one may be at its place now.
     pub(crate) fn is_stale(&self) -> bool {
         match self {
             Self::Host(pages) => pages.is_stale(),
-            // Who names the dma-buf names the memory, and a GPU's owner takes it back.
+            // The name of a dma-buf always means the same memory, and a GPU's owner invalidates it.
             Self::DmaBuf { .. } | Self::Nvidia { .. } => false,
         }
     }
 
-    /// Whether the calling process may still access it as the board is to.
+    /// Whether the calling process may still access it as the board does.
     pub(crate) fn is_accessible(&self) -> bool {
         match self {
             Self::Host(pages) => pages.is_accessible(),
@@ -50,8 +50,8 @@ impl Memory {
         }
     }
 
-    /// Whether it may stay mapped when its region was unregistered. Huge pages of hugetlb go back to a pool that their users
-    /// count on: the next `mmap` would not find them there.
+    /// Whether it may stay mapped when its region was unregistered. Huge pages of hugetlb return to a pool that their
+    /// users count on: the next `mmap` would not find them there.
     pub(crate) fn may_stay(&self) -> bool {
         match self {
             Self::Host(pages) => !pages.are_of_hugetlb(),
@@ -59,7 +59,7 @@ impl Memory {
         }
     }
 
-    /// Takes note that the region is cached, or is not any more. A cached region is evicted soon after its memory has
+    /// Records that the region is cached, or is not any more. A cached region is evicted soon after its memory has
     /// become stale.
     pub(crate) fn note_kept(&self, kept: bool) {
         if let Self::Host(pages) = self {
@@ -67,7 +67,7 @@ impl Memory {
         }
     }
 
-    /// The dma-buf, if it is one.
+    /// Returns the dma-buf, if it is one.
     pub(crate) fn buffer(&self) -> Option<&dmabuf::Buffer> {
         match self {
             Self::DmaBuf { import } => Some(import.buffer()),
@@ -75,7 +75,7 @@ impl Memory {
         }
     }
 
-    /// Whether somebody could have more memory pinned, were this gone.
+    /// Whether a payer could pin more memory if this was released.
     pub(crate) fn weighs_on(&self, payer: &host::Payer) -> bool {
         match self {
             Self::Host(pages) => pages.weighs_on(payer),
@@ -83,8 +83,8 @@ impl Memory {
         }
     }
 
-    /// Whether it may take up the BAR that memory of this exporter does, and goes when it is let go. NVIDIA's pages
-    /// by their address do only for the process that has them.
+    /// Whether it may occupy the same BAR as memory of this exporter, and its release frees the BAR. NVIDIA's pages
+    /// by their address are released only for the process that has them.
     pub(crate) fn fills_the_bar_of(&self, exporter: Option<dmabuf::Exporter>) -> bool {
         match self {
             Self::DmaBuf { import } => exporter.is_none_or(|exporter| import.exporter() == exporter),
@@ -93,12 +93,12 @@ impl Memory {
     }
 }
 
-/// What `REGISTER` says of an error of the memory's own driver.
+/// Translates an error of the memory's own driver to the error of `REGISTER`.
 fn told(asked: Asked, error: Error) -> Error {
     Error::from_errno(-refusal::told(asked, -error.to_errno()))
 }
 
-/// Which way data goes, for the DMA API: the board's reads are "to device".
+/// Returns the direction of the data for the DMA API: the board's reads are "to device".
 pub(crate) fn direction(permissions: Permissions) -> bindings::dma_data_direction {
     match permissions {
         Permissions::Read => bindings::dma_data_direction::DMA_TO_DEVICE,
@@ -107,8 +107,8 @@ pub(crate) fn direction(permissions: Permissions) -> bindings::dma_data_directio
     }
 }
 
-/// The bus addresses of the first `length` bytes of a table that is mapped for the device,
-/// neighbours joined. `EPROTO`: the table is not one.
+/// Returns the bus addresses of the first `length` bytes of a table that is mapped for the device, with neighbours
+/// joined. `EPROTO`: the table is not valid.
 ///
 /// # Safety
 /// `table` is valid, mapped by the DMA API, and stays so during the call.

@@ -6,26 +6,25 @@
 //! dma-bufs ([`super::dmabuf`]) instead; this is for software that has none to give.
 //!
 //! # Look-up
-//! The functions are looked up when memory is registered, and `nvidia.ko` is held as long as some
-//! of its memory is. The kernel lets `__symbol_get` find what is exported for GPL modules only, as
-//! NVIDIA's drivers export these since 550. Older ones do not build for kernels that this driver
-//! builds for.
+//! The functions are looked up when memory is registered, and `nvidia.ko` is held as long as any of its memory is.
+//! The kernel lets `__symbol_get` find only functions that are exported for GPL modules, as NVIDIA's drivers export
+//! these since 550. Older drivers do not build for kernels that this driver builds for.
 //!
-//! # Taking back
-//! NVIDIA's driver calls [`take_back`] when the memory is freed, with its own lock held, and all
-//! but `nvidia_p2p_free_page_table` take that lock. So the callback waits for nobody who may be
-//! inside of NVIDIA's driver, and no lock of ours that it takes is held while we call there. That
-//! is also why the pages are mapped for the board here and not by `nvidia_p2p_dma_map_pages`: it
-//! takes NVIDIA's lock, too, and reads a page table that nothing could protect meanwhile from the
-//! callback. It does the same as this (`nv_dma_map_mmio` in `kernel-open/nvidia/nv-dma.c`).
+//! # Invalidation by the owner
+//! NVIDIA's driver calls [`take_back`] when the memory is freed, with its own lock held, and all functions but
+//! `nvidia_p2p_free_page_table` take that lock. So the callback does not wait for a thread that may be inside of
+//! NVIDIA's driver, and we hold no lock that the callback takes while we call NVIDIA's driver. That is also why the
+//! pages are mapped for the board here and not by `nvidia_p2p_dma_map_pages`: that function takes NVIDIA's lock, too,
+//! and reads a page table that nothing could protect from the callback in the meantime. It does the same as this file
+//! (`nv_dma_map_mmio` in `kernel-open/nvidia/nv-dma.c`).
 //!
-//! # Giving back
-//! `nvidia_p2p_put_pages` finds page tables of the calling process only, and says that all is well
-//! with others (`RmP2PGetInfoWithoutToken` in `src/nvidia/src/kernel/gpu/bus/p2p.c`); without memory
-//! for the call it fails. In both cases the pages stay held and the callback is still to come, when
-//! their owner frees them or ends. What it needs is kept in [`LOST`], and this module with it, until
-//! it has come, or until their process registers such memory again or closes a board, and gives these
-//! back, too: then nothing of the callback touches what is freed or unloaded.
+//! # Release
+//! `nvidia_p2p_put_pages` finds page tables of the calling process only, and reports success for others
+//! (`RmP2PGetInfoWithoutToken` in `src/nvidia/src/kernel/gpu/bus/p2p.c`); without memory for the call it fails. In
+//! both cases the pages stay held and the callback is still to come, when their owner frees them or ends. The state
+//! that the callback needs is kept in [`LOST`], and this module with it, until the callback has come, or until the
+//! process of the pages registers such memory again or closes a board, which also releases these pages: then the
+//! callback does not touch anything that is freed or unloaded.
 
 use super::bar::{near, Bars, Mapped};
 use crate::{
@@ -84,7 +83,7 @@ const PAGES_OF_64_KIB: u32 = 1;
 /// Addresses and lengths of `nvidia_p2p_get_pages` are multiples of this.
 const UNIT: u64 = 64 << 10;
 
-/// Attempts to give pages back, and the pause between them: a call that fails had no memory.
+/// Attempts to release pages, and the pause between them: a call that fails had no memory.
 const PUTS: u32 = 5;
 const PUT_PAUSE: Delta = Delta::from_millis(2);
 
@@ -126,12 +125,12 @@ impl<F: Copy> Symbol<F> {
 
 impl<F> Drop for Symbol<F> {
     fn drop(&mut self) {
-        // SAFETY: `get` found it, and nobody calls it any more.
+        // SAFETY: `get` found it, and it is not called any more.
         unsafe { bindings::__symbol_put(self.name.as_char_ptr()) }
     }
 }
 
-/// What is used of NVIDIA's driver.
+/// The functions of NVIDIA's driver that are used.
 struct Driver {
     get_pages: Symbol<GetPages>,
     put_pages: Symbol<PutPages>,
@@ -158,10 +157,10 @@ pub(crate) fn is_there() -> bool {
 
 kernel::sync::global_lock! {
     // SAFETY: `init` is called before there is a board.
-    /// Pages that could not be released. They count for their user. Each has a reference to this module, which cannot be
-    /// unloaded meanwhile. The lock is also held while a page table is got or given back: a table
-    /// that was called back unnoticed is then not taken for a new one in its place. It is taken
-    /// inside of a context's own locks and outside of NVIDIA's; the callback does not take it.
+    /// Pages that could not be released. They count for their user. Each entry has a reference to this module, which
+    /// therefore cannot be unloaded. The lock is also held while a page table is obtained or released: so a table
+    /// whose callback has come unnoticed is not taken for a new one at the same place. The lock is taken inside of a
+    /// context's own locks and outside of NVIDIA's; the callback does not take it.
     unsafe(uninit) static LOST: Mutex<KVec<Arc<Hold>>> = KVec::new();
 }
 
@@ -174,8 +173,7 @@ pub(crate) unsafe fn init() {
     unsafe { LOST.init() }
 }
 
-/// Lets go of lost pages whose callback has come, and gives back those of the calling process.
-/// Whoever calls this holds the module.
+/// Drops lost pages whose callback has come, and releases those of the calling process. The caller holds the module.
 pub(crate) fn settle_lost() {
     let mut lost = LOST.lock();
     let mut index = 0;
@@ -189,7 +187,7 @@ pub(crate) fn settle_lost() {
         }
     }
     if lost.is_empty() {
-        // Nobody frees what belongs to it when the module goes.
+        // The memory of the list is not freed when the module goes.
         *lost = KVec::new();
     }
 }
@@ -201,14 +199,14 @@ fn this_module() -> *mut bindings::module {
 /// Pages of a GPU that are held for the board.
 pub(crate) struct Pages(Arc<Hold>);
 
-/// What the callback needs, too.
+/// State that the callback needs, too.
 #[pin_data]
 struct Hold {
     driver: Driver,
-    /// What the hardware knows of it; stopped before the memory is let go.
+    /// The hardware's knowledge of it; stopped before the memory is released.
     mapping: Arc<Mapping>,
     device: ARef<Device>,
-    /// The process that holds them.
+    /// The process that has the pages.
     process: Pid,
     /// The GPU's address, in whole units.
     address: u64,
@@ -220,9 +218,9 @@ struct Hold {
 }
 
 struct State {
-    /// The memory has been taken back: the page table is not ours any more.
+    /// The owner has invalidated the memory: the page table is not ours any more.
     taken: bool,
-    /// What is mapped for the device.
+    /// The pages that are mapped for the device.
     mapped: Option<Mapped>,
     /// Counts the pages for their user as long as they are held.
     pinned: Option<Pinned>,
@@ -239,13 +237,13 @@ impl Hold {
         unsafe { *self.table.get() }
     }
 
-    /// Where the pages are, neighbours joined. `runs` has room for all.
+    /// Reads the addresses of the pages, with neighbours joined. `runs` has room for all.
     fn read(&self, runs: &mut KVVec<Segment>) -> Result {
         let state = self.state.lock();
         if state.taken {
             return Err(ESTALE);
         }
-        // SAFETY: not taken back, and NVIDIA's driver waits for our lock before it frees it.
+        // SAFETY: not invalidated, and NVIDIA's driver waits for our lock before it frees it.
         let table = unsafe { &*self.table() };
         let major = table.version >> 16;
         if major != MAJOR {
@@ -281,8 +279,8 @@ impl Hold {
         Ok(())
     }
 
-    /// Maps physical memory for the device. `segments`, with room for all, gets where it is on the
-    /// bus; `mapped` has as much room.
+    /// Maps physical memory for the device. `segments`, with room for all, gets its places on the bus; `mapped` has
+    /// as much room.
     fn map(&self, runs: &[Segment], mapped: Mapped, segments: &mut KVVec<Segment>) -> Result {
         let mut state = self.state.lock();
         if state.taken {
@@ -300,14 +298,14 @@ impl Hold {
         unsafe { (self.driver.put_pages.function)(0, 0, self.address, table) }
     }
 
-    /// Whether the pages are held no more, and no callback is under way or to come: they were taken
-    /// back, or are given back now. The lock of [`LOST`] must be held.
+    /// Releases the pages if they were not invalidated. Returns whether they are not held any more, and no callback
+    /// is running or to come. The lock of [`LOST`] must be held.
     fn settle(self: &Arc<Self>, attempts: u32) -> bool {
         if self.state.lock().taken {
             self.wait_for_callback();
             return true;
         }
-        // The memory may be taken back just now: then the table is not found, and all is well.
+        // The owner may invalidate the memory just now: then the table is not found, which is correct.
         if !self.put(attempts) {
             return false;
         }
@@ -319,7 +317,7 @@ impl Hold {
         true
     }
 
-    /// Gives the pages back, in so many attempts. Says whether there is no callback any more.
+    /// Releases the pages, in so many attempts. Returns whether no callback can come any more.
     fn put(&self, attempts: u32) -> bool {
         if self.process != current!().tgid() {
             return false;
@@ -332,17 +330,17 @@ impl Hold {
         })
     }
 
-    /// Waits until the callback, which has taken the memory back, has left this module. It runs
-    /// with NVIDIA's lock held, for which a search for a table waits that nobody has.
+    /// Waits until the callback, which has invalidated the memory, has left this module. The callback runs with
+    /// NVIDIA's lock held. A search for a page table that does not exist waits for that lock.
     fn wait_for_callback(&self) {
         self.call_put(core::ptr::from_ref(self).cast_mut().cast());
     }
 }
 
-/// The memory is being freed. When this returns the board does not reach it any more.
+/// Stops the board's use of memory that is being freed. When this returns the board does not reach it any more.
 ///
 /// # Safety
-/// Called by NVIDIA's driver, once at most, with what [`Pages::new`] gave it.
+/// Called by NVIDIA's driver, once at most, with the pointer that [`Pages::new`] gave it.
 unsafe extern "C" fn take_back(data: *mut c_void) {
     // SAFETY: by contract; the reference was handed over with it.
     let hold = unsafe { Arc::from_raw(data.cast::<Hold>().cast_const()) };
@@ -353,20 +351,20 @@ unsafe extern "C" fn take_back(data: *mut c_void) {
     let pinned = state.pinned.take();
     drop(state);
     drop(pinned);
-    // SAFETY: the callback's own table; NVIDIA's driver wants to be told, and frees it later.
+    // SAFETY: the callback's own table; NVIDIA's driver wants this call, and frees the table later.
     let freed = unsafe { (hold.driver.free_page_table.function)(hold.table()) };
     debug_assert_eq!(freed, 0);
     hold.mapping.evict_if_cached();
 }
 
 impl Pages {
-    /// Holds memory of a GPU that the calling process has at this address, and maps it for the
-    /// device. Also says where on the bus it lies, in whole 64 KiB, and where in that it begins.
+    /// Obtains memory of a GPU that the calling process has at this address, and maps it for the device. Also returns
+    /// its places on the bus, in whole 64 KiB, and the offset of the memory in them.
     ///
-    /// No lock may be held that [`Mapping::revoke`] takes. Errors: `ENXIO` without NVIDIA's
-    /// driver, `EREMOTEIO` if the kernel does not know that the GPU can be reached from the
-    /// device and `any_distance` is not set, `ESTALE` if the memory was freed meanwhile, and
-    /// those of `nvidia_p2p_get_pages`, as [`super::told`] has them: `EINVAL` if the process has no such memory.
+    /// No lock may be held that [`Mapping::revoke`] takes. Errors: `ENXIO` without NVIDIA's driver, `EREMOTEIO` if
+    /// the kernel does not know that the GPU can be reached from the device and `any_distance` is not set, `ESTALE`
+    /// if the memory was freed in the meantime, and those of `nvidia_p2p_get_pages`, translated by [`super::told`]:
+    /// `EINVAL` if the process has no such memory.
     pub(crate) fn new(
         device: &Device<Bound>,
         address: u64,
@@ -380,7 +378,7 @@ impl Pages {
             .checked_add(length)
             .and_then(|end| end.checked_next_multiple_of(UNIT))
             .ok_or(EOVERFLOW)?;
-        // More than any table maps; what follows allocates by it.
+        // More than any table maps; the allocation below depends on it.
         if end - first > u64::from(MAX_ENTRIES) * PageSize::Mib2.bytes() {
             return Err(E2BIG);
         }
@@ -416,7 +414,7 @@ impl Pages {
         };
         drop(lost);
         if let Err(error) = to_result(got) {
-            // SAFETY: nobody has it.
+            // SAFETY: NVIDIA's driver does not have it.
             drop(unsafe { Arc::from_raw(data) });
             return Err(super::told(Asked::Pages, error));
         }
@@ -431,7 +429,7 @@ impl Pages {
         Ok((pages, segments, address - first))
     }
 
-    /// Counts them until they are released.
+    /// Counts the pages for their user until they are released.
     pub(crate) fn count(&self, pinned: Option<Pinned>) {
         let mut state = self.0.state.lock();
         if !state.taken {
@@ -439,7 +437,7 @@ impl Pages {
         }
     }
 
-    /// Whether the calling process has them, and so can give them back.
+    /// Whether they belong to the calling process, which therefore can release them.
     pub(crate) fn are_callers(&self) -> bool {
         self.0.process == current!().tgid()
     }
@@ -461,7 +459,7 @@ impl Drop for Pages {
                 hold.process
             );
         }
-        // SAFETY: whoever lets memory go holds the module, so that it is not on its way out.
+        // SAFETY: a thread that releases memory holds the module, so that it is not being unloaded.
         unsafe { bindings::__module_get(this_module()) };
         // Without room both references stay for good: a leak, but nothing that dangles.
         if lost.push(hold.clone(), GFP_KERNEL_ACCOUNT).is_err() {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What becomes of a process's addresses.
+//! Changes of a process's addresses.
 //!
-//! Each address space has one notifier of ours (`struct mmu_notifier`), which knows all ranges of it
-//! that are watched. The kernel's `mmu_interval_notifier` is one for each range, but the end of such a
-//! one waits until no change is under way in the whole address space, and a process can see to it
-//! that there always is one. Regions are let go on behalf of others, so the end of a [`Watch`] waits
-//! for nothing.
+//! Each address space has one notifier of ours (`struct mmu_notifier`), which knows all its watched ranges. The
+//! kernel's `mmu_interval_notifier` is for one range, but its end waits until no change is in progress in the whole
+//! address space, and a process can make sure that there always is one. Regions are also released on behalf of
+//! others, so the end of a [`Watch`] waits for nothing.
 
 use crate::{
     board::Board,
@@ -31,14 +30,14 @@ use kernel::{
     types::Opaque,
 };
 
-/// What the kernel tells of an address space. It is made by `mmu_notifier_get` and freed some time
-/// after the last `mmu_notifier_put`.
+/// The kernel's notifications of an address space. It is made by `mmu_notifier_get` and freed some time after the
+/// last `mmu_notifier_put`.
 #[pin_data]
 struct Listener {
     #[pin]
     notifier: Opaque<bindings::mmu_notifier>,
-    /// Taken by callbacks, within reclaim and under the locks of reverse mappings: nothing is
-    /// allocated and nothing waited for under it.
+    /// Taken by callbacks, within reclaim and under the locks of reverse mappings: the holder neither allocates nor
+    /// waits.
     #[pin]
     state: SpinLock<State>,
 }
@@ -55,7 +54,7 @@ unsafe impl Send for State {}
 /// Listeners that are not freed yet.
 static LISTENERS: Atomic<usize> = Atomic::new(0);
 
-/// By its address the kernel knows our notifiers from others'.
+/// The operations by whose address the kernel finds our notifiers among others.
 static OPS: bindings::mmu_notifier_ops = {
     let mut ops: bindings::mmu_notifier_ops = pin_init::zeroed();
     ops.alloc_notifier = Some(alloc);
@@ -100,7 +99,7 @@ unsafe extern "C" fn alloc(_: *mut bindings::mm_struct) -> *mut bindings::mmu_no
 }
 
 /// # Safety
-/// Called by the kernel with a notifier of [`alloc`], which nobody uses any more.
+/// Called by the kernel with a notifier of [`alloc`], which is not used any more.
 unsafe extern "C" fn free(notifier: *mut bindings::mmu_notifier) {
     // SAFETY: by contract; it was leaked there.
     unsafe {
@@ -130,9 +129,9 @@ unsafe extern "C" fn change_begins(
     0
 }
 
-/// Whether the process sees the same pages after a change, if it may access them at all: where pages are written for the
-/// first time after a fork, or are moved, there is another event. NUMA balancing takes the access to all memory away again
-/// and again, to see which node uses it (`change_prot_numa` of mm/mempolicy.c); it does not move pinned pages.
+/// Whether the process sees the same pages after a change, if it may access them at all: where pages are written for
+/// the first time after a fork, or are moved, there is another event. NUMA balancing repeatedly removes the access to
+/// all memory, to see which node uses it (`change_prot_numa` of mm/mempolicy.c); it does not move pinned pages.
 fn keeps_pages(event: bindings::mmu_notifier_event) -> bool {
     matches!(
         event,
@@ -153,7 +152,7 @@ unsafe extern "C" fn change_ends(
     listener.state.lock().changes.end(&range);
 }
 
-/// The address space goes, and its pages with it.
+/// Handles the end of the address space, and of its pages.
 ///
 /// # Safety
 /// As above.
@@ -171,8 +170,8 @@ impl State {
     fn mark(&mut self, range: Range<usize>, note: fn(&Watch)) {
         // Both ends belong to an interval of the tree.
         let (start, last) = (range.start, range.end.saturating_sub(1));
-        // SAFETY: what is in the tree is the node of a `Watch`, which takes it out, under the lock that
-        // we hold, before it goes. Such a watch may still be in the making; `stale` is there before.
+        // SAFETY: each node in the tree is that of a `Watch`, which removes it, under the lock that we hold, before
+        // it goes. Such a watch may still be under construction; `stale` is there before.
         unsafe {
             let mut node = bindings::interval_tree_iter_first(&mut self.watches, start, last);
             while !node.is_null() {
@@ -184,17 +183,17 @@ impl State {
     }
 }
 
-/// A hold on the notifier of an address space.
+/// A reference to the notifier of an address space.
 pub(crate) struct Space(NonNull<Listener>);
 
-// SAFETY: what it holds belongs to no thread.
+// SAFETY: its contents belong to no thread.
 unsafe impl Send for Space {}
-// SAFETY: what may change is under a lock.
+// SAFETY: all of it that may change is under a lock.
 unsafe impl Sync for Space {}
 
 impl Space {
-    /// That of the calling process. It takes `mmap_lock`, for which the process's own threads can make
-    /// it wait. `ERESTARTNOINTR`: a signal came meanwhile, and the kernel makes the call again.
+    /// Returns that of the calling process. It takes `mmap_lock`, for which the process's own threads can make it
+    /// wait. `ERESTARTNOINTR`: a signal came during the call, and the kernel makes the call again.
     pub(crate) fn of_caller() -> Result<Arc<Self>> {
         current!().mm().ok_or(EINVAL)?;
         // SAFETY: the process has an address space. The operations are there as long as the module,
@@ -217,8 +216,8 @@ impl Space {
 
     /// Whether it is that of the calling process.
     pub(crate) fn is_callers(&self) -> bool {
-        // SAFETY: it was set before we got the notifier, and does not change; the notifier keeps the
-        // address space's structure, so that it is no other's.
+        // SAFETY: it was set before we got the notifier, and does not change; the notifier keeps the address space's
+        // structure, so that no other address space has the same.
         let mm = unsafe { (*self.listener().notifier.get()).mm };
         current!().mm().map_or(null_mut(), |mm| mm.as_raw()) == mm
     }
@@ -233,8 +232,8 @@ impl Drop for Space {
 
 /// Waits until no callback of the module runs or comes any more. All [`Space`]s must be gone.
 pub(crate) fn settle() {
-    // What was put is freed by a callback of its own, later than `mmu_notifier_synchronize` says where
-    // another processor has it.
+    // A notifier that was put is freed by a callback of its own, which may come later than `mmu_notifier_synchronize`
+    // returns, where another processor has it.
     loop {
         // SAFETY: nothing is held.
         unsafe { bindings::mmu_notifier_synchronize() };
@@ -249,15 +248,15 @@ pub(crate) fn settle() {
     unsafe { bindings::synchronize_rcu() };
 }
 
-/// A change that has begun is waited for by naps of this long first, each twice the one before. Most
+/// Length of the first pause in which a change that has begun is waited for; each pause is twice the one before. Most
 /// changes are over by then.
 const NAP_NS: i64 = 20_000;
 const NAPS: u32 = 6;
-/// Then so many times, of a tick more than [`PAUSE_MS`] each.
+/// Number of longer pauses after these, of a tick more than [`PAUSE_MS`] each.
 const PAUSES: u32 = 10;
 const PAUSE_MS: u32 = 2;
 
-/// Takes note when addresses are given other memory.
+/// Records when addresses get other memory.
 #[pin_data(PinnedDrop)]
 pub(super) struct Watch {
     // Before the node is in the tree.
@@ -274,7 +273,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches addresses of an address space, of which there is one at least.
+    /// Watches addresses of an address space; the range has at least one.
     pub(super) fn new(
         board: Arc<Board>,
         space: Arc<Space>,
@@ -290,7 +289,7 @@ impl Watch {
             board,
             range,
             space,
-            // The last: what is in the tree is not given up.
+            // The last: a node in the tree is not given up.
             node <- Opaque::ffi_init(move |slot: *mut bindings::interval_tree_node| {
                 let mut state = within.listener().state.lock();
                 // SAFETY: `slot` is ours, and pinned until drop has taken it out of the tree.
@@ -302,10 +301,10 @@ impl Watch {
         })
     }
 
-    /// From now on every change is noted. One that has begun was told to nobody who had not been
-    /// watching then, and may take the pages away yet: it is waited for a little, as only its own process
-    /// can make it last. `false`: it had not ended by then, or a signal came, which must not make a
-    /// process begin anew for ever. What is watched is stale from the beginning then.
+    /// Records every change from now on. A change that has begun was not reported to watches that did not exist then,
+    /// and may still take the pages away. So this waits for it a little, as only its own process can make it last.
+    /// Returns `false` if the change had not ended by then, or a signal came, which must not make a process start
+    /// over for ever. The watch is stale from the beginning then.
     pub(super) fn begin(&self) -> bool {
         for pause in 0.. {
             let state = self.space.listener().state.lock();
@@ -325,23 +324,23 @@ impl Watch {
         false
     }
 
-    /// Takes note of a change. Called by the kernel, which may hold any lock.
+    /// Records a change. Called by the kernel, which may hold any lock.
     fn note_stale(&self) {
-        // A full barrier: either this sees that the region is cached, or the thread that caches the region sees that it
-        // is stale.
+        // A full barrier: either this sees that the region is cached, or the thread that caches the region sees that
+        // it is stale.
         self.stale.xchg(true, ordering::Full);
         if self.kept.load(ordering::Relaxed) {
             self.board.relieve();
         }
     }
 
-    /// Takes note that the process's access may have changed. Called as [`note_stale`](Self::note_stale).
+    /// Records that the process's access may have changed. Called as [`note_stale`](Self::note_stale).
     fn note_protected(&self) {
         self.protected.store(true, ordering::Release);
     }
 
-    /// Whether the calling process, which has the pages, may access them as the board is to. Never waits: an access that cannot
-    /// be looked up just now does not count.
+    /// Whether the calling process, which has the pages, may access them as the board does. Never waits: an access
+    /// that cannot be looked up just now does not count.
     pub(super) fn is_accessible(&self, permissions: Permissions) -> bool {
         // Before the look: a change after it is seen the next time.
         if !self.protected.xchg(false, ordering::Full) {
@@ -360,12 +359,12 @@ impl Watch {
         may == 1
     }
 
-    /// Takes note that a cached region has the pages, or has them no more. It may be stale already.
+    /// Records that a cached region has the pages, or does not have them any more. It may be stale already.
     pub(super) fn note_kept(&self, kept: bool) {
         self.kept.xchg(kept, ordering::Full);
     }
 
-    /// Whose addresses they are.
+    /// Returns the address space.
     pub(super) fn space(&self) -> &Arc<Space> {
         &self.space
     }

@@ -92,7 +92,7 @@ fn fresh(input: &DeriveInput, all: &[&Field]) -> Result<Option<TokenStream>, Err
     }))
 }
 
-/// Whether the name stands in the tokens.
+/// Reports whether the name is in the tokens.
 fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == *name,

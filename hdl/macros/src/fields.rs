@@ -1,4 +1,4 @@
-//! What both macros read of a struct.
+//! Parts of a struct that both macros read.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,7 +15,7 @@ pub(crate) fn of(input: &DeriveInput) -> Result<Vec<&Field>, Error> {
     Ok(fields.named.iter().collect())
 }
 
-/// False for those that are no hardware: their names begin with `_`.
+/// Reports whether a field is hardware. The name of a field that is not begins with `_`.
 pub(crate) fn is_hardware(field: &Field) -> bool {
     field
         .ident
@@ -40,7 +40,7 @@ pub(crate) fn docs(attributes: &[Attribute]) -> Vec<String> {
     lines
 }
 
-/// `accept` of the fields, each behind its documentation.
+/// Calls `accept` for each field, after the field's documentation.
 pub(crate) fn accept(fields: &[&Field]) -> TokenStream {
     let visits = fields.iter().map(|field| {
         let name = &field.ident;
@@ -56,7 +56,7 @@ pub(crate) fn accept(fields: &[&Field]) -> TokenStream {
     quote!(#(#visits)*)
 }
 
-/// `connect_all`, `update_all` and `has_changed` of `Block`.
+/// Makes `connect_all`, `update_all` and `has_changed` of `Block`.
 pub(crate) fn block_methods(fields: &[&Field]) -> TokenStream {
     let names: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     quote! {

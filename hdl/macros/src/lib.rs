@@ -1,7 +1,7 @@
 //! Derives for rust-hdl blocks and bundles of ports; `peerlane-verilog` exports them and documents their use.
 //!
-//! rust-hdl's own `LogicBlock` and `LogicInterface` lose the documentation of fields. What is generated here is
-//! the same, and tells the back-end the `///` lines of each field before it shows the field.
+//! rust-hdl's own `LogicBlock` and `LogicInterface` lose the documentation of fields. The code that is generated here
+//! is the same, and also passes the `///` lines of each field to the back-end before it shows the field.
 
 mod block;
 mod bundle;

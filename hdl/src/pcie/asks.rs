@@ -1,43 +1,46 @@
-//! Read requests on their way out: cut at the Max Read Request Size, each with a tag of the hard IP's, no more than
-//! its buffer for completions has room for, and behind the posted writes that were accepted before them.
+//! Read requests on their way out: cut at the Max Read Request Size, each with one of the hard IP's tags, no more than
+//! the hard IP's buffer for completions has room for, and after the posted writes that were accepted before them.
 //!
 //! # Tags
 //! The hard IP has 64 tags while software has set Extended Tag Field Enable, else 32. The last eight of them are for
 //! reads that flush, first by the engine's own number, the others for data, in turn. A tag is free when its completion
-//! has come in full: one whose read was given up is passed over. A read takes its tag, its lines and its credit as it leaves: its age counts from there,
-//! however long the hard IP has not been ready for it.
+//! has come in full; the tag of a read that was given up is passed over. A read takes its tag, its lines and its credit
+//! as it leaves: its age counts from there, however long the hard IP has not been ready for it.
 //!
 //! # Space for completions
-//! An endpoint advertises infinite credits for completions, so nothing holds them back, and one that finds no room in
-//! the hard IP's buffer is lost (Arria V Avalon-ST Interface for PCIe 683733, Transaction Layer Errors). A read is sent when there is room for the most
-//! completions that it may be split into: one for each line of 64 bytes that it touches, the smallest Read
-//! Completion Boundary. The hard IP shows how many headers there is room for (`ko_cpl_spc_header`). In its settings
-//! Minimum, Low and Balanced there are at least four units of 16 bytes for each, so data need no account.
-//! Three lines are for reads that flush: of the 195 of the setting Low, reads of 512 bytes leave them over. A flush has
-//! them as its turn comes; it does not pass the reads before it, which share the port's one place.
-//! A read waits for all of its lines, and those of the reads before it come back a completion at a time. So where nearly
-//! all room is promised and the link idles all the same, the engine is told, and makes reads of half the length.
+//! An endpoint advertises infinite credits for completions, so nothing holds them back, and a completion that finds no
+//! room in the hard IP's buffer is lost (Arria V Avalon-ST Interface for PCIe 683733, Transaction Layer Errors). A read
+//! is sent when there is room for the most completions that it may be split into: one for each line of 64 bytes that it
+//! touches, the smallest Read Completion Boundary. The hard IP shows how many headers there is room for
+//! (`ko_cpl_spc_header`). In its settings Minimum, Low and Balanced there are at least four units of 16 bytes for each,
+//! so data need no account. Three lines are for reads that flush: of the 195 of the setting Low, reads of 512 bytes
+//! leave them over. A flush has them as its turn comes; it does not pass the reads before it, which share the port's
+//! one place. A read waits for all of its lines, and the lines of the reads before it come back a completion at a time.
+//! So where nearly all room is promised and the link still idles, the engine is notified, and makes reads of half the
+//! length.
 //!
 //! # Reads that were given up
-//! They keep their tag and their room, because a completer may answer at any time. A read that finds none waits for those
-//! under way. If no such read is left, it goes on to wait, for 56 times `2^patience_log2` cycles (15 ms): a link that is
-//! being repaired comes back, and with it what was given up. If nothing does, the read ends as one that was given up,
-//! 48 ms after it came at the latest: before the engine takes the port for dead, by default in 50. So do those behind it,
-//! until one finds a tag and room: each in 256 cycles, in which all tags are looked at.
+//! They keep their tag and their room, because a completer may answer at any time. A read that finds no tag or room
+//! waits for the reads under way. If no such read is left, it waits for another 56 times `2^patience_log2` cycles (15
+//! ms): a link that is being repaired comes back, and with it the completions of the reads that were given up. If none
+//! comes, the read ends as one that was given up, 48 ms after it came at the latest: before the engine takes the port
+//! for dead, by default in 50 ms. So do the reads after it, until one finds a tag and room: each in 256 cycles, in
+//! which all tags are looked at.
 //!
 //! # Order
-//! A read waits until the posted packets that were accepted before it have left. A few reads wait behind each other,
-//! each with the number of packets before it: while writes are stored, the reads behind them find most of them gone as
-//! their turn comes. Numbers are modulo 2^32, half of which no read waits for.
+//! A read waits until the posted packets that were accepted before it have left. A few reads wait in a queue, each with
+//! the number of packets before it: while writes are stored, most of the packets before the later reads have left when
+//! their turn comes. Numbers are modulo 2^32; no read waits for as many as half of that.
 //!
 //! # Without Bus Master Enable
-//! A read that has not left when software clears Bus Master Enable, or is asked for while it is clear, ends at the engine
-//! with Unsupported Request. It has taken no tag and no room. None that waited then leaves as the bit is set again.
+//! A read that has not left when software clears Bus Master Enable, or is asked for while it is clear, ends at the
+//! engine with Unsupported Request. It has taken no tag and no room. None that waited then leaves as the bit is set
+//! again.
 //!
 //! # Requests that are too long
-//! The engine is told the Max Read Request Size, and its reads are not longer. One that was made before software has
-//! changed it leaves in parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
-//! read's bytes in order.
+//! The engine is given the Max Read Request Size, and its reads are not longer. A read that was made before software
+//! has changed it leaves in parts, each when the part before has ended: completions of different tags pass each other,
+//! and the engine takes a read's bytes in order.
 
 use super::IMPATIENCE_LOG2;
 use super::words::{AskHead, AskWord, Sent};
@@ -102,8 +105,8 @@ pub struct Asks {
     pub awaits: Signal<In, Bit>,
     /// A read was given up, or a completion of one that has failed has come.
     pub progress: Signal<In, Bit>,
-    /// A read ends without having left, until it is taken; for want of a tag or of room, which others have that were given
-    /// up.
+    /// A read ends without having left; set until it is taken. Whether it ends because reads that were given up have
+    /// the tag or the room that it needs.
     pub refuses: Signal<Out, Bit>,
     pub refuses_tag: Signal<Out, Bits<7>>,
     pub refuses_lost: Signal<Out, Bit>,
@@ -116,8 +119,8 @@ pub struct Asks {
     pub stalled: Signal<Out, Bit>,
     /// A beat arrives from the link.
     pub arrives: Signal<In, Bit>,
-    /// Nearly all room is promised, and for more than a ninth of the time nothing arrives: shorter reads find their room
-    /// sooner.
+    /// Nearly all room is promised, and nothing arrives for more than a ninth of the time: shorter reads find their
+    /// room sooner.
     pub crowded: Signal<Out, Bit>,
 
     waiting: SmallFifo<AskWord, 2, 3>,
@@ -149,14 +152,14 @@ pub struct Asks {
     /// The tag that was given last; it may not be seen as busy yet.
     given: DFF<Bits<6>>,
     fresh: DFF<Bit>,
-    /// Lines that it may have: what is left, less those of the flush reads beside it; two's complement.
+    /// Lines that the read may have: those that are left, less those of concurrent flush reads; two's complement.
     spare: DFF<Bits<9>>,
     /// There was room in the cycle before. Only this block's reads take any.
     room_ok: DFF<Bit>,
     /// It was looked for.
     looked: DFF<Bit>,
-    /// Cycles in which it has found no tag or no room, and nothing was under way that would leave some: this read, up to
-    /// 256; all reads since one was given up or has come after all, up to the limit, which was reached.
+    /// Cycles in which it has found no tag or no room, and nothing was under way that would leave some: this read, up
+    /// to 256; all reads since one was given up or has come after all, up to the limit, which was reached.
     hopeless: DFF<Bits<9>>,
     hope: DFF<Bits<22>>,
     despairs: DFF<Bit>,
@@ -200,8 +203,8 @@ pub struct Asks {
 }
 
 impl Asks {
-    /// Beside completions that are given up between 64 and 128 times `2^patience_log2` cycles after their read was sent; at
-    /// most 16.
+    /// Makes the part for completions that are given up between 64 and 128 times `2^patience_log2` cycles after their
+    /// read was sent; at most 16.
     pub fn new(patience_log2: usize) -> Self {
         assert!(patience_log2 <= 16, "2^{patience_log2} cycles");
         Self::fresh(AsksGiven {
@@ -215,7 +218,7 @@ impl Logic for Asks {
     parts!(Measuring, Leaving);
 }
 
-/// What the next part is.
+/// Measures the next part of a read.
 struct Measuring;
 
 impl Part<Measuring> for Asks {
@@ -250,7 +253,7 @@ impl Part<Measuring> for Asks {
             + 63;
         self.is_flush.next = self.name.q.val().get_bit(6);
 
-        // The tag: of a flush its own and those behind it, else the next.
+        // The tag: a flush takes its own or one after it, other reads the next.
         self.candidate.next = self.next_tag.q.val();
         self.in_range.next = self.extended.val() | (self.next_tag.q.val() < 24);
         if self.is_flush.val() {
@@ -264,15 +267,15 @@ impl Part<Measuring> for Asks {
             & !self.busy.val().get_bit(self.candidate.val().index())
             & !(self.fresh.q.val() & (self.candidate.val() == self.given.q.val()));
 
-        // Room for it, and for the flush reads beside it.
-        // What the last read took has been taken off three cycles behind it, before the next is looked at.
+        // Room for the read, and for concurrent flush reads. The lines of the last read are subtracted three cycles
+        // after it has left, before the next read is looked at.
         self.spare.d.next = bit_cast::<9, 8>(self.space.val()) - self.used.q.val() - 3;
         if self.is_flush.val() {
             self.spare.d.next = bit_cast::<9, 8>(self.space.val()) - self.used.q.val();
         }
         self.has_room.next = !self.spare.q.val().get_bit(8)
             & (bit_cast::<9, 5>(self.lines.q.val()) <= self.spare.q.val());
-        // Four of the longest reads more would not find any.
+        // There is no room for four more of the longest reads.
         self.is_crowded.d.next = self.idle.q.val().get_bit(11)
             & (self.spare.q.val().get_bit(8) | !self.spare.q.val().get_bits::<3>(5).any());
         self.idle_most.next = self.idle.q.val().get_bits::<9>(3).all();
@@ -313,7 +316,7 @@ impl Part<Measuring> for Asks {
     }
 }
 
-/// Its way out; and the reset.
+/// The read's way out, and the reset.
 struct Leaving;
 
 impl Part<Leaving> for Asks {

@@ -1,14 +1,14 @@
-//! From the bus of what the host asks to the block's own slaves, and to the rest of the board.
+//! The bridge from the bus with the host's requests to the block's own slaves and to the rest of the board.
 //!
-//! The bus has 64 bits and bursts, the block's slaves have 32 bits, take one word a cycle and never make their master
-//! wait. So a beat becomes one access for each half of which a byte is enabled, the low half first. What lies at none
-//! of the slaves goes out at `board`, as it stands.
+//! The bus has 64 bits and bursts. The block's slaves have 32 bits, take one word a cycle and never make their master
+//! wait. So a beat becomes one access for each half of which a byte is enabled, the low half first. A request to an
+//! address of none of the slaves goes out unchanged at `board`.
 //!
-//! A read of a slave waits until the board owes no data: what the bus is given comes in order. A write of a slave waits
-//! for nothing but what stands before it on the bus. When the bus is given up, a read that waits is taken all the same:
-//! nobody looks at what the bus is given then, only at how much. So a board that does not answer holds up the doorbells
-//! and what a driver writes to put an end to that for no longer than it takes to give the bus up, and not at all if no
-//! slave is read meanwhile.
+//! A read of a slave waits until the board owes no data, because data come to the bus in order. A write of a slave
+//! waits only for the requests before it on the bus. When the bus is given up, a waiting read is taken all the same:
+//! then only the amount of data on the bus counts, not its value. So a board that does not answer holds up doorbells,
+//! and the writes by which a driver ends such a state, only until the bus is given up, and not at all if no slave is
+//! read in that time.
 
 use crate::params::Slaves;
 use crate::prim::{Part, parts};
@@ -45,15 +45,15 @@ pub struct Bridge {
     pub host_waitrequest: Signal<Out, Bit>,
     pub host_readdata: Signal<Out, Bits<64>>,
     pub host_readdatavalid: Signal<Out, Bit>,
-    /// It is given up: what it brings is counted and dropped.
+    /// The bus is given up: data on it are counted and dropped.
     pub host_down: Signal<In, Bit>,
-    /// The block's slaves. The registers bring data two cycles behind a read, the others one.
+    /// The block's slaves. The registers bring data two cycles after a read, the others one cycle after it.
     pub csr: RegisterMaster<8>,
     pub chan: RegisterMaster<16>,
     pub att: RegisterMaster<17>,
     pub msix: RegisterMaster<10>,
-    /// What the host asks of the rest of the board: an Avalon-MM master of 64 bits, with byte addresses within the BAR.
-    /// A burst does not cross 256 bytes. It is reset with this block.
+    /// Requests of the host for the rest of the board: an Avalon-MM master of 64 bits, with byte addresses within the
+    /// BAR. A burst does not cross 256 bytes. It is reset with this block.
     pub board_address: Signal<Out, Bits<32>>,
     pub board_burstcount: Signal<Out, Bits<6>>,
     pub board_read: Signal<Out, Bit>,
@@ -64,7 +64,7 @@ pub struct Bridge {
     pub board_readdata: Signal<In, Bits<64>>,
     pub board_readdatavalid: Signal<In, Bit>,
 
-    /// A beat is under way at a slave: which, its bytes that are still to come, and the beats of a read behind it.
+    /// A beat is under way at a slave: the slave, its bytes that are still to come, and the later beats of the read.
     busy: DFF<Bit>,
     reads: DFF<Bit>,
     at_csr: DFF<Bit>,
@@ -78,7 +78,7 @@ pub struct Bridge {
     /// Beats of a write that are still to come, and the address of the next.
     write_left: DFF<Bits<6>>,
     write_at: DFF<Bits<32>>,
-    /// Cycles since a slave was told to read.
+    /// Cycles since a slave was asked to read.
     phase: DFF<Bits<2>>,
     early: DFF<Bits<32>>,
     low: DFF<Bits<32>>,
@@ -141,7 +141,7 @@ impl Logic for Bridge {
     parts!(Serving, Taking, Passing);
 }
 
-/// The accesses of the beat under way, and what they bring.
+/// The accesses of the beat under way, and the data that they bring.
 struct Serving;
 
 impl Part<Serving> for Bridge {
@@ -168,7 +168,7 @@ impl Part<Serving> for Bridge {
             & !self.phase.q.val().any()
             & self.half_enable.val().any();
         self.board_brings.next = self.board_readdatavalid.val() & self.owed.q.val().any();
-        // A beat of no byte is over at once. One that the board brings goes first: then the bus was given up.
+        // A beat without a byte is over at once. A beat that the board brings goes first: then the bus was given up.
         self.ends.next = self.busy.q.val()
             & (!self.reads.q.val()
                 | (((self.phase.q.val() == 2) | !self.enable.q.val().any())
@@ -223,7 +223,7 @@ impl Part<Serving> for Bridge {
     }
 }
 
-/// What is taken from the bus.
+/// Takes requests from the bus.
 struct Taking;
 
 impl Part<Taking> for Bridge {
@@ -287,13 +287,14 @@ impl Part<Taking> for Bridge {
     }
 }
 
-/// What goes on to the board, and all that comes back.
+/// Passes requests on to the board, and all data back.
 struct Passing;
 
 impl Part<Passing> for Bridge {
     #[hdl_gen]
     fn update(&mut self) {
-        // Data of the slaves are behind the board's that were asked for before, and the other way round.
+        // Data of the slaves come after data that the board was asked for before, and data of the board after those of
+        // the slaves.
         self.board_hit.next = !self.hits.val() & !self.busy.q.val();
         self.board_address.next = self.host_address.val();
         self.board_burstcount.next = self.host_burstcount.val();

@@ -1,28 +1,28 @@
 //! Completions from the hard IP, by tag into the chunks that the engine's port takes.
 //!
-//! A packet passes three stages: its tag is looked up, it is judged, its beats get their lanes. The hard IP has
-//! looked at the tag and the requester, and at what makes a packet malformed by itself; it does not compare a
-//! completion with its request (Intel Arria 10 Avalon-ST Interface for PCIe 683647, section 9.3, for the same
-//! hard IP's successor). That is done here:
+//! A packet passes three stages: its tag is looked up, it is judged, its beats get their lanes. The hard IP has looked
+//! at the tag and the requester, and at errors that make a packet malformed by itself; it does not compare a completion
+//! with its request (Intel Arria 10 Avalon-ST Interface for PCIe 683647, section 9.3, for the same hard IP's
+//! successor). That is done here:
 //!
 //! - status: Unsupported Request, Completer Abort; any other that is not success counts as Unsupported Request
 //!   (PCI Express Base Specification 2.1, section 2.2.9);
 //! - poisoned data;
 //! - address, byte count and length: each completion goes on where the one before has ended, says how many bytes
 //!   are left, and brings all of them or ends at a multiple of 64 bytes, the smallest Read Completion Boundary;
-//! - tags of no read.
+//! - tags that belong to no read.
 //!
-//! A read that has failed is told the engine once; what else comes of it is dropped. Its tag is free when the last
-//! completion has come. A read of which nothing comes any more fails after a time, too: it is given up. Nothing says
-//! when a completer answers at last, and the completions of all reads of one length look alike. So its tag is not used
-//! again until then, or a reset, nor is its room in the hard IP's buffer: it may all come at once, and beside what was
-//! asked for since it would overrun the buffer.
+//! The engine gets one report of a read that has failed; later completions of that read are dropped. Its tag is free
+//! when the last completion has come. A read also fails when no completion comes for some time: it is given up. There
+//! is no sign of when a completer answers at last, and the completions of all reads of one length look alike. So its
+//! tag is not used again until then, or until a reset, nor is its room in the hard IP's buffer: all its completions may
+//! come at once, and with those of newer reads they would overrun the buffer.
 //!
-//! Where the hard IP has lost the rest of a packet, the chunk that has begun is filled up with beats that say so. Its read
-//! ends like one that was given up, if it was the last.
+//! Where the hard IP has lost the rest of a packet, the chunk that has begun is filled up with beats that say so. Its
+//! read ends like a read that was given up, if it was the last.
 //!
-//! Lanes are those of [`super::posts`], the other way round. A packet's beats bring as many beats of the chunk, or
-//! one fewer or more; for what is left behind the last a cycle each is kept.
+//! Lanes are those of [`super::posts`], in the other direction. The beats of a packet make as many beats of the chunk,
+//! or one fewer or more. For data that remain after the last beat, a cycle is kept free.
 
 mod judging;
 mod lanes;
@@ -54,18 +54,19 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub opens: Signal<In, Bit>,
     pub opens_tag: Signal<In, Bits<6>>,
     pub opens_word: Signal<In, Sent>,
-    /// Tags whose completion may come, whether anybody waits for it or not; one that is waited for, or is coming in.
+    /// Tags whose completion may come, whether a read still waits for it or not. Whether a completion is waited for, or
+    /// is coming in.
     pub busy: Signal<Out, Bits<64>>,
     pub awaits: Signal<Out, Bit>,
-    /// In the cycle before a read was given up, or a completion of one that has failed has come.
+    /// In the cycle before, a read was given up, or a completion of a read that has failed has come.
     pub progresses: Signal<Out, Bit>,
     /// A read has ended, well or not; lines of 64 bytes that are free in the hard IP's buffer.
     pub closes: Signal<Out, Bit>,
     pub closes_tag: Signal<Out, Bits<6>>,
     pub closes_bad: Signal<Out, Bit>,
     pub freed: Signal<Out, Bits<5>>,
-    /// A read ends without having left, for what was given up or else with Unsupported Request: the engine is told between
-    /// two chunks.
+    /// A read ends without having left, because of reads that were given up or with Unsupported Request. The engine is
+    /// notified between two chunks.
     pub refuses: Signal<In, Bit>,
     pub refuses_tag: Signal<In, Bits<7>>,
     pub refuses_lost: Signal<In, Bit>,
@@ -78,8 +79,8 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub answer_code: Signal<Out, Bits<3>>,
     pub answer_data: Signal<Out, Bits<W>>,
     pub answer_error: Signal<Out, Bit>,
-    /// What was wrong, one cycle each: status, poison, a completion that does not fit its read, a tag of no read, a
-    /// read that was given up.
+    /// Errors, one cycle each: status, poison, a completion that does not fit its read, a tag of no read, a read that
+    /// was given up.
     pub saw_unsupported: Signal<Out, Bit>,
     pub saw_abort: Signal<Out, Bit>,
     pub saw_poisoned: Signal<Out, Bit>,
@@ -90,13 +91,14 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     #[given]
     beats: SmallFifo<Bits<E>, 4, 5>,
     pause: DFF<Bit>,
-    /// A read that gets its tag waits for a cycle without a header that is judged, or may be; that is the cycle. Its own
-    /// completions come later.
+    /// A read that gets its tag waits for a cycle in which no header is judged or may be judged; this is that cycle.
+    /// Its own completions come later.
     opening: DFF<Bit>,
     admits: DFF<Bit>,
     opening_tag: DFF<Bits<6>>,
     opening_word: DFF<Sent>,
-    /// By tag: its completion has not come in full; nor had it at the last look; its read has failed, so nobody waits.
+    /// By tag: its completion has not come in full; nor had it at the last look; its read has failed, so the engine
+    /// does not wait.
     open: DFF<Bits<64>>,
     old: DFF<Bits<64>>,
     failed: DFF<Bits<64>>,
@@ -109,7 +111,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     time: DFF<Bits<20>>,
     look: DFF<Bits<6>>,
     due: DFF<Bit>,
-    /// That tag was open at the last look and is, in the cycle before.
+    /// That tag was open at the last look and was open in the cycle before.
     overdue: DFF<Bit>,
     /// Nothing has changed since that the look depends on.
     settled: DFF<Bit>,
@@ -133,9 +135,9 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     b_expires: DFF<Bit>,
     b_tag: DFF<Bits<6>>,
     b_data: DFF<Bits<W>>,
-    /// What the header says by itself: it brings all that is left; how many bytes; the length is a possible one, goes
-    /// with all that is left, ends where it may.
-    /// And it is not refused and has data, and is none that is to be given up.
+    /// Facts from the header alone: it brings all bytes that are left; the number of bytes; the length is a possible
+    /// one, fits all that is left, ends where it may. Whether it has data and is neither refused nor a read to be given
+    /// up.
     b_last: DFF<Bit>,
     b_brings: DFF<Bit>,
     b_bytes: DFF<Bits<10>>,
@@ -163,7 +165,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     c_name: DFF<Bits<7>>,
     c_bytes: DFF<Bits<10>>,
     c_code: DFF<Bits<3>>,
-    /// Behind the last beat of a packet.
+    /// The cycle after the last beat of a packet.
     tail: DFF<Bit>,
     out_on: DFF<Bit>,
     out_first: DFF<Bit>,
@@ -258,7 +260,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Completions<W, B,
     parts!(Setup, Form, LookUp, Judgement, Ends, Lanes);
 }
 
-/// Clocks, and what comes in.
+/// Clocks and input.
 struct Setup;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions<W, B, E> {
@@ -337,11 +339,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
         self.beats.data_in.next = bit_cast::<E, W>(self.rx_data.val())
             | (bit_cast::<E, 1>(self.rx_sop.val().into()) << self.flags_place.val())
             | (bit_cast::<E, 1>(self.rx_eop.val().into()) << self.eop_place.val());
-        // Of 16 places; three beats come behind a pause, and some are under way.
+        // Of 16 places; three beats come after a pause, and some are under way.
         self.pause.d.next = self.beats.level.val() > 7;
         self.almost.next = self.pause.q.val();
 
-        // Beats behind a packet's last one leave no place for the next.
+        // Beats that remain after a packet's last one leave no place for the next packet.
         self.emit.next = (self.c_left.q.val().any())
             & (self.tail.q.val() | (self.c_on.q.val() & !self.c_sop.q.val()));
         self.left_after.next = self.c_left.q.val() - bit_cast::<6, 1>(self.emit.val().into());
@@ -362,7 +364,7 @@ struct LookUp;
 impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completions<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        // One tag at a time: open at two looks without having been opened between them is too long.
+        // One tag at a time: a tag that is open at two looks, and was not opened between them, is open for too long.
         self.at_last.next = self.time.q.val() == self.last_time.cycles.val();
         self.tick.next = self.at_last.val() & self.settled.q.val() & !self.patient.val();
         if !self.at_last.val() {
@@ -396,8 +398,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             }
         }
 
-        // A beat, or between packets a read that is given up. No two packets one behind the other without a
-        // cycle between them, in which the first is judged.
+        // A beat, or between packets a read that is given up. After a packet's first beat no other packet begins in the
+        // next cycle: the first packet is judged in it.
         self.front.next = bit_cast::<2, E>(self.beats.data.val() >> self.flags_place.val());
         self.inject.next = self.due.q.val()
             & self.move_on.val()
@@ -457,7 +459,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
                 + bit_cast::<4, 10>(self.length.val()))
             .any();
             self.b_tag.d.next = self.a_tag.q.val().get_bits::<6>(0);
-            // One that is to be given up has not ended meanwhile, nor begun again.
+            // A read that is to be given up has neither ended since nor begun again.
             self.b_known.d.next = (self.open.q.val() & self.a_bit.val()).any()
                 & !self.a_tag.q.val().get_bits::<2>(6).any()
                 & (!self.a_expires.q.val() | (self.old.q.val() & self.a_bit.val()).any());

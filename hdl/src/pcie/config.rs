@@ -1,13 +1,13 @@
-//! What software has set in the function's configuration, as the hard IP shows it: sixteen words in turn
-//! (`tl_cfg`, Stratix V Avalon-ST Interface for PCIe 683093, Transaction Layer Configuration Space signals).
+//! The function's configuration by software, as the hard IP shows it: sixteen words in turn (`tl_cfg`, Stratix V
+//! Avalon-ST Interface for PCIe 683093, Transaction Layer Configuration Space signals).
 //!
-//! Each word stands for four or eight cycles, and all its bits are multi-cycle paths, to be sampled in the middle
-//! (683093, Configuration Space Register Access Timing): at the first edge each may still be that of the word before.
-//! So a word of four cycles is whole at its second, third and fourth edge. All of it comes into registers of its own at
-//! each edge (`early`). The timing constraints know them by that name and allow each bit two cycles. The lowest bit of the
-//! number goes through one more register, and a change of it is seen at the third edge, or at the fourth if it was late
-//! itself. The word is taken there as it came at the edge before, the second or the third. That bit may come two cycles
-//! later than others, and a cycle earlier.
+//! Each word stays for four or eight cycles, and all its bits are multi-cycle paths, to be sampled in the middle
+//! (683093, Configuration Space Register Access Timing): at the first edge each bit may still be that of the word
+//! before. So a word of four cycles is whole at its second, third and fourth edge. All of it comes into registers of
+//! its own at each edge (`early`). The timing constraints know them by that name and allow each bit two cycles. The
+//! lowest bit of the number goes through one more register, and a change of it is seen at the third edge, or at the
+//! fourth if the bit was late itself. Then the word of the edge before is taken, which is the second or the third edge.
+//! The lowest bit may come two cycles later than others, and a cycle earlier.
 
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -29,8 +29,8 @@ pub struct Config {
     pub patient: Signal<Out, Bit>,
     /// Link Control: the root complex's Read Completion Boundary is 128, not 64.
     pub boundary: Signal<Out, Bit>,
-    /// Command: Bus Master Enable; not before the Requester ID has been shown beside it. The write that sets it may be the
-    /// first of all, which gives the function its number (PCI Express Base Specification 2.1, section 2.2.6.2).
+    /// Command: Bus Master Enable; not before the Requester ID has been shown as well. The write that sets it may be
+    /// the first of all, which gives the function its number (PCI Express Base Specification 2.1, section 2.2.6.2).
     pub master: Signal<Out, Bit>,
     /// MSI-X Control: enabled, and the function's mask.
     pub msix_enable: Signal<Out, Bit>,
@@ -53,7 +53,7 @@ pub struct Config {
     boundary_bit: DFF<Bit>,
     master_bit: DFF<Bit>,
     msix: DFF<Bits<2>>,
-    /// MSI was enabled when its word stood there last; and the time before, too.
+    /// MSI was enabled when its word came last; and the time before, too.
     msi_seen: DFF<Bit>,
     msi: DFF<Bit>,
     msi_to: DFF<Bits<64>>,
@@ -121,7 +121,7 @@ impl Logic for Config {
             }
             if self.early_add.q.val() == 13 {
                 self.msix.d.next = self.early_ctl.q.val().get_bits::<2>(30);
-                // Address and data of what is enabled have come in the turn of the words behind it.
+                // Address and data of an enabled MSI have come with the words after this one.
                 self.msi_seen.d.next = self.early_ctl.q.val().get_bit(0);
                 self.msi.d.next = self.early_ctl.q.val().get_bit(0) & self.msi_seen.q.val();
             }

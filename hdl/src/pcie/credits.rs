@@ -1,22 +1,23 @@
-//! Flow control credits of what is sent, by type (PCI Express Base Specification 2.1, section 2.6.1).
+//! Flow control credits of sent packets, by type (PCI Express Base Specification 2.1, section 2.6.1).
 //!
-//! The hard IP shows the limit that the other end has granted, as a running number: of headers modulo 256, of data,
-//! in units of 16 bytes, modulo 4096 (Stratix V Avalon-ST Interface for PCIe 683093, Transmit Credit interface). What is
-//! consumed is counted here: packets that are sent, and those that the hard IP sends itself and says so by a
-//! pulse. It may have sent some before this block left its reset: for some cycles the hard IP shows
-//! what was consumed (`tx_cons_cred_sel`, Stratix V SR-IOV user guide 683488, section 4.2), and counting begins there.
+//! The hard IP shows the limit that the other end has granted, as a running number: of headers modulo 256, of data, in
+//! units of 16 bytes, modulo 4096 (Stratix V Avalon-ST Interface for PCIe 683093, Transmit Credit interface). Consumed
+//! credits are counted here: those of packets that this block sends, and those of packets that the hard IP sends itself
+//! and reports by a pulse. The hard IP may have sent some before this block left its reset. So for some cycles the hard
+//! IP shows the credits that were consumed (`tx_cons_cred_sel`, Stratix V SR-IOV user guide 683488, section 4.2), and
+//! counting begins there.
 //!
-//! All of these are valid while the link is up (`dlup`; UG-01097_sriov 2014.12.15, table 4-2), and may be those of the link
-//! before until then. Both ends count from 0 with each link (PCI Express Base Specification 2.1, section 2.6.1). So
-//! nothing leaves without a link, and counting begins as one comes up, each time.
+//! All of these are valid while the link is up (`dlup`; UG-01097_sriov 2014.12.15, table 4-2), and may be those of the
+//! previous link until then. Both ends count from 0 with each link (PCI Express Base Specification 2.1, section 2.6.1).
+//! So nothing leaves without a link, and counting begins each time that one comes up.
 //!
-//! A hard IP to which `tx_cons_cred_sel` is not connected shows the limits all the while. If the link was up before this
-//! block, all that was granted looks consumed then, and nothing leaves; it cannot be told what of it really was. No write
-//! is accepted before there was room for one: completions of what the host asks wait behind writes, and the host is to
-//! read from registers what the matter is.
+//! A hard IP to which `tx_cons_cred_sel` is not connected shows the limits all the time. If the link was up before this
+//! block, all granted credits look consumed then, and nothing leaves; the part that was really consumed cannot be
+//! known. No write is accepted before there was room for one: completions of the host's requests wait for the writes
+//! before them, and the host must be able to read the cause from registers.
 //!
 //! The hard IP itself checks credits before it sends. But it sends in order: one packet without credits holds up all
-//! behind it. So a packet is not given to it before it can leave.
+//! later ones. So a packet is not given to it before it can leave.
 
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -37,16 +38,16 @@ pub struct Credits {
     pub reply_data: Signal<In, Bits<12>>,
     pub hip_consumed: Signal<In, Bits<6>>,
     pub infinite: Signal<In, Bits<6>>,
-    /// The limits are what was consumed, while it is set.
+    /// While it is set, the hard IP's limits are the consumed credits.
     pub select_consumed: Signal<Out, Bit>,
     /// The next posted packet's credits of data, whether there is room for it, and that it is sent. The answer is that
-    /// of the cycle before, and does not count what was sent in that.
+    /// of the cycle before, and does not count packets that were sent in that cycle.
     pub post_need: Signal<In, Bits<6>>,
     pub post_ok: Signal<Out, Bit>,
     pub post_sent: Signal<In, Bit>,
-    /// Since the link came up there was room for one.
+    /// Since the link came up there was room for one posted packet.
     pub posts_open: Signal<Out, Bit>,
-    /// The same of the next read request, and of the next completion.
+    /// The same values for the next read request, and for the next completion.
     pub read_ok: Signal<Out, Bit>,
     pub read_sent: Signal<In, Bit>,
     pub reply_need: Signal<In, Bits<6>>,
@@ -96,8 +97,7 @@ impl Logic for Credits {
         self.pulses.d.next = self.hip_consumed.val();
         self.endless.d.next = self.infinite.val();
 
-        // What is consumed.
-        // Both sums are there before it is known which.
+        // Consumed credits. Both sums are computed before it is known which one is needed.
         self.used_ph.d.next =
             self.used_ph.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(5));
         self.used_pd.d.next =
@@ -127,7 +127,7 @@ impl Logic for Credits {
                 + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(0));
         }
 
-        // What was consumed before, up to the last cycle; from then on limits are shown.
+        // The credits that were consumed before, up to the last cycle; from then on limits are shown.
         self.select_consumed.next = !self.ready.q.val() & !self.age.q.val().get_bit(4);
         if !self.ready.q.val() {
             self.age.d.next = self.age.q.val() + 1;
@@ -146,8 +146,9 @@ impl Logic for Credits {
             }
         }
 
-        // There is room if what would be left is not negative, in half of the numbers. The specification counts half of them
-        // itself as room, too; nobody grants so much: 127 headers or 2047 units of data at most are granted and not used.
+        // There is room if the rest would not be negative, in half of the numbers. The specification counts half of
+        // them itself as room, too; no real link partner grants so much: at most 127 headers or 2047 units of data are
+        // granted and not used.
         self.left_ph.next = self.limit_ph.q.val() - self.used_ph.q.val() - 1;
         self.left_pd.next =
             self.limit_pd.q.val() - self.used_pd.q.val() - bit_cast::<12, 6>(self.post_need.val());

@@ -72,12 +72,12 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     /// Configuration.
     pub tl_cfg_add: Signal<In, Bits<4>>,
     pub tl_cfg_ctl: Signal<In, Bits<32>>,
-    /// Errors that the hard IP is told of, one cycle each: bit 1 a read that was given up, bit 2 a request of the
-    /// host's that is ended with Completer Abort, bit 3 a completion that nobody waits for or that does not fit its
-    /// read, bits 4 and 5 a posted request and another that nobody serves. And whether reads are under way.
+    /// Errors that the hard IP is notified of, one cycle each: bit 1 a read that was given up, bit 2 a request of the
+    /// host that is ended with Completer Abort, bit 3 a completion that no read waits for or that does not fit its
+    /// read, bits 4 and 5 a posted request and another request that no slave serves. And whether reads are under way.
     pub cpl_err: Signal<Out, Bits<7>>,
     pub cpl_pending: Signal<Out, Bit>,
-    /// What the host asks of the board: an Avalon-MM master of 64 bits, with byte addresses within the BAR. A burst
+    /// The host's requests to the board: an Avalon-MM master of 64 bits, with byte addresses within the BAR. A burst
     /// does not cross 256 bytes. It is reset with this block.
     pub host_address: Signal<Out, Bits<32>>,
     pub host_burstcount: Signal<Out, Bits<6>>,
@@ -88,12 +88,12 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub host_waitrequest: Signal<In, Bit>,
     pub host_readdata: Signal<In, Bits<64>>,
     pub host_readdatavalid: Signal<In, Bit>,
-    /// It does nothing, and the host's reads are answered without it.
+    /// The bus does nothing, and the host's reads are answered without it.
     pub host_down: Signal<Out, Bit>,
     /// The function's configuration.
     pub max_payload: Signal<Out, Bits<3>>,
     pub max_request: Signal<Out, Bits<3>>,
-    /// Reads of at most 256 bytes would be better now, for want of room for completions.
+    /// Reads of at most 256 bytes would be better now, because room for completions is short.
     pub short_reads: Signal<Out, Bit>,
     pub extended_tags: Signal<Out, Bit>,
     pub read_boundary: Signal<Out, Bit>,
@@ -104,22 +104,22 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub msi_enable: Signal<Out, Bit>,
     pub msi_address: Signal<Out, Bits<64>>,
     pub msi_data: Signal<Out, Bits<16>>,
-    /// Since the reset, up to the largest number: completions by what was wrong with them, and reads given up.
+    /// Since the reset, up to the largest number: completions by their error, and reads that were given up.
     pub unsupported: Signal<Out, Bits<16>>,
     pub aborted: Signal<Out, Bits<16>>,
     pub poisoned: Signal<Out, Bits<16>>,
     pub malformed: Signal<Out, Bits<16>>,
     pub unexpected: Signal<Out, Bits<16>>,
     pub expired: Signal<Out, Bits<16>>,
-    /// Since the reset, up to the largest number: requests of the host's that ended with Unsupported Request or Completer
+    /// Since the reset, up to the largest number: requests of the host that ended with Unsupported Request or Completer
     /// Abort, and its writes that were dropped.
     pub host_refused: Signal<Out, Bits<16>>,
     pub host_aborted: Signal<Out, Bits<16>>,
     pub host_dropped: Signal<Out, Bits<16>>,
     /// The receive side has failed. The hard IP has found an error in its buffer that it could not correct
     /// (`rx_st_err`): it may have ended the packet early, and asks to be reset (683093, Error Signals). Until then no
-    /// completion is believed, and nothing behind a write of which data are lost. Or a read has found no tag or no room,
-    /// with none under way that would leave some: those that were given up have it.
+    /// completion is accepted, and no request after a write that has lost data. Or a read has found no tag or no room,
+    /// with no read under way that would release any: the reads that were given up have them.
     pub rx_failed: Signal<Out, Bit>,
     /// A write or a completion waits for credits; a read waits for a tag or for room.
     pub stalled_credits: Signal<Out, Bit>,
@@ -140,7 +140,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     aborts: Count,
     drops: Count,
     tally: Tally,
-    /// What the hard IP gave in the last cycle.
+    /// The hard IP's output in the last cycle.
     rx_on: DFF<Bit>,
     rx_data: DFF<Bits<W>>,
     rx_sop: DFF<Bit>,
@@ -148,7 +148,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     rx_bar: DFF<Bits<8>>,
     rx_bad: DFF<Bit>,
     ready: DFF<Bit>,
-    /// A posted packet has left, or is dropped: reads and completions behind it are told in the next cycle.
+    /// A posted packet has left, or is dropped: the reads and completions after it are notified in the next cycle.
     post_left: DFF<Bit>,
     /// The packet under way is a completion.
     route: DFF<Bit>,
@@ -156,7 +156,8 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pending: DFF<Bit>,
     failed: DFF<Bit>,
     starved: DFF<Bit>,
-    /// In a header, perhaps a write's: what the host writes behind it must not be taken. Within a write: nothing must.
+    /// An error in a header, perhaps a write's: later writes of the host must not be taken. An error within a write:
+    /// nothing must be taken.
     bereft: DFF<Bit>,
     halted: DFF<Bit>,
     is_completion: Signal<Local, Bit>,
@@ -170,7 +171,7 @@ impl<const W: usize, const B: usize, const E: usize> Layer<W, B, E> {
         Self::reaching(patience_log2, Reach::default())
     }
 
-    /// One that lets the host reach so much.
+    /// A layer that lets the host reach so much.
     pub fn reaching(patience_log2: usize, reach: Reach) -> Self {
         Self::fresh(LayerGiven {
             asks: Asks::new(patience_log2),
@@ -306,7 +307,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
     }
 }
 
-/// From the hard IP: completions to the engine, the rest to whom it concerns.
+/// From the hard IP: completions to the engine, all other packets to the target.
 struct Receiving;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W, B, E> {
@@ -388,7 +389,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
     }
 }
 
-/// What the hard IP, the driver and the rest of the board are told.
+/// Reports to the hard IP, the driver and the rest of the board.
 struct Telling;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, B, E> {

@@ -1,13 +1,14 @@
-//! A transaction layer of our own on the Stratix V hard IP's Avalon-ST interface, behind the engine's tagged streams
-//! ([`crate::rtl::stream`]).
+//! A transaction layer of our own on the Stratix V hard IP's Avalon-ST interface, connected to the engine's tagged
+//! streams ([`crate::rtl::stream`]).
 //!
 //! Posted writes: [`posts`] → [`transmit`]. Reads: [`asks`] → [`transmit`]; their answers: [`completions`]. [`credits`]
-//! counts what the other end takes, [`config`] follows what software has set, [`tally`] counts what goes wrong. [`layer`]
-//! joins them.
+//! counts the packets that the other end accepts, [`config`] follows the configuration by software, [`tally`] counts
+//! errors. [`layer`] joins them.
 //!
-//! What the host asks of the board (its BARs): [`target`], and [`bridge`] to the block's own slaves.
+//! The host's requests to the board (its BARs): [`target`], and [`bridge`] to the block's own slaves.
 //!
-//! In a build with [`crate::Port::Tlp`] it is a part of the block. [`restart`] stands beside it on a board.
+//! In a build with [`crate::Port::Tlp`] it is a part of the block. [`restart`] is a separate module next to it on a
+//! board.
 
 pub mod asks;
 pub mod bridge;
@@ -35,8 +36,9 @@ pub const TOP: &str = "peerlane_pcie";
 /// Name of the module that makes the application's reset.
 pub const RESTART: &str = "peerlane_restart";
 
-/// A read of which nothing comes is given up after 64 to 128 times so many cycles, log2, of a clock in MHz (125 or 250):
-/// 17 to 34 ms. The PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and advises 10 ms at least.
+/// Returns the exponent for a clock in MHz (125 or 250): a read without completions is given up after 64 to 128 times
+/// `2^exponent` cycles, 17 to 34 ms. The PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and
+/// advises 10 ms at least.
 pub fn patience_log2(clock_mhz: u32) -> usize {
     match clock_mhz {
         125 => 15,
@@ -44,7 +46,7 @@ pub fn patience_log2(clock_mhz: u32) -> usize {
     }
 }
 
-/// The same in a simulation that defines [`IMPATIENT`](crate::prim::IMPATIENT).
+/// The exponent in a simulation that defines [`IMPATIENT`](crate::prim::IMPATIENT).
 pub const IMPATIENCE_LOG2: usize = 8;
 
 /// Cycles after which the board's bus is given up in such a simulation.

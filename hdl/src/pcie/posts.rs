@@ -2,13 +2,13 @@
 //! stored until they are complete. A packet that has begun may not wait for its data (Stratix V Avalon-ST
 //! Interface for PCIe 683093, `tx_st_valid`).
 //!
-//! The hard IP's lanes: dword 0 of the header stands in lane 0, and the first dword of the payload in a lane whose
-//! parity is bit 2 of its address (683093, mapping of the Avalon-ST packets to PCI Express TLPs). So lanes move by
-//! whole qwords only. With `first` the qword of the first byte in a beat of the engine, and 1 or 2 the qword in
-//! which the payload begins in the packet, every qword moves down by `first - 1` or `first - 2`.
+//! The hard IP's lanes: dword 0 of the header is in lane 0, and the first dword of the payload in a lane whose parity
+//! is bit 2 of its address (683093, mapping of the Avalon-ST packets to PCI Express TLPs). So lanes move by whole
+//! qwords only. With `first` the qword of the first byte in a beat of the engine, and 1 or 2 the qword in which the
+//! payload begins in the packet, every qword moves down by `first - 1` or `first - 2`.
 //!
-//! A beat of the engine is a beat of the packet. What is left over of the last one makes one more, for which a
-//! cycle is kept behind every packet: no more than the packet itself has beats.
+//! A beat of the engine is a beat of the packet. The remainder of the last beat makes one more. A cycle is kept free
+//! for it after every packet, so a packet takes no more cycles than it has beats.
 
 use super::words::PostHead;
 use crate::prim::{BlockFifo, Part, SmallFifo, parts};
@@ -20,15 +20,16 @@ use rust_hdl::prelude::*;
 pub struct Posts<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// Bursts as the engine's port has them: address and length stand; an address is a multiple of the beat. A burst
-    /// of several beats has all bytes enabled, one of a single beat those from one byte to another, at least one.
+    /// Bursts as the engine's port has them: address and length stay for the burst; an address is a multiple of the
+    /// beat. A burst of several beats has all bytes enabled, one of a single beat those from one byte to another, at
+    /// least one.
     pub valid: Signal<In, Bit>,
     pub ready: Signal<Out, Bit>,
     pub address: Signal<In, Bits<64>>,
     pub beats: Signal<In, Bits<6>>,
     pub data: Signal<In, Bits<W>>,
     pub enable: Signal<In, Bits<B>>,
-    /// Any may be accepted, as [`super::credits`] says.
+    /// Posted writes may be accepted, as [`super::credits`] reports.
     pub open: Signal<In, Bit>,
     /// Max Payload Size, 128 bytes shifted by it. More than 512 is not used.
     pub payload: Signal<In, Bits<3>>,
@@ -44,12 +45,12 @@ pub struct Posts<const W: usize, const B: usize> {
     pub beat: Signal<Out, Bits<W>>,
     pub beat_take: Signal<In, Bit>,
 
-    /// Beats of the burst that were accepted, and with the next.
+    /// Beats of the burst that were accepted, without and with the next.
     index: DFF<Bits<6>>,
     number: DFF<Bits<6>>,
     /// The next beat is the first of its packet.
     fresh: DFF<Bit>,
-    /// No beat is accepted behind the last of a packet.
+    /// No beat is accepted in the cycle after the last beat of a packet.
     gap: DFF<Bit>,
     room: DFF<Bit>,
     start: DFF<Bits<64>>,
@@ -64,7 +65,7 @@ pub struct Posts<const W: usize, const B: usize> {
     /// Dwords of it of which a byte is enabled.
     in_dwords: DFF<Bits<8>>,
     previous: DFF<Bits<W>>,
-    /// What is left over of the last beat goes out, moved as that was.
+    /// The remainder of the last beat goes out, moved as that beat was.
     spills: DFF<Bit>,
     spill_move: DFF<Bits<3>>,
     push: DFF<Bit>,
@@ -195,7 +196,7 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
     }
 }
 
-/// Where the dwords go, and what the header says of them.
+/// Lays out the dwords, and describes them in the header.
 struct Layout;
 
 impl<const W: usize, const B: usize> Part<Layout> for Posts<W, B> {
@@ -249,7 +250,7 @@ impl<const W: usize, const B: usize> Part<Layout> for Posts<W, B> {
         self.spills.d.next = self.in_on.q.val() & self.in_last.q.val() & self.spill.val();
         self.spill_move.d.next = self.moves.val();
 
-        // The last beat says it all: those before it are whole.
+        // The last beat has all that is needed: the beats before it are whole.
         self.ends.d.next = self.in_on.q.val() & self.in_last.q.val();
         self.ends_head.d.next.address =
             bit_cast::<62, 64>((self.start.q.val() >> 2) | bit_cast::<64, 3>(self.low.val()));
@@ -292,7 +293,7 @@ impl<const W: usize, const B: usize> Part<Stores> for Posts<W, B> {
         self.head_valid.next = self.heads.valid.val();
         self.head.next = self.heads.data.val();
         self.stored.next = self.heads.level.val();
-        // Of 64 beats and 16 headers, less what is under way.
+        // Of 64 beats and 16 headers, less those under way.
         self.room.d.next =
             self.open.val() & (self.words.level.val() < 56) & (self.heads.level.val() < 11);
         if self.reset.val() {

@@ -1,4 +1,4 @@
-//! Counts of what was wrong with completions. They stop at their largest number.
+//! Counts of errors in completions. They stop at their largest number.
 
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -31,7 +31,7 @@ impl Logic for Count {
     }
 }
 
-/// Six of them.
+/// Six counts.
 #[derive(DocBlock, Default)]
 pub struct Tally {
     pub clock: Signal<In, Clock>,

@@ -1,14 +1,14 @@
-//! What the host asks of the board: reads and writes of its BARs, for the Avalon-MM bus that the board's slaves are on.
+//! The host's reads and writes of the board's BARs, for the Avalon-MM bus that the board's slaves are on.
 //!
-//! Packets come through [`intake`]; writes leave from there, in order. What wants an answer waits in [`requests`], where
-//! reads are cut into completions. [`bus`] is the master of the bus. What it brings becomes completions in
+//! Packets come through [`intake`]; writes leave from there, in order. Requests that want an answer wait in
+//! [`requests`], where reads are cut into completions. [`bus`] is the master of the bus. Its data become completions in
 //! [`replies`], which [`super::transmit`] sends.
 //!
-//! # Nothing waits for what waits for it
+//! # No circular waits
 //! Writes and completions must pass reads that cannot be answered yet (PCI Express Base Specification 2.1, section
-//! 2.4.1). So `mask` asks the hard IP to hold requests back that want an answer while there are still places for
-//! those that come nevertheless: up to ten (Stratix V Avalon-ST Interface for PCIe 683093, `rx_st_mask`). A read goes to the
-//! bus when there is room for what it brings. A bus that does nothing is given up after a time.
+//! 2.4.1). So `mask` asks the hard IP to hold back requests that want an answer while there are still places for those
+//! that come all the same: up to ten (Stratix V Avalon-ST Interface for PCIe 683093, `rx_st_mask`). A read goes to the
+//! bus when there is room for its data. A bus that does nothing is given up after a time.
 
 pub mod bus;
 pub mod intake;
@@ -25,7 +25,7 @@ use replies::Replies;
 use requests::Requests;
 use rust_hdl::prelude::*;
 
-/// What of the host's address space is the board's, and how long its bus may take.
+/// The part of the host's address space that belongs to the board, and the time that its bus may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
     /// The BARs that are the bus's: a bit each.
@@ -37,9 +37,9 @@ pub struct Reach {
 }
 
 impl Default for Reach {
-    /// BAR 0 as the OpenCL BSPs have it: 64 bits wide, 256 KiB. The hard IP's documents do not say which bit shows a BAR
-    /// of 64 bits, so it is either of two. 4.2 ms at 250 MHz: a requester waits for 10 ms at least, as the PCI Express
-    /// Base Specification 2.1 advises in section 2.8.
+    /// BAR 0 as the OpenCL BSPs have it: 64 bits wide, 256 KiB. The hard IP's documents do not say which bit shows a
+    /// BAR of 64 bits, so it is either of two. 4.2 ms at 250 MHz: a requester waits for 10 ms at least, as the PCI
+    /// Express Base Specification 2.1 advises in section 2.8.
     fn default() -> Self {
         Self {
             bars: 0b11,
@@ -54,8 +54,8 @@ impl Default for Reach {
 pub struct Target<const W: usize, const E: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// The hard IP's packets that are no completions; never refused, but that `pause` asks for a pause of all, `mask`
-    /// of those that want an answer.
+    /// The hard IP's packets that are not completions; never refused, but `pause` asks for a pause of all packets,
+    /// `mask` for a pause of those that want an answer.
     pub rx_valid: Signal<In, Bit>,
     pub rx_sop: Signal<In, Bit>,
     pub rx_bar: Signal<In, Bits<8>>,
@@ -64,7 +64,7 @@ pub struct Target<const W: usize, const E: usize> {
     pub mask: Signal<Out, Bit>,
     /// Max Payload Size, 128 bytes shifted by it.
     pub payload: Signal<In, Bits<3>>,
-    /// Posted packets of the engine's: one is accepted, one leaves.
+    /// The engine's posted packets: one is accepted, one leaves.
     pub posted: Signal<In, Bit>,
     pub post_sent: Signal<In, Bit>,
     /// The next completion, as in [`replies`].
@@ -84,8 +84,8 @@ pub struct Target<const W: usize, const E: usize> {
     pub readdata: Signal<In, Bits<64>>,
     pub readdatavalid: Signal<In, Bit>,
     pub down: Signal<Out, Bit>,
-    /// One cycle each: a request that nobody serves, one that the bus did not answer, a write that no BAR claims,
-    /// one that the bus did not take.
+    /// One cycle each: a request that no slave serves, a request that the bus did not answer, a write that no BAR
+    /// claims, a write that the bus did not take.
     pub saw_refused: Signal<Out, Bit>,
     pub saw_abort: Signal<Out, Bit>,
     pub saw_dropped: Signal<Out, Bit>,
@@ -135,7 +135,7 @@ impl<const W: usize, const E: usize> Part<Inward> for Target<W, E> {
         self.intake.rx_claimed.next = (self.rx_bar.val() & self.bars.val()).any();
         self.intake.rx_data.next = self.rx_data.val();
         self.pause.next = self.intake.pause.val();
-        // Of 32 places ten are for those that come nevertheless, and some for those under way.
+        // Of 32 places ten are for requests that come all the same, and some for those under way.
         self.waiting.next = self.intake.level.val() + self.requests.level.val();
         self.hold.d.next = self.waiting.val() > 15;
         self.mask.next = self.hold.q.val();

@@ -1,19 +1,19 @@
-//! Packets to the hard IP: posted writes, read requests and completions in turn, one behind the other without a gap.
+//! Packets to the hard IP: posted writes, read requests and completions in turn, one after another without a gap.
 //!
-//! Each kind leaves in the order in which it came. Those that wait take turns by the packet, so that none starves. A
+//! Each kind leaves in the order in which it came. Kinds that wait take turns by the packet, so that none starves. A
 //! kind without credits has no turn: it holds up neither of the others.
 //!
-//! The header is put over the lanes of the first beat that [`super::posts`] leaves empty: its first byte on the
-//! wire stands in bits 31:24 of a dword, that of the payload in bits 7:0 (Stratix V Avalon-ST Interface for PCIe
-//! 683093, mapping of the Avalon-ST packets to PCI Express TLPs). Four dwords where the address is above 4 GiB, else
-//! three: the longer form of an address below is malformed (PCI Express Base Specification 2.1, section 2.2.4.1).
+//! The header is put over the lanes of the first beat that [`super::posts`] leaves empty: its first byte on the wire is
+//! in bits 31:24 of a dword, that of the payload in bits 7:0 (Stratix V Avalon-ST Interface for PCIe 683093, mapping of
+//! the Avalon-ST packets to PCI Express TLPs). It has four dwords where the address is above 4 GiB, else three: the
+//! longer form of an address below is malformed (PCI Express Base Specification 2.1, section 2.2.4.1).
 //!
-//! While software has cleared Bus Master Enable, writes are dropped in place of being sent: those that wait, and those that
-//! come. So the host's completions, which wait for the writes before them, go on, and nothing old leaves as the bit is
-//! set again. A packet that has begun to leave is sent to its end.
+//! While software has cleared Bus Master Enable, writes are dropped and not sent: those that wait, and those that come.
+//! So the host's completions, which wait for the writes before them, go on, and no old write leaves when the bit is set
+//! again. A packet that has begun to leave is sent to its end.
 //!
-//! A beat is chosen with the words of its header, and stands for a cycle before they are put together. It waits there
-//! while the hard IP is not ready, and the next is chosen as it leaves.
+//! A beat is chosen with the words of its header, and stays for a cycle before they are put together. It waits there
+//! while the hard IP is not ready, and the next beat is chosen as it leaves.
 //!
 //! `ready` falls two cycles before `valid` does, which the hard IP's ready latency of 3 covers. Inside of a packet
 //! `valid` falls for nothing else.
@@ -67,7 +67,7 @@ pub struct Transmit<const W: usize> {
     pub tx_empty: Signal<Out, Bits<2>>,
 
     advance: DFF<Bit>,
-    /// The oldest write has been there for a cycle, for which `post_ok` is said.
+    /// The oldest write has been there for a cycle, to which `post_ok` applies.
     post_seen: DFF<Bit>,
     /// It might have left in the last cycle, and has not.
     post_waits: DFF<Bit>,
@@ -77,7 +77,7 @@ pub struct Transmit<const W: usize> {
     /// Beats of the write under way to be dropped, and whether there are any.
     dropping: DFF<Bit>,
     drop_left: DFF<Bits<6>>,
-    /// The same as `post_seen`, of the oldest completion.
+    /// `post_seen` of the oldest completion.
     reply_seen: DFF<Bit>,
     /// The last packet was a read, or a completion.
     asked: DFF<Bit>,
@@ -188,8 +188,8 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
         self.may_post.next = self.post_seen.q.val() & self.post_ok.val() & !self.off.q.val();
         self.may_ask.next = self.ask_valid.val();
         self.may_reply.next = self.reply_seen.q.val() & self.reply_ok.val();
-        // Behind a write a read is the next, then a completion; and so on, around. Each by itself, for these are the
-        // heads of long paths.
+        // After a write the next is a read, then a completion, then a write again. Each has an expression of its own,
+        // for these are the heads of long paths.
         self.pick_reply.next = !self.amid.q.val()
             & self.may_reply.val()
             & (self.asked.q.val()
@@ -229,7 +229,7 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
     }
 }
 
-/// Writes that are dropped, beside what is sent.
+/// Drops writes, concurrently with packets that are sent.
 struct Dropping;
 
 impl<const W: usize> Part<Dropping> for Transmit<W> {

@@ -43,7 +43,7 @@ words! {
         tag: Bits<6>,
     }
 
-    /// What a read is to bring.
+    /// The completion that a read is to bring.
     struct Sent {
         /// The engine's tag.
         tag: Bits<7>,

@@ -6,7 +6,7 @@ use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Shallow FIFO in LUT RAM: up to `2^A` words, two-cycle latency, in which a word settles in the memory. `P` is
-/// `A + 1`. Its flags are registers, for they stand at the head of long paths.
+/// `A + 1`. Its flags are registers, because they are at the head of long paths.
 #[derive(DocBlock)]
 #[module_name(shape)]
 pub struct SmallFifo<T: Word, const A: usize, const P: usize> {
@@ -46,7 +46,7 @@ impl<T: Word, const A: usize, const P: usize> SmallFifo<T, A, P> {
         Self::holding(log2, 1 << log2)
     }
 
-    /// The same, full with `most` words, at most `2^log2`.
+    /// Makes a FIFO that is full with `most` words, at most `2^log2`.
     pub fn holding(log2: usize, most: usize) -> Self {
         assert!(most > 0 && most <= 1 << log2);
         Self::fresh(SmallFifoGiven {

@@ -6,9 +6,10 @@ use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
-/// A [`super::SmallRam`] that says what is read at any time: in the cycle of a write the old word, from the next on
-/// the new one. A write waits a cycle in registers and is kept for another: what reads look for meanwhile comes
-/// from there, never from a word that has not settled. It costs twice its width in flip-flops and once in LUTs.
+/// A [`super::SmallRam`] with a defined result of a read at any time: in the cycle of a write the old word, from the
+/// next on the new one. A write waits a cycle in registers, and the registers hold it for another cycle. Reads in these
+/// cycles take the word from there, never a word that has not settled. It costs twice its width in flip-flops and once
+/// in LUTs.
 ///
 /// One module with its memory, and not one around a [`super::SmallRam`], so that a proof sees all of it as a memory.
 #[derive(DocBlock)]

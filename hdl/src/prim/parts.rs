@@ -2,20 +2,20 @@
 
 use rust_hdl::prelude::*;
 
-/// One part of a block's logic, of those that `M` tells apart.
+/// One part of a block's logic; `M` names the part.
 ///
-/// rust-hdl takes one `update` of a block, and no function that it calls; its `#[hdl_gen]` makes the three
-/// functions of this trait as it makes those of [`Logic`]. [`parts`] puts them together.
+/// rust-hdl takes one `update` of a block, and no function that it calls; its `#[hdl_gen]` makes the three functions of
+/// this trait as it makes those of [`Logic`]. [`parts`] puts them together.
 pub(crate) trait Part<M> {
-    /// What follows from what, in this part.
+    /// Computes the signals of this part.
     fn update(&mut self);
-    /// Marks what this part drives.
+    /// Marks the signals that this part drives.
     fn connect(&mut self);
-    /// The same as rust-hdl's syntax tree.
+    /// Returns this part as rust-hdl's syntax tree.
     fn hdl(&self) -> Verilog;
 }
 
-/// The parts one behind the other: statements mean the same as in one `update`.
+/// Joins the parts in their order: statements mean the same as in one `update`.
 pub(crate) fn one_behind_the_other(parts: Vec<Verilog>) -> Verilog {
     let mut code = Vec::new();
     for part in parts {

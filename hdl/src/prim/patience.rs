@@ -3,8 +3,8 @@
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// Macro of a simulation, beside `SIMULATION`, in which everything gives up soon: milliseconds are long there. Synthesis
-/// defines neither of the two, so the macro changes no build.
+/// Macro of a simulation, in addition to `SIMULATION`, that makes all time limits short, because milliseconds are long
+/// in a simulation. Synthesis defines neither of the two, so the macro changes no build.
 pub const IMPATIENT: &str = "PEERLANE_IMPATIENT";
 
 /// A number of cycles, and the smaller one of a simulation that is [`IMPATIENT`].
@@ -19,7 +19,7 @@ pub struct Patience<const N: usize> {
 }
 
 impl<const N: usize> Patience<N> {
-    /// So many cycles, or in such a simulation `short`, if those are fewer.
+    /// Makes a number of cycles, or in such a simulation `short`, if that is less.
     pub fn new(cycles: u64, short: u64) -> Self {
         assert!(cycles < 1 << N, "{cycles} in {N} bits");
         Self::fresh(PatienceGiven {

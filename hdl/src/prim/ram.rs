@@ -3,19 +3,19 @@
 //! The depth is a run-time value (`2^log2`), so one Rust type serves every build parameter; address
 //! ports are as wide as the largest build needs and the bits above `log2` are ignored.
 //!
-//! Where an FPGA does not say what is read, the memories give garbage in simulation: here, and in their Verilog
-//! with the macro `SIMULATION`, which synthesis does not define.
+//! Where an FPGA does not define the result of a read, the memories give garbage in simulation: here, and in their
+//! Verilog with the macro `SIMULATION`, which synthesis does not define.
 //!
-//! # What an FPGA says
-//! `no_rw_check` lets Quartus choose what a word reads as at the edge of its write, whatever the Verilog says
+//! # Results that an FPGA defines
+//! `no_rw_check` lets Quartus choose the value that a word reads as at the edge of its write, regardless of the Verilog
 //! (Quartus Prime Standard Edition user guide Design Recommendations 683323, "Check Read-During-Write Behavior"). For
-//! block RAM and MLAB alike that may be "don't care" (Cyclone V Device Handbook, volume 1, "Embedded Memory
-//! Blocks", Mixed-Port Read-During-Write Mode; of the Stratix V, of the same generation, the same is assumed). No
-//! constraint stands by default between write and read of an MLAB, and what is read may be metastable (Quartus
-//! Prime Pro Edition Settings File Reference Manual 683296,
+//! block RAM and MLAB alike that may be "don't care" (Cyclone V Device Handbook, volume 1, "Embedded Memory Blocks",
+//! Mixed-Port Read-During-Write Mode; the same is assumed of the Stratix V, of the same generation). By default no
+//! constraint applies between write and read of an MLAB, and the value read may be metastable (Quartus Prime Pro
+//! Edition Settings File Reference Manual 683296,
 //! `MLAB_ADD_TIMING_CONSTRAINTS_FOR_MIXED_PORT_FEED_THROUGH_MODE_SETTING_DONT_CARE`, which names later families). No
-//! document says for how long: that a word has settled at the end of the cycle behind the edge is an assumption,
-//! and that between two clocks it has at the second read edge.
+//! document says for how long. Two assumptions are made: a word has settled at the end of the cycle after the edge, and
+//! between two clocks it has settled at the second read edge.
 
 use super::Word;
 use peerlane_verilog::DocBlock;
@@ -44,11 +44,11 @@ pub(super) fn unused(ports: &[&str], width: usize, log2: usize) -> String {
     format!("wire unused_address_bits = &{{1'b0, {bits}}};\n")
 }
 
-/// Words of an MLAB at its widest, 20 bits (Stratix V Device Handbook, volume 1, "Embedded Memory Blocks"). A memory of no
-/// more words would leave a block of 512 nearly empty.
+/// Words of an MLAB at its widest, 20 bits (Stratix V Device Handbook, volume 1, "Embedded Memory Blocks"). A memory of
+/// no more words would leave a block of 512 nearly empty.
 const MLAB_WORDS: usize = 32;
 
-/// What rust-hdl's simulator reads where the FPGA promises nothing.
+/// Values that rust-hdl's simulator reads where the FPGA promises nothing.
 #[derive(Default)]
 struct Garbage(u64);
 
@@ -68,8 +68,8 @@ impl Garbage {
     }
 }
 
-/// In Verilog (with the macro `SIMULATION`), `garbage`: what a memory gives where the FPGA's promises
-/// nothing. Another value in each cycle of `clock`, the same in every run.
+/// Returns the Verilog (with the macro `SIMULATION`) of `garbage`: the value that a memory gives where the FPGA's
+/// memory promises nothing. It has another value in each cycle of `clock`, and the same values in every run.
 pub(super) fn garbage(clock: &str, width: usize) -> String {
     format!(
         "reg [31:0] noise;\n\
@@ -88,14 +88,13 @@ pub(super) fn garbage(clock: &str, width: usize) -> String {
     )
 }
 
-/// Simple dual-port block RAM: one write port, one registered read port (latency one clock of
-/// `read_clock`), possibly in different clocks. Reading a word at the edge at which it is written gives
-/// anything, between two clocks at the edge behind it, too. In simulation it gives garbage; no user of this block
-/// looks at it.
+/// Simple dual-port block RAM: one write port, one registered read port (latency one clock of `read_clock`), possibly
+/// in different clocks. A read of a word at the edge at which it is written gives any value; between two clocks also a
+/// read at the next edge. In simulation it gives garbage; no user of this block looks at it.
 ///
 /// On Altera's FPGAs it is a block of its own, unless it has 32 words at most and one clock: then it is a LUT memory
-/// (MLAB). That one may not be read while the word of the cycle before has not settled, so a register keeps what was
-/// written then. Between two clocks it stays a block of its own: see [`BlockRam::between_clocks`].
+/// (MLAB). That memory may not be read while the word of the cycle before has not settled, so a register holds the word
+/// that was written then. Between two clocks it stays a block of its own: see [`BlockRam::between_clocks`].
 #[derive(DocBlock)]
 #[module_name(shape)]
 pub struct BlockRam<T: Word, const A: usize> {
@@ -123,8 +122,8 @@ impl<T: Word, const A: usize> BlockRam<T, A> {
         Self::narrow(log2, T::BITS)
     }
 
-    /// A memory of `2^log2` words between two clocks. A block of its own, never LUTs: from those a path
-    /// would lead from the one clock to the other that no constraint knows by name.
+    /// Makes a memory of `2^log2` words between two clocks. It is a block of its own, never LUTs: from those a path
+    /// would lead from one clock to the other that no constraint knows by name.
     pub fn between_clocks(log2: usize) -> Self {
         Self {
             _two_clocks: true,
@@ -258,8 +257,8 @@ impl<T: Word, const A: usize> Logic for BlockRam<T, A> {
     }
 }
 
-/// Where a registered read port reads what is written: `collides`. Between two clocks, any write since the
-/// last read edge counts.
+/// Returns the Verilog of `collides`: a registered read port reads the word that is written. Between two clocks, any
+/// write since the last read edge counts.
 fn collision(write: &str, read: &str, log2: usize, two_clocks: bool) -> String {
     let now = format!("write_enable && {write} == {read}");
     if !two_clocks {
@@ -285,10 +284,9 @@ fn collision(write: &str, read: &str, log2: usize, two_clocks: bool) -> String {
     )
 }
 
-/// Small memory with an unregistered read port: MLAB or LUT RAM. A word may be read when its last write is
-/// two cycles old. In the cycle of the write, and in the one behind it, it is anything, and garbage in
-/// simulation.
-/// Who cannot wait takes [`super::ForwardRam`].
+/// Small memory with an unregistered read port: MLAB or LUT RAM. A word may be read when its last write is two cycles
+/// old. In the cycle of the write and in the next, its value is undefined, and garbage in simulation.
+/// [`super::ForwardRam`] is for users that cannot wait.
 #[derive(DocBlock)]
 #[module_name(shape)]
 pub struct SmallRam<T: Word, const A: usize> {
@@ -323,7 +321,7 @@ impl<T: Word, const A: usize> SmallRam<T, A> {
         format!("ram_mlab_{}x{}", self.words(), T::BITS)
     }
 
-    /// Words that it holds.
+    /// Returns the number of words that it holds.
     pub(super) fn words(&self) -> u64 {
         1 << self._log2
     }

@@ -3,11 +3,11 @@
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// Holds `held` for 32 cycles at least, and 16 after `trigger` has fallen. It comes from a register, for other
-/// clocks look at it. `late` rises 16 cycles after it and falls with it.
+/// Holds `held` for 32 cycles at least, and for 16 after `trigger` has fallen. `held` comes from a register, because
+/// other clocks look at it. `late` rises 16 cycles after it and falls with it.
 ///
-/// A FIFO between two clocks is reset by its writing side with `late`: its pointer jumps, and the reading side, if
-/// it does not know of the reset by then, takes that for words. It knows after three of its cycles.
+/// A FIFO between two clocks is reset by its writing side with `late`: its pointer jumps, and a reading side that does
+/// not know of the reset by then takes the jump for words. The reading side knows after three of its cycles.
 #[derive(DocBlock, Default)]
 pub struct ResetStretch {
     pub clock: Signal<In, Clock>,
@@ -38,8 +38,8 @@ impl Logic for ResetStretch {
     }
 }
 
-/// A reset's copy for one part, a cycle late. A register of its own: tools that find equal registers are told to
-/// leave it, and so it may stand where its part is.
+/// A copy of a reset for one part, a cycle late. It is a register of its own: an attribute keeps tools from merging
+/// equal registers, so it may be placed where its part is.
 #[derive(DocBlock, Default)]
 pub struct ResetCopy {
     pub clock: Signal<In, Clock>,
@@ -57,7 +57,7 @@ impl Logic for ResetCopy {
         self.held.connect();
     }
     fn hdl(&self) -> Verilog {
-        // Quartus: no reduction, no merging with its like. Vivado: neither.
+        // Quartus: no reduction, no merging with an equal register. Vivado: neither.
         Verilog::Custom(
             "(* preserve, dont_merge, dont_touch = \"true\" *) reg copy;\n\
              initial copy = 1'b1;\n\
@@ -71,13 +71,14 @@ impl Logic for ResetCopy {
     }
 }
 
-/// A reset that comes with `trigger` at once, also while the clock stands, and ends with the clock: 1024 cycles behind
-/// `trigger` and behind the last cycle of `again`, and two more for `trigger` to be seen.
+/// A reset that comes with `trigger` at once, also while the clock is stopped, and ends with the clock: 1024 cycles
+/// after `trigger` and after the last cycle of `again`, and two more for `trigger` to be seen.
 ///
-/// Only one register sees `trigger`. It has the name by which timing constraints find the first stage of a synchroniser,
-/// for a path to an asynchronous input is one of another clock, too. It sets the next, and that clears the count. They fall
-/// one behind the other. So only the first can be caught at an edge, and it has a cycle to settle, which the constraints
-/// hold: they relax no path between the three. What is given out is a register of its own, which never glitches.
+/// Only one register sees `trigger`. It has the name by which timing constraints find the first stage of a
+/// synchroniser, because a path to an asynchronous input is one from another clock, too. It sets the second register,
+/// and that clears the count. They fall one after another. So only the first can be caught at an edge, and it has a
+/// cycle to settle, which the constraints ensure: they relax no path between the three. The output is a register of its
+/// own, which never glitches.
 #[derive(DocBlock, Default)]
 pub struct ResetAtOnce {
     pub clock: Signal<In, Clock>,

@@ -31,7 +31,7 @@ impl Logic for BitSync {
 }
 
 /// A bus into another clock: a Gray-coded count, of which one bit changes at a time, or a setting that
-/// stands still while it is used.
+/// does not change while it is used.
 #[derive(DocBlock, Default)]
 #[module_name(shape)]
 pub struct BusSync<const N: usize> {

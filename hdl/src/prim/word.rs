@@ -1,4 +1,4 @@
-//! What crosses a FIFO or stands in a memory.
+//! Words that cross a FIFO or are in a memory.
 
 use rust_hdl::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Byte realignment of a stream: a job of `bytes` that starts at byte lane `source` of the first beat
-//! in comes out starting at byte lane `target` of the first beat out, with byte enables. One beat a
-//! cycle, no bubble between jobs but behind one of a single step.
+//! Byte realignment of a stream: a job of `bytes` that starts at byte lane `source` of the first beat in comes out
+//! starting at byte lane `target` of the first beat out, with byte enables. One beat a cycle; no bubble between jobs,
+//! except after a job of a single step.
 //!
 //! Every beat in is rotated by `source - target`; a beat out is then the high part of one rotated beat
 //! and the low part of the next. When `source > target` the first beat in gives no beat out (it leads);
@@ -28,7 +28,7 @@ pub struct Align<const W: usize, const B: usize> {
     pub target: Signal<In, Bits<5>>,
     /// 1–512.
     pub bytes: Signal<In, Bits<10>>,
-    /// Where in a wider word the first beat in is; counted on, for who cuts words into beats.
+    /// Place of the first beat in within a wider word; counted on, for a user that cuts words into beats.
     pub start: Signal<In, Bits<2>>,
     /// Beats in.
     pub beat: Signal<In, Bit>,
@@ -67,8 +67,8 @@ pub struct Align<const W: usize, const B: usize> {
     first: DFF<Bit>,
     steps: DFF<Bits<6>>,
     beats: DFF<Bits<6>>,
-    /// Said of them a cycle before: some beat is to come, only one is; it is the last of its word; the
-    /// step is the job's last. No beat is to come without a job.
+    /// Computed for them a cycle before: some beat is to come, only one is; it is the last of its word; the step is the
+    /// job's last. No beat is to come without a job.
     needs_beat: DFF<Bit>,
     one_beat: DFF<Bit>,
     ends_word: DFF<Bit>,
@@ -77,7 +77,7 @@ pub struct Align<const W: usize, const B: usize> {
     end_lane: DFF<Bits<5>>,
     place: DFF<Bits<2>>,
     failed: DFF<Bit>,
-    /// Beat as it came: memories are slow, the rotation has a cycle of its own.
+    /// Beat as it came: memories are slow, so the rotation has a cycle of its own.
     raw: DFF<Bit>,
     raw_data: DFF<Bits<W>>,
     raw_rotate: DFF<Bits<5>>,
@@ -94,7 +94,7 @@ pub struct Align<const W: usize, const B: usize> {
     turned_last: DFF<Bit>,
     turned_error: DFF<Bit>,
     turned_enable: DFF<Bits<B>>,
-    /// Merged beat, and one more, so that whoever takes them is not asked in the same cycle.
+    /// Merged beat, and one more, so that the taker is not asked in the same cycle.
     spare: DFF<Bit>,
     spare_data: DFF<Bits<W>>,
     spare_enable: DFF<Bits<B>>,
@@ -173,7 +173,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
     parts!(Setup, Measure, Step, Rotation, Merge);
 }
 
-/// Registers, and what is shown.
+/// Registers and outputs.
 struct Setup;
 
 impl<const W: usize, const B: usize> Part<Setup> for Align<W, B> {

@@ -21,7 +21,7 @@ pub struct Att {
     pub owner: Signal<In, Bits<64>>,
     /// Entries are being cleared; the driver's writes are ignored.
     pub sweeping: Signal<Out, Bit>,
-    /// Number of the entry that is cleared in this cycle: memories of the channels are cleared beside.
+    /// Number of the entry that is cleared in this cycle: memories of the channels are cleared in the same cycles.
     pub sweep_at: Signal<Out, Bits<6>>,
     /// Look-ups: hold `ask` and the index until `answer`, one cycle, with the entry.
     pub for_writes: LookUpSink,
@@ -80,9 +80,9 @@ impl Logic for Att {
             self.low.d.next = self.data.val();
         }
 
-        // Look-ups: one a cycle, the engines in turn whether they ask or not, so that the address waits
-        // for no decision. The answer is in the RAM's output register in the next cycle. Nobody reads in
-        // the cycle of a write.
+        // Look-ups: one a cycle, the engines in turn whether they ask or not, so that the address waits for no
+        // decision. The answer is in the RAM's output register in the next cycle. There is no look-up in the cycle of a
+        // write.
         self.slot.d.next = !self.slot.q.val();
         self.ram.read_enable.next = !self.writing.val();
         self.ram.read_address.next = self.for_writes.index.val();

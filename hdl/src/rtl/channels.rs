@@ -1,4 +1,4 @@
-//! What the driver says of each channel, and what each channel was refused.
+//! The driver's settings of each channel, and the doorbells that each channel was refused.
 
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -35,7 +35,7 @@ pub struct Channels {
     accepts: DFF<Bits<64>>,
     runs: DFF<Bits<64>>,
     aborts: DFF<Bits<64>>,
-    /// Those that accept and do not abort.
+    /// Channels that accept and do not abort.
     accepting: DFF<Bits<64>>,
     refused_writes: DFF<Bits<64>>,
     refused_reads: DFF<Bits<64>>,

@@ -12,7 +12,7 @@ pub struct Completer {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub busy: Signal<Out, Bit>,
-    /// Ends of descriptors; everything stands until taken.
+    /// Ends of descriptors; all signals stay until taken.
     pub write: EndSink,
     pub read: EndSink,
     /// The rings, set by the driver; switched off by the sweep after a reset.
@@ -24,7 +24,7 @@ pub struct Completer {
     pub sweep_channel: Signal<In, Bits<6>>,
     /// To the port.
     pub record: PostSource<256>,
-    /// What the port took in cycles before the last has left it.
+    /// All records that the port took before the last cycle have left it.
     pub sent: Signal<In, Bit>,
     /// Events, one cycle each and never in two that follow each other.
     pub irq: Signal<Out, Bit>,
@@ -53,7 +53,7 @@ pub struct Completer {
     address: DFF<Bits<64>>,
     phase: DFF<Bit>,
     sequence: DFF<Bits<32>>,
-    /// The end whose record stands at the port; the next is prepared meanwhile.
+    /// The end whose record waits at the port; the next record is prepared at the same time.
     gone: DFF<Bit>,
     gone_irq: DFF<Bit>,
     gone_urgent: DFF<Bit>,
@@ -62,8 +62,8 @@ pub struct Completer {
     fired: DFF<Bit>,
     restart: DFF<Bit>,
     restart_channel: DFF<Bits<6>>,
-    /// Of a channel that a record is under way for, nobody writes the ring, and its sequence has settled when
-    /// the next end is copied.
+    /// While a record of a channel is under way, software does not write the channel's ring. The channel's sequence
+    /// number has settled when the next end is copied.
     #[given]
     ring_low: SmallRam<Bits<25>, 6>,
     #[given]
@@ -168,8 +168,7 @@ impl Logic for Completer {
         self.counted.next = self.over.q.val() & self.has_ring.q.val();
         self.recorded.next = self.counted.val();
 
-        // Choose an end, in turn when both wait; copy it, and what is known of its
-        // ring; find its slot; offer it.
+        // Choose an end, in turn when both wait; copy it and the state of its ring; find its slot; offer it.
         if !self.chosen.q.val() & (self.write.valid.val() | self.read.valid.val()) {
             self.chosen.d.next = true;
             self.found.d.next = false;
@@ -215,7 +214,7 @@ impl Logic for Completer {
                 + (bit_cast::<64, 32>(self.slot.val()) << 5);
             self.phase.d.next = !self.lap.val().get_bit(0);
         }
-        // What follows from it follows a cycle later.
+        // The effects of the end come a cycle later.
         self.over.d.next = self.done.val();
         if self.done.val() {
             self.offering.d.next = false;
@@ -224,7 +223,7 @@ impl Logic for Completer {
             self.chosen.d.next = false;
         }
 
-        // The rings. Software sets one only while its channel is at rest.
+        // The rings. Software sets one only while its channel is idle.
         self.ring_low.write_enable.next = self.ring_low_we.val() | self.sweep.val();
         self.ring_low.write_address.next = self.ring_channel.val();
         self.ring_low.write_data.next = bit_cast::<25, 1>(self.ring_data.val().get_bit(0).into())
@@ -233,7 +232,7 @@ impl Logic for Completer {
         self.ring_high.write_enable.next = self.ring_high_we.val();
         self.ring_high.write_address.next = self.ring_channel.val();
         self.ring_high.write_data.next = self.ring_data.val();
-        // The count of a ring that was set begins anew, a cycle later where a record is in the way.
+        // The count of a ring that was set begins again at 0, a cycle later if a record is counted in this cycle.
         if self.ring_low_we.val() {
             self.restart.d.next = true;
             self.restart_channel.d.next = self.ring_channel.val();

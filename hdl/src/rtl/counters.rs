@@ -1,30 +1,30 @@
 //! Performance counters of all channels and of the block, and their coherent snapshot.
 //!
 //! # Counts are small where they are fast
-//! An event adds to a small count in block RAM, the [`Tally`] of its kind. A sweeper walks through all
-//! counters all the time, one 32-bit word a cycle, takes what the small count has gathered and adds it to
-//! the 64-bit total in the RAM `running`. So there is one wide adder for everything. [`Levels`] does for
-//! the counters of levels, in flip-flops, what a tally does for events.
+//! An event adds to a small count in block RAM, the [`Tally`] of its kind. A sweeper walks through all counters all the
+//! time, one 32-bit word a cycle, takes the amount of the small count and adds it to the 64-bit total in the RAM
+//! `running`. So there is one wide adder for everything. [`Levels`] does for the counters of levels, in flip-flops, the
+//! same as a tally does for events.
 //!
 //! # A snapshot
-//! Each tally has two banks; an event is stamped with the bank of the cycle in which it arrives. A snapshot
-//! changes the bank with the next cycle, waits until the events before it have left their FIFOs, and sweeps
-//! all channels once: a total that is written to `running` in this pass is written to `shown`, too. What
-//! came later is in the other bank. `shown` is all that software reads. Levels are split in the cycle of the
-//! snapshot itself, and shown at their first visit behind it.
+//! Each tally has two banks; an event is stamped with the bank of the cycle in which it arrives. A snapshot changes the
+//! bank with the next cycle, waits until the events before it have left their FIFOs, and sweeps all channels once: a
+//! total that is written to `running` in this pass is written to `shown`, too. Later events are in the other bank.
+//! Software reads `shown` only. Levels are split in the cycle of the snapshot itself, and shown at their first visit
+//! after it.
 //!
 //! # No event is lost
-//! A tally updates a row a cycle, for each direction in every second one. In 64 cycles the sweeper takes at
-//! most four of a direction's 32 turns, three of them in one run of 12 cycles; events have the others. With
-//! at most `b + n/3` events of a source in any `n` cycles, its FIFO never holds more than `b + 5`, and it has
-//! room for 16. Were there more, those that find it full would be lost, and nothing else.
+//! A tally updates a row a cycle, for each direction in every second one. In 64 cycles the sweeper takes at most four
+//! of a direction's 32 turns, three of them in one run of 12 cycles; events have the others. With at most `b + n/3`
+//! events of a source in any `n` cycles, its FIFO never holds more than `b + 5`, and it has room for 16. If more came,
+//! only the events that find the FIFO full would be lost.
 //!
 //! # No count overflows
-//! A pass has 64 cycles a channel: 4096 with 64 of them. Behind a snapshot a row gathers for up to 128 cycles,
-//! in which the FIFOs drain, the pass that shows the other bank, and the next one: 8320 cycles at most, else
-//! less. A direction has 30 of 64 turns in the tally of the requests (28 in that of the ends), that is 3900:
-//! 12 bits, and 21 bits for bytes, of 512 at most each. A level is visited every 32 cycles, and once in vain
-//! behind a snapshot: it gathers for less than 64, 6 bits.
+//! A pass has 64 cycles a channel: 4096 with 64 of them. After a snapshot a row collects events for up to 128 cycles,
+//! in which the FIFOs drain, for the pass that shows the other bank, and for the next one: 8320 cycles at most, else
+//! less. A direction has 30 of 64 turns in the tally of the requests (28 in that of the ends), that is 3900: 12 bits,
+//! and 21 bits for bytes, of 512 at most each. A level is visited every 32 cycles; after a snapshot one visit does not
+//! take its count. So it counts for less than 64 cycles, 6 bits.
 
 mod levels;
 mod tally;
@@ -40,7 +40,7 @@ use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 use sweeping::{Showing, Sweeping};
 
-/// Where a snapshot stands.
+/// States of a snapshot.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum SnapshotState {
     /// None is under way.
@@ -74,15 +74,15 @@ pub struct Counters {
     pub read_end_code: Signal<In, Bits<5>>,
     /// A bit that is high counts this cycle in its counter.
     pub levels: Signal<In, Bits<9>>,
-    /// Snapshot of all that arrived up to this cycle; while `busy`, of all up to the cycle in which the one
-    /// before is finished.
+    /// Takes a snapshot of all events that arrived up to this cycle; while `busy`, of all up to the cycle in which the
+    /// snapshot before is finished.
     pub take: Signal<In, Bit>,
-    /// A snapshot is not complete; after reset, the counters are not yet cleared and events not counted. What
-    /// is read now is undefined.
+    /// A snapshot is not complete; after reset, the counters are not yet cleared and events not counted. Reads give
+    /// undefined values now.
     pub busy: Signal<Out, Bit>,
-    /// Reads: `value` is valid in the next cycle and stays until the next read. Word addresses of 64-bit
-    /// values, low word first: 0–15 the channel's writes, 16–31 its reads (BYTES, REQUESTS, DESCRIPTORS, FAULTS,
-    /// ATT_FAULTS, TIMEOUTS), 32–63 the levels; what is not there reads as 0.
+    /// Reads: `value` is valid in the next cycle and stays until the next read. Word addresses of 64-bit values, low
+    /// word first: 0–15 the channel's writes, 16–31 its reads (BYTES, REQUESTS, DESCRIPTORS, FAULTS, ATT_FAULTS,
+    /// TIMEOUTS), 32–63 the levels; other addresses read as 0.
     pub read: Signal<In, Bit>,
     pub address: Signal<In, Bits<6>>,
     pub channel: Signal<In, Bits<6>>,
@@ -96,7 +96,7 @@ pub struct Counters {
     ends: Tally<12, 10, 10>,
     even_levels: Levels<5>,
     odd_levels: Levels<4>,
-    /// Visits of levels that are still to show what was split off.
+    /// Visits of levels that are still to show the counts that were split off.
     unshown: DFF<Bits<4>>,
     /// Totals, a word at `{channel, slot[3], slot[1:0], high, direction}`. No channel's counter has 0 in
     /// slot[1:0]; there level 2n + d is, `{n, 00, high, d}`.
@@ -110,7 +110,7 @@ pub struct Counters {
     sweep_channel: DFF<Bits<6>>,
     state: DFF<SnapshotState>,
     again: DFF<Bit>,
-    /// Of events that arrive.
+    /// The bank of events that arrive.
     bank: DFF<Bit>,
     /// After reset: 3 clears bank 1, 2 clears bank 0, 1 lets words under way arrive.
     clearing: DFF<Bits<2>>,
@@ -129,11 +129,10 @@ pub struct Counters {
     sweep_class: Signal<Local, Bits<2>>,
     write_class: Signal<Local, Bits<2>>,
     read_class: Signal<Local, Bits<2>>,
-    /// Two cycles behind `step`: the small count is taken. Three: it becomes an increment. Four: the sum.
+    /// Two cycles after `step`: the small count is taken. Three: it becomes an increment. Four: the sum.
     taken: DFF<Bits<21>>,
     taken_high: DFF<Bit>,
-    /// Faults and ends are sums of classes: those seen before are added to what is remembered, and to the
-    /// increment.
+    /// Faults and ends are sums of classes: earlier classes are added to the stored sum, and to the increment.
     taken_end: DFF<Bit>,
     taken_chain: DFF<Bit>,
     taken_add: DFF<Bit>,
@@ -152,7 +151,7 @@ pub struct Counters {
     base: Signal<Local, Bits<9>>,
     base_before: DFF<Bits<9>>,
     base_read: Signal<Local, Bits<9>>,
-    /// Software's word.
+    /// The word that software reads.
     counter: Signal<Local, Bits<3>>,
     asked_slot: Signal<Local, Bits<3>>,
     asked_base: Signal<Local, Bits<9>>,
@@ -183,7 +182,7 @@ impl Logic for Counters {
     parts!(Gathering, Sweeping, Showing);
 }
 
-/// What is counted, and the snapshots.
+/// Collects the events, and makes the snapshots.
 struct Gathering;
 
 impl Part<Gathering> for Counters {

@@ -1,7 +1,8 @@
-//! The engine: the block but for the adapter to its PCIe port.
+//! The engine: the block without the adapter to its PCIe port.
 //!
-//! Its logic is wires, in parts: `clocking`, clocks and resets; `slaves`, what the host reaches; `direction`, each
-//! direction from its queue to its end; `sides`, what both share; `counting`, the host's window and the counters.
+//! Its logic is wires, in parts: `clocking`, clocks and resets; `slaves`, the host's slaves; `direction`, each
+//! direction from its queue to its end; `sides`, the parts that both share; `counting`, the host's window and the
+//! counters.
 
 mod clocking;
 mod counting;
@@ -34,7 +35,7 @@ use rust_hdl::prelude::*;
 use sides::Sides;
 use slaves::Slaves;
 
-/// What a build fixes, beside the widths in the type.
+/// Values that a build fixes, in addition to the widths in the type.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineConfig {
     /// Channels, log2, at most 6.
@@ -97,11 +98,11 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub chan: RegisterSlave<16>,
     /// Address translation table.
     pub att: RegisterSlave<17>,
-    /// Table of interrupt vectors, and what the function's MSI-X capability says.
+    /// Table of interrupt vectors, and the state of the function's MSI-X capability.
     pub msix: RegisterSlave<10>,
     pub msix_enable: Signal<In, Bit>,
     pub msix_mask: Signal<In, Bit>,
-    /// What its MSI capability says, of a transaction layer that sees it: then the lines become a message.
+    /// State of its MSI capability, from a transaction layer that sees it: then the lines become a message.
     pub msi_enable: Signal<In, Bit>,
     pub msi_address: Signal<In, Bits<64>>,
     pub msi_data: Signal<In, Bits<16>>,
@@ -109,16 +110,16 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub kernel_irq: Signal<In, Bit>,
     /// Interrupt, level.
     pub dma_irq: Signal<Out, Bit>,
-    /// What the function's configuration says, of a port with tags: Max Payload Size and Max Read Request Size, 128
-    /// bytes shifted by it; with a transaction layer also Extended Tag Field Enable.
+    /// The function's configuration, from a port with tags: Max Payload Size and Max Read Request Size, 128 bytes
+    /// shifted by it; with a transaction layer also Extended Tag Field Enable.
     pub max_payload: Signal<In, Bits<3>>,
     pub max_request: Signal<In, Bits<3>>,
-    /// Reads of at most 256 bytes, whatever the configuration allows.
+    /// Reads of at most 256 bytes, even if the configuration allows more.
     pub short_reads: Signal<In, Bit>,
     pub extended_tags: Signal<In, Bit>,
     /// Completions that the hard IP's buffer has room for.
     pub ko_cpl_spc_header: Signal<In, Bits<8>>,
-    /// Completions that were wrong, by what was wrong with them, and reads given up; the receive side has failed.
+    /// Wrong completions by their error, and reads that were given up; the receive side has failed.
     pub unsupported: Signal<In, Bits<16>>,
     pub aborted: Signal<In, Bits<16>>,
     pub poisoned: Signal<In, Bits<16>>,
@@ -175,7 +176,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     mem_sees: BitSync,
     kernel_sees: BitSync,
     window: BusSync<24>,
-    /// Where the window stands. No reset moves it to memory that is another's.
+    /// The base of the window. No reset moves it, because it could then be in memory of another process.
     window_low: DFF<Bits<16>>,
     window_high: DFF<Bits<8>>,
     draining: DFF<Bit>,
@@ -205,9 +206,9 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     page: Signal<Local, Bits<6>>,
     selected: Signal<Local, Bits<64>>,
     levels: DFF<Bits<9>>,
-    /// As of the last cycle: the adapter itself ends a read that it meets closed.
+    /// In the last cycle: the adapter itself ends a read that comes while the port is closed.
     reads_down: DFF<Bit>,
-    /// The port was dead in the last cycle; it has opened again: records and messages of the meantime are lost.
+    /// The port was dead in the last cycle; it has opened again: records and messages of that time are lost.
     was_dead: DFF<Bit>,
     opened: Signal<Local, Bit>,
     /// The port has been dead since the last reset.

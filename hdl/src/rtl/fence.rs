@@ -17,7 +17,7 @@ pub enum FenceState {
     Requests,
     /// Their descriptors' ends, with reads that flush, are still under way.
     Ends,
-    /// The last of it stands at the port.
+    /// The last request waits at the port.
     Port,
     /// A read of its own is to follow it.
     Flush,
@@ -31,7 +31,7 @@ pub struct Fence {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub start: Signal<In, Bit>,
-    /// With `start`: read from `flush_at` behind it all, which stands until the end.
+    /// With `start`: the fence reads from `flush_at` after all of them. `flush_at` stays until the end.
     pub with_flush: Signal<In, Bit>,
     pub flush_at: Signal<In, Bits<64>>,
     pub busy: Signal<Out, Bit>,
@@ -52,7 +52,7 @@ pub struct Fence {
     pub port_free: Signal<In, Bit>,
     /// Flush reads of the write direction.
     pub path: FlushSink,
-    /// All flush reads, to the port; each stands until taken, and is answered later than in that cycle.
+    /// All flush reads, to the port; each stays until taken, and is answered later than in that cycle.
     pub port: FlushSource,
     /// With the port's `done`: the read was not answered.
     pub flush_error: Signal<In, Bit>,
@@ -64,7 +64,7 @@ pub struct Fence {
     reads_left: DFF<Bits<8>>,
     ends_left: DFF<Bits<9>>,
     flushes: DFF<Bit>,
-    /// The read that stands at the port is the fence's.
+    /// The read at the port is the fence's.
     own: DFF<Bit>,
     /// The fence's own read was not answered.
     failing: DFF<Bit>,
@@ -106,7 +106,7 @@ impl Logic for Fence {
         } else if self.read_retired.val() & !self.read_issued.val() {
             self.reads.d.next = self.reads.q.val() - 1;
         }
-        // Flush reads. One stands at the port until it is taken, so the fence's comes behind it.
+        // Flush reads. A read stays at the port until it is taken, so the fence's comes after it.
         self.port.valid.next = self.path.valid.val() | self.own.q.val();
         self.port.address.next = self.path.address.val();
         if self.own.q.val() {
@@ -127,9 +127,9 @@ impl Logic for Fence {
         match self.state.q.val() {
             FenceState::Idle => {
                 self.flushes.d.next = self.with_flush.val();
-                // The counts of the next cycle, and the request that is about to leave. One that
-                // leaves in this cycle is counted in both: the sum is right all the same, for it
-                // is no longer about to leave then.
+                // The counts of the next cycle, and the request that is about to leave. A request that leaves in this
+                // cycle is counted in both. The sum is right all the same, because the request is then no longer about
+                // to leave.
                 self.writes_left.d.next = self.writes.q.val()
                     + bit_cast::<8, 1>(self.write_looked_up.val().into())
                     - bit_cast::<8, 1>(self.write_retired.val().into());

@@ -1,8 +1,8 @@
-//! Flush reads of a port with tags: eight tags, taken in turn; answers in any order, and each read's end
-//! told in the order in which they left.
+//! Flush reads of a port with tags: eight tags, taken in turn. Answers come in any order, and the ends of the reads are
+//! reported in the order in which they left.
 //!
-//! A read that is not answered in time has failed, and its tag is passed over until the late answer has
-//! come or the driver lets go. While no tag is left, a flush fails at once.
+//! A read that is not answered in time has failed, and its tag is passed over until the late answer has come or the
+//! driver frees it. While no tag is left, a flush fails at once.
 
 use super::words::FlushTurn;
 use crate::prim::SmallFifo;
@@ -14,9 +14,9 @@ use rust_hdl::prelude::*;
 pub struct Flushes {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// Nobody waits any more for those that have left: they are lost.
+    /// The reads that have left are not waited for any more: they are lost.
     pub clear: Signal<In, Bit>,
-    /// A flush waits; it stands until taken.
+    /// A flush waits; it stays until taken.
     pub flush: Signal<In, Bit>,
     pub take: Signal<Out, Bit>,
     /// The port is ready for its read, which leaves in this cycle with `tag`.
@@ -35,7 +35,7 @@ pub struct Flushes {
     /// The time in cycles, and how many a read may take; 0: any number.
     pub now: Signal<In, Bits<32>>,
     pub timeout: Signal<In, Bits<32>>,
-    /// What is lost will not come any more.
+    /// Lost answers will not come any more.
     pub let_go: Signal<In, Bit>,
     /// A tag is lost.
     pub quarantine: Signal<Out, Bit>,

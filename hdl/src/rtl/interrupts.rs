@@ -1,6 +1,5 @@
-//! The block's interrupts: descriptors that have ended go through [`moderation`] to [`msix`], or, where
-//! MSI-X is not used, to the interrupt line. Behind a transaction layer nobody makes a message of that line but
-//! [`msi`].
+//! The block's interrupts: descriptors that have ended go through [`moderation`] to [`msix`], or, where MSI-X is not
+//! used, to the interrupt line. In a build with a transaction layer only [`msi`] makes a message of that line.
 
 pub mod moderation;
 pub mod msi;
@@ -41,12 +40,12 @@ pub struct Interrupts {
     pub msix_enable: Signal<In, Bit>,
     /// Bit 14.
     pub msix_mask: Signal<In, Bit>,
-    /// The block's interrupt line, and what the function's MSI capability says.
+    /// The block's interrupt line, and the state of the function's MSI capability.
     pub line: Signal<In, Bit>,
     pub msi_enable: Signal<In, Bit>,
     pub msi_address: Signal<In, Bits<64>>,
     pub msi_data: Signal<In, Bits<16>>,
-    /// A message for the port: a write of four bytes that stands until it is taken.
+    /// A message for the port: a write of four bytes that stays until it is taken.
     pub message: PostSource<32>,
     #[given]
     moderation: Moderation,
@@ -90,7 +89,7 @@ impl Logic for Interrupts {
         self.vectors.enable.next = self.msix_enable.val();
         self.vectors.function_mask.next = self.msix_mask.val();
 
-        // Neither begins while the other stands, MSI first if both would in one cycle.
+        // Neither begins while the other waits at the port; MSI goes first if both would begin in one cycle.
         self.single.clock.next = self.clock.val();
         self.single.reset.next = self.reset.val();
         self.single.enable.next = self.msi_enable.val() & !self.msix_enable.val();

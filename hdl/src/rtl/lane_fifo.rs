@@ -1,5 +1,5 @@
-//! Beats in, memory words out, between two clocks: a FIFO of `2^A` words whose word is filled lane by
-//! lane in place. Lanes that nobody wrote hold old data; their byte enables are zero.
+//! Beats in, memory words out, between two clocks: a FIFO of `2^A` words whose word is filled lane by lane in place.
+//! Lanes that were not written hold old data; their byte enables are zero.
 
 use crate::prim::{AsyncPointers, BlockRam, LaneRam};
 use peerlane_verilog::DocBlock;

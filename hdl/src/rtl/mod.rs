@@ -1,9 +1,8 @@
-//! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`]
-//! → a port adapter ([`txs`], or [`stream`] with its [`flushes`], both with a [`poster`]); ends of
-//! descriptors go to [`complete`] and from there to [`interrupts`]. [`channels`] holds what the driver says
-//! of each channel, [`room`] counts the slots of its ring, [`fence`] watches a change of the ATT, [`counters`] counts.
-//! [`engine`] joins all but the adapter. [`ports`] has the bundles of ports between the parts, [`status`] the codes with
-//! which descriptors end.
+//! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`] → a port adapter
+//! ([`txs`], or [`stream`] with its [`flushes`], both with a [`poster`]); ends of descriptors go to [`complete`] and
+//! from there to [`interrupts`]. [`channels`] holds the driver's settings of each channel, [`room`] counts the slots of
+//! its ring, [`fence`] watches a change of the ATT, [`counters`] counts. [`engine`] joins all but the adapter.
+//! [`ports`] has the bundles of ports between the parts, [`status`] the codes with which descriptors end.
 
 use rust_hdl::prelude::Bits;
 

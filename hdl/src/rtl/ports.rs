@@ -1,7 +1,7 @@
-//! The bundles of ports that connect the parts of the block, and the block with what is around it.
+//! The bundles of ports that connect the parts of the block, and the block with its surroundings.
 //!
-//! Each stands here once, as the side has it that it is named for; [`bundle`] makes the other side of it. A part
-//! that hands a bundle on links it, two parts are joined.
+//! Each is described here once, from the side that it is named for; [`bundle`] makes the other side of it. A part that
+//! passes a bundle on links it, two parts are joined.
 
 use peerlane_verilog::bundle;
 use rust_hdl::prelude::*;
@@ -54,7 +54,7 @@ pub struct WindowMaster<const A: usize> {
     pub readdatavalid: Signal<In, Bit>,
 }
 
-/// Write bursts for the PCIe port. Address and length stand while the beats come.
+/// Write bursts for the PCIe port. Address and length stay while the beats come.
 #[bundle(WriteSink)]
 pub struct WriteSource<const W: usize, const B: usize> {
     /// A burst waits, or is under way.
@@ -71,7 +71,7 @@ pub struct WriteSource<const W: usize, const B: usize> {
     pub done: Signal<In, Bit>,
 }
 
-/// Read requests for the PCIe port; each stands until taken.
+/// Read requests for the PCIe port; each stays until taken.
 #[bundle(ReadSink)]
 pub struct ReadSource {
     pub valid: Signal<Out, Bit>,
@@ -84,7 +84,7 @@ pub struct ReadSource {
     pub take: Signal<In, Bit>,
 }
 
-/// Flush reads for the PCIe port, of one beat whose data nobody wants; each stands until taken.
+/// Flush reads for the PCIe port, of one beat whose data are not used; each stays until taken.
 #[bundle(FlushSink)]
 pub struct FlushSource {
     pub valid: Signal<Out, Bit>,
@@ -94,7 +94,7 @@ pub struct FlushSource {
     pub done: Signal<In, Bit>,
 }
 
-/// Single posted writes of `D` bits for the PCIe port, records and messages; each stands until taken.
+/// Single posted writes of `D` bits for the PCIe port, records and messages; each stays until taken.
 #[bundle(PostSink)]
 pub struct PostSource<const D: usize> {
     pub valid: Signal<Out, Bit>,
@@ -103,8 +103,8 @@ pub struct PostSource<const D: usize> {
     pub take: Signal<In, Bit>,
 }
 
-/// What reads bring, from the PCIe port; never refused. A chunk says how many bytes of which read its beats bring;
-/// one with a code brings none and ends its read.
+/// Answers to reads, from the PCIe port; never refused. A chunk says how many bytes of which read its beats bring; one
+/// with a code brings none and ends its read.
 #[bundle(AnswerSink)]
 pub struct AnswerSource<const W: usize> {
     pub chunk: Signal<Out, Bit>,
@@ -114,11 +114,11 @@ pub struct AnswerSource<const W: usize> {
     /// A beat, in the cycle of its chunk or later.
     pub beat: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<W>>,
-    /// The beat has no data, nor have those behind it in its chunk. Reported only of a read's last chunk.
+    /// The beat and the later beats of its chunk have no data. Reported only in a read's last chunk.
     pub error: Signal<Out, Bit>,
 }
 
-/// What the engine sets at the adapter of the PCIe port, and what it sees of it.
+/// The engine's settings of the adapter of the PCIe port, and the adapter's state.
 #[bundle(PortAdapter)]
 pub struct PortUser {
     /// With the bus: nothing is owed any more.
@@ -127,7 +127,7 @@ pub struct PortUser {
     pub clear: Signal<Out, Bit>,
     /// Cycles without an answer, or in which nothing is taken, until the port gives up; 0: any number.
     pub timeout: Signal<Out, Bits<32>>,
-    /// What is owed will not come any more.
+    /// Answers that are owed will not come any more.
     pub release: Signal<Out, Bit>,
     /// Bytes that the link carries in a cycle, in 1/256; 0: writes are not paced.
     pub pace: Signal<Out, Bits<16>>,
@@ -138,15 +138,15 @@ pub struct PortUser {
     /// Reads would not be answered now.
     pub reads_down: Signal<In, Bit>,
     pub quarantine: Signal<In, Bit>,
-    /// The port drops what it takes.
+    /// The port is dead: it drops all that it takes.
     pub dead: Signal<In, Bit>,
     /// Nothing that was taken waits to go out.
     pub free: Signal<In, Bit>,
-    /// What the engine gave in cycles before the last, but for reads, has left.
+    /// All that the engine gave to the port before the last cycle has left, except for reads.
     pub sent: Signal<In, Bit>,
-    /// Something of before a reset of the engine stands at the bus.
+    /// A beat from before a reset of the engine is on the bus.
     pub rinses: Signal<In, Bit>,
-    /// The same of reads.
+    /// The same for reads.
     pub asked: Signal<In, Bit>,
     pub stalled: Signal<In, Bit>,
     pub stalled_tags: Signal<In, Bit>,
@@ -163,7 +163,7 @@ pub struct DescriptorSource {
     pub awakened: Signal<Out, Bits<64>>,
     /// The channel that is asked for.
     pub select: Signal<In, Bits<6>>,
-    /// Reads the oldest descriptor of `select`; it stands from the next cycle on.
+    /// Reads the oldest descriptor of `select`; it is there from the next cycle on.
     pub fetch: Signal<In, Bit>,
     /// Starts that descriptor.
     pub take: Signal<In, Bit>,
@@ -194,7 +194,7 @@ pub struct LookUpSource {
     pub answer: Signal<In, Bit>,
 }
 
-/// Requests, from the request maker of a direction to its path; each stands until accepted.
+/// Requests, from the request maker of a direction to its path; each stays until accepted.
 #[bundle(RequestSink)]
 pub struct RequestSource {
     pub valid: Signal<Out, Bit>,
@@ -221,7 +221,7 @@ pub struct RequestSource {
     pub channel: Signal<Out, Bits<6>>,
 }
 
-/// Ends of descriptors that are reported, from the path of a direction to the completer; everything stands until
+/// Ends of descriptors that are reported, from the path of a direction to the completer; all signals stay until
 /// taken.
 #[bundle(EndSink)]
 pub struct EndSource {

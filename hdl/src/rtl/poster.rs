@@ -6,13 +6,13 @@
 //! are sent between two bursts.
 //!
 //! A bus that accepts nothing for `timeout` cycles is dead. From then on the arbiter accepts everything at once
-//! and drops it. The beat that stands on the bus stays there. The port opens again by itself when the bus has
+//! and drops it. The beat on the bus stays there. The port opens again by itself when the bus has
 //! accepted that beat and the rest of its burst, and the burst that the engine is at has been dropped to its end.
 //!
-//! The engine may be reset while the bus is not. The beat that stands on the bus stays then, too, and nothing
+//! The engine may be reset while the bus is not. The beat on the bus stays then, too, and nothing
 //! else leaves before it is accepted.
 //!
-//! In both cases the rest of the burst that stands must follow, for no burst may end early. The second half of a
+//! In both cases the rest of the burst on the bus must follow, for no burst may end early. The second half of a
 //! record is kept for that. The data of a write burst are gone, since its descriptor has ended: zeros follow, in
 //! no other bytes than those of the burst. So the last beat has only those that the last beat of any burst has.
 
@@ -36,12 +36,12 @@ pub struct Poster<const W: usize, const B: usize> {
     pub hold: Signal<In, Bit>,
     /// A burst begins in this cycle.
     pub begins: Signal<Out, Bit>,
-    /// Commands of somebody else, without data; one may be withdrawn before it is taken.
+    /// Commands of another part, without data; a command may be withdrawn before it is taken.
     pub other: Signal<In, Bit>,
     pub other_address: Signal<In, Bits<64>>,
     pub other_beats: Signal<In, Bits<6>>,
     pub other_take: Signal<Out, Bit>,
-    /// The bus: a beat of a burst, or the other's command; it stands until `ready`.
+    /// The bus: a beat of a burst, or the other's command; it stays until `ready`.
     pub posting: Signal<Out, Bit>,
     pub asking: Signal<Out, Bit>,
     pub address: Signal<Out, Bits<64>>,
@@ -49,20 +49,20 @@ pub struct Poster<const W: usize, const B: usize> {
     pub data: Signal<Out, Bits<W>>,
     pub enable: Signal<Out, Bits<B>>,
     pub ready: Signal<In, Bit>,
-    /// A port that stands still; 0: it may as long as it likes.
+    /// Time limit of a port that takes nothing; 0: none.
     pub timeout: Signal<In, Bits<32>>,
     /// Something else of the port waits, too.
     pub also_waiting: Signal<In, Bit>,
     pub waiting: Signal<Out, Bit>,
-    /// What stood on the bus in the last cycle was taken, or nothing stood there.
+    /// The beat on the bus in the last cycle was taken, or the bus was empty.
     pub sent: Signal<Out, Bit>,
-    /// What stands there is of before a reset of the engine. Not of a dead port, which says so itself.
+    /// The beat on the bus is from before a reset of the engine. Not set by a dead port, which has `dead`.
     pub rinses: Signal<Out, Bit>,
     pub dead: Signal<Out, Bit>,
     /// The port is dead from the next cycle on.
     pub dies: Signal<Out, Bit>,
 
-    /// Whose turn it is; the writes' if nobody else's.
+    /// The turn: of the write bursts if of no other part.
     away: DFF<Bit>,
     at_record: DFF<Bit>,
     at_message: DFF<Bit>,
@@ -71,7 +71,7 @@ pub struct Poster<const W: usize, const B: usize> {
     left: DFF<Bits<6>>,
     amid: DFF<Bit>,
     ending: DFF<Bit>,
-    /// What stands on the bus.
+    /// The beat or command on the bus.
     post: DFF<Bit>,
     ask: DFF<Bit>,
     address_at: DFF<Bits<64>>,
@@ -86,9 +86,9 @@ pub struct Poster<const W: usize, const B: usize> {
     patience: DFF<Bits<32>>,
     stuck: DFF<Bit>,
     is_dead: DFF<Bit>,
-    /// Nothing stands at the dead port any more: it opens between two bursts of the engine.
+    /// The dead port is empty: it opens between two bursts of the engine.
     opening: DFF<Bit>,
-    /// A burst of before a reset of the engine.
+    /// A burst from before a reset of the engine.
     rinsing: DFF<Bit>,
     was_free: DFF<Bit>,
 
@@ -123,7 +123,7 @@ pub struct Poster<const W: usize, const B: usize> {
     loads: Signal<Local, Bit>,
 
     lanes: Constant<Bits<B>>,
-    /// Those that the last beat of any burst of several has.
+    /// The lanes of the last beat of any burst of several beats.
     last_lanes: Constant<Bits<B>>,
     dword_lanes: Constant<Bits<B>>,
     lane_mask: Constant<Bits<64>>,
@@ -170,7 +170,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             & !self.clear.val()
             & !self.opens.val();
 
-        // What goes out in this cycle.
+        // The beat that goes out in this cycle.
         self.take_beat.next = self.free.val()
             & !self.away.q.val()
             & self.write.beat.val()
@@ -189,7 +189,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         self.message.take.next = self.message_step.val();
         self.other_take.next = self.other_step.val();
 
-        // What is left of the burst.
+        // The rest of the burst.
         self.left_next.next = self.left.q.val();
         if self.take_beat.val() {
             self.left_next.next = self.left.q.val() - 1;
@@ -208,7 +208,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         }
         self.left.d.next = self.left_next.val();
 
-        // Whose turn is next. Who has just been served takes his command back in this very cycle.
+        // The next turn. A part that has just been served withdraws its command in this same cycle.
         self.over.next = (self.away.q.val() & self.free.val())
             & (!self.at_record.q.val() | self.record_ends.val());
         if !self.away.q.val() {
@@ -230,8 +230,8 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
                 self.next_record.val() | self.next_message.val() | self.next_other.val();
         }
 
-        // The bus. Values that are loaded without `post` or `ask` have no effect. Address and data have two selects each:
-        // one LUT a bit.
+        // The bus. Values that are loaded without `post` or `ask` have no effect. Address and data have two selects
+        // each: one LUT a bit.
         self.upper_place.next = self.at_message.q.val() | self.at_other.q.val();
         self.odd_place.next = self.at_record.q.val() | self.at_other.q.val();
         self.there.next = self.write.address.val();
@@ -257,7 +257,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             }
         }
 
-        // A port that stands still.
+        // A port that takes nothing.
         self.still.next = self.stands.val() | self.also_waiting.val();
         if !self.still.val() {
             self.patience.d.next = self.timeout.val();
@@ -299,8 +299,8 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             }
         }
 
-        // A beat: of a write burst, a record's first, a message, a record's second. Once the engine has dropped the burst, a
-        // beat of zeros.
+        // A beat: of a write burst, a record's first, a message, a record's second. Once the engine has dropped the
+        // burst, a beat of zeros.
         self.loads.next = self.free.val();
         self.half.next = self.at_record.q.val() & self.amid.q.val();
         if self.frozen.val() {
@@ -360,7 +360,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.is_dead.d.next = false;
             self.opening.d.next = false;
             self.rinsing.d.next = true;
-            // What stands there may wait as long again until the port is dead again.
+            // The beat that is there may wait for the full time again until the port is dead again.
             self.patience.d.next = self.timeout.val();
         }
         if self.reset.val() {

@@ -6,7 +6,7 @@
 //! announced costs nothing. While a channel's ring is full, the slot at its tail holds a live descriptor:
 //! writes of dwords are ignored, and a doorbell is refused.
 //!
-//! Numbers of descriptors count modulo 2^13. That is more than twice what a channel can have queued and in
+//! Numbers of descriptors count modulo 2^13. That is more than twice as many as a channel can have queued and in
 //! flight, so the difference of two numbers says which came first.
 
 mod busy;
@@ -43,14 +43,13 @@ pub struct DescriptorQueue {
     pub free: Signal<Out, Bits<13>>,
     /// Number of the next descriptor of the channel.
     pub next_number: Signal<Out, Bits<13>>,
-    /// The same in the other direction, kept with each descriptor.
+    /// That number in the other direction, stored with each descriptor.
     pub other_number: Signal<In, Bits<13>>,
     /// The engine's side.
-    /// Channels with a descriptor that was not started.
     pub engine: DescriptorSource,
-    /// Channels with a descriptor that has not ended, or of which something stands at the port.
+    /// Channels with a descriptor that has not ended, or with a beat at the port.
     pub busy: Signal<Out, Bits<64>>,
-    /// What was given to the port in cycles before the last has left it.
+    /// All that was given to the port before the last cycle has left it.
     pub sent: Signal<In, Bit>,
     /// Ends, and the count of them for the other direction's chains.
     pub end: Signal<In, Bit>,
@@ -60,26 +59,27 @@ pub struct DescriptorQueue {
 
     #[given]
     bank: [BlockRam<Bits<32>, 12>; DWORDS],
-    /// What is written there, from registers; a bit for each bank. It is announced in that cycle at the earliest.
+    /// The dword that is written there, from registers; a bit for each bank. A doorbell announces it in that cycle at
+    /// the earliest.
     writes: DFF<Bits<DWORDS>>,
     write_slot: DFF<Bits<12>>,
     write_data: DFF<Bits<32>>,
-    /// Two places for each slot, by turns: that of the next descriptor is no live one's, though the ring be full,
-    /// so a doorbell need not be accepted to write it.
+    /// Two places for each slot, by turns. So the place of the next descriptor is never that of a live one, even if the
+    /// ring is full, and can be written before it is known whether the doorbell is accepted.
     #[given]
     stamps: BlockRam<Bits<13>, 13>,
     /// One memory for each place that reads.
     #[given]
     tail_software: ForwardRam<Bits<13>, 6>,
-    /// Number of the last descriptor that was accepted. What is compared with it counts only when no
-    /// doorbell has rung for two cycles.
+    /// Number of the last descriptor that was accepted. Comparisons with it count only when no doorbell has rung for
+    /// two cycles.
     #[given]
     newest_engine: SmallRam<Bits<13>, 6>,
     #[given]
     newest_ends: SmallRam<Bits<13>, 6>,
     #[given]
     head_software: ForwardRam<Bits<13>, 6>,
-    /// Read long after the last start: a descriptor takes more cycles than a word to settle.
+    /// Read long after the last start: a descriptor takes more cycles than a word needs to settle.
     #[given]
     head_engine: SmallRam<Bits<13>, 6>,
     /// That of `select`, as of the last cycle.
@@ -91,14 +91,14 @@ pub struct DescriptorQueue {
     ended_own: SmallRam<Bits<13>, 6>,
     #[given]
     ended_other: SmallRam<Bits<13>, 6>,
-    /// Channels whose ring is full: what is written waits for no count. Whether the doorbell of the last cycle
-    /// took the last slot is known, and counts, a cycle later: a short path behind the counts.
+    /// Channels whose ring is full, so that writes need not wait for a count. Whether the doorbell of the last cycle
+    /// took the last slot is known, and counts, a cycle later: a short path after the counts.
     filled: DFF<Bits<64>>,
     grew: DFF<Bits<64>>,
     last_left: DFF<Bit>,
     waiting: DFF<Bits<64>>,
     unended: DFF<Bits<64>>,
-    /// Those that have ended, and whose last beat may stand at the port.
+    /// Channels whose descriptors have ended, and whose last beat may be at the port.
     leaving: DFF<Bits<64>>,
     /// The doorbell of the last cycle, and of the last two.
     arrived_before: DFF<Bits<64>>,
@@ -221,7 +221,7 @@ impl Part<Software> for DescriptorQueue {
             ^ self.depth.val())
             & self.level_mask.val();
         self.paged.next = self.one.val() << self.channel.val();
-        // What the last cycle's doorbell filled, too.
+        // The rings that the last cycle's doorbell has filled are full, too.
         self.fills.next = 0.into();
         if self.last_left.q.val() {
             self.fills.next = self.grew.q.val();

@@ -13,7 +13,7 @@ use peerlane_verilog::DocBlock;
 use retirement::{Ends, Retirement};
 use rust_hdl::prelude::*;
 
-/// What a build fixes for a [`ReadPath`].
+/// Values that a build fixes for a [`ReadPath`].
 #[derive(Clone, Copy, Debug)]
 pub struct ReadConfig {
     /// Channels, log2.
@@ -45,7 +45,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     /// Tags that the port has written off and whose completion may still come.
     pub lost: Signal<In, Bits<64>>,
     pub answer: AnswerSink<W>,
-    /// Ends of descriptors that are reported; everything stands until taken.
+    /// Ends of descriptors that are reported; all signals stay until taken.
     pub end: EndSource,
     /// A descriptor has ended, reported or not: `end_channel`, `end_code`.
     pub ended: Signal<Out, Bit>,
@@ -64,7 +64,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub mem_forgets: Signal<In, Bit>,
     pub mem_wr: MemoryWriteMaster,
 
-    /// One that waits for the port, and no more: what is accepted is out of turn.
+    /// One read that waits for the port, and no more: accepted reads go ahead of the channels' turns.
     reading: DFF<Bit>,
     read_next: DFF<ReadNext>,
     #[given]
@@ -111,13 +111,13 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     /// Room for a request without data, and for one with.
     notes_room: DFF<Bit>,
     read_room: DFF<Bit>,
-    /// What the receiver hears of a request, a cycle later.
+    /// The receiver's inputs for a request, a cycle later.
     placing: DFF<Bit>,
     placing_tag: DFF<Bits<6>>,
     placing_local: DFF<Bits<40>>,
     placing_lane: DFF<Bits<5>>,
     placing_bytes: DFF<Bits<10>>,
-    /// The oldest note, whether its read is over, and whether what is known of it has been looked up since.
+    /// The oldest note, whether its read is over, and whether its result and progress have been looked up since.
     note_on: DFF<Bit>,
     note: DFF<Note>,
     note_over: DFF<Bit>,
@@ -160,8 +160,8 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
         assert!(E == W + 1);
         let counts = config.channels_log2;
         Self::fresh(ReadPathGiven {
-            // With the oldest, which is in a register, fewer than the numbers that `halted` compares: a descriptor
-            // that has failed is never taken for the one 64 behind it.
+            // With the oldest, which is in a register, fewer than the numbers that `halted` compares: a descriptor that
+            // has failed is never taken for the one 64 after it.
             notes: SmallFifo::holding(config.reads_log2, (1 << config.reads_log2).min(62)),
             results: SmallRam::new(config.reads_log2),
             receive: Receive::new(config.reads_log2, config.receive_log2),

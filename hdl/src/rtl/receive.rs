@@ -1,8 +1,8 @@
-//! From completions to FPGA memory. The tag of each chunk says where the chunk belongs. It is realigned and
-//! written at once, in whatever order chunks of different tags come.
+//! From completions to FPGA memory. The tag of each chunk says where the chunk belongs. It is realigned and written at
+//! once, in any order of the chunks of different tags.
 //!
-//! A reset of this block that does not reset the memory must not cut a burst off. The word that stands at the
-//! port stays until it is accepted, and the rest of its burst follows with no byte enabled.
+//! A reset of this block that does not reset the memory must not cut a burst off. The word at the port stays until it
+//! is accepted, and the rest of its burst follows with no byte enabled.
 
 mod memory;
 mod packing;
@@ -64,7 +64,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     found_bare: DFF<Bit>,
     #[given]
     received: BlockFifo<Bits<E>, 12, 13>,
-    /// What the port brought in the last cycle: short paths into the two.
+    /// Input from the port in the last cycle: short paths into the two.
     chunk_came: DFF<Bit>,
     chunk_word: DFF<Chunk>,
     beat_came: DFF<Bit>,
@@ -99,7 +99,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     command_writes: DFF<Bit>,
     /// The next word is the last of its burst.
     ends_burst: DFF<Bit>,
-    /// The burst that has begun is of before a reset; its word that stands, too.
+    /// The burst that has begun is from before a reset; the word at the port, too.
     rinsing: DFF<Bit>,
     stuck: DFF<Bit>,
     mem_closed: Signal<Local, Bit>,
@@ -164,7 +164,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
     parts!(Setup, Places, Packing, Memory);
 }
 
-/// Clocks and resets of the parts, and what the port brings.
+/// Clocks and resets of the parts, and the input from the port.
 struct Setup;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Receive<W, B, E> {

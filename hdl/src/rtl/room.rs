@@ -1,12 +1,12 @@
 //! The free slots of each channel's completion ring.
 //!
-//! A descriptor reserves a slot when it is accepted, whether it asks for a record or not, because one that
-//! fails always gets a record. Software gives slots back with its next doorbell, after it has read the records.
-//! So a slow reader is refused doorbells, no record is overwritten, and no other channel waits.
+//! A descriptor reserves a slot when it is accepted, whether it asks for a record or not, because a descriptor that
+//! fails always gets a record. Software frees slots with its next doorbell, after it has read the records. So a slow
+//! reader is refused doorbells, no record is overwritten, and no other channel waits.
 //!
-//! When the driver sets a ring, its count starts anew, and the channel is `fresh` until its first doorbell.
-//! That doorbell has nothing to give back, so its count of freed slots is ignored. The driver may set one ring
-//! while the process of another channel rings a doorbell.
+//! When the driver sets a ring, its count starts again, and the channel is `fresh` until its first doorbell. That
+//! doorbell cannot free slots, so its count of freed slots is ignored. The driver may set one ring while the process of
+//! another channel rings a doorbell.
 
 use super::words::Slots;
 use crate::prim::ForwardRam;
@@ -24,30 +24,30 @@ pub struct RingRoom {
     pub ring_channel: Signal<In, Bits<6>>,
     pub ring_on: Signal<In, Bit>,
     pub ring_log2: Signal<In, Bits<4>>,
-    /// The channel whose page is accessed, and a doorbell there: the slots that it gives back, and whether its
-    /// descriptor is accepted.
+    /// The channel whose page is accessed, and a doorbell there: the slots that it frees, and whether its descriptor is
+    /// accepted.
     pub page: Signal<In, Bits<6>>,
     pub doorbell: Signal<In, Bit>,
     pub freed: Signal<In, Bits<16>>,
     pub accepted: Signal<In, Bit>,
     /// A slot is left.
     pub some: Signal<Out, Bit>,
-    /// The same behind what the doorbell gives back.
+    /// A slot is left, with those that the doorbell frees.
     pub enough: Signal<Out, Bit>,
 
-    /// Slots left before the last doorbell took one, and whether it did: the sum does not wait for that.
+    /// Slots left before the last doorbell took one, and whether it took one: the sum does not wait for that.
     #[given]
     rooms: ForwardRam<Slots, 6>,
     #[given]
     sizes: ForwardRam<Bits<4>, 6>,
     /// Channels that have a ring.
     bound: DFF<Bits<64>>,
-    /// Those whose ring has all of its slots.
+    /// Channels whose ring has all of its slots.
     fresh: DFF<Bits<64>>,
-    /// Those that have none left, so that a doorbell waits for no count.
+    /// Channels that have no slot left, so that a doorbell waits for no count.
     full: DFF<Bits<64>>,
-    /// Those that had two slots or more before the doorbell that comes. What the last one left is counted a cycle
-    /// later: a short path behind the sum.
+    /// Channels that had two slots or more before the next doorbell. The slots that the last doorbell left are counted
+    /// a cycle later: a short path after the sum.
     pairs: DFF<Bits<64>>,
     rung_before: DFF<Bits<64>>,
     sum_before: DFF<Bits<16>>,
@@ -60,7 +60,7 @@ pub struct RingRoom {
     filled: Signal<Local, Bits<64>>,
     is_fresh: Signal<Local, Bit>,
     is_full: Signal<Local, Bit>,
-    /// Fewer than two slots are given back, and none that makes two of one.
+    /// Fewer than two slots are freed, and not one in addition to one that was left.
     frees_none: Signal<Local, Bit>,
     /// Two slots were left.
     two: Signal<Local, Bit>,

@@ -1,14 +1,13 @@
-//! One direction's request maker: serves the channels in turn, a request at a time. A read has at most
-//! 512 bytes, or what one packet may ask for, a write what one burst may carry; neither crosses a multiple of that
-//! (so never 4 KiB) of the peer address; each is checked and translated by the ATT before it leaves.
+//! One direction's request maker: serves the channels in turn, a request at a time. A read has at most 512 bytes, or as
+//! many as one packet may ask for, a write as many as one burst may carry; neither crosses a multiple of that (so never
+//! 4 KiB) of the peer address; each is checked and translated by the ATT before it leaves.
 //!
-//! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
-//! in a small memory. A channel that had nothing under way comes before the round, once, and at most
-//! every second time: so a short transfer waits for what is in the pipe, not for a round of streams. Such
-//! a turn does not move the round, so of `n` channels none waits for more than `2n` turns of others. The
-//! next channel is picked while a request is weighed, so that neither the change of a channel nor the
-//! start of a descriptor costs more than a cycle: five cycles a request, six for the first of a
-//! descriptor.
+//! The state of the channel that is served is in registers; that of channels that wait in the middle of a descriptor is
+//! in a small memory. A channel that had no descriptor under way comes before the round, once, and at most every second
+//! time: so a short transfer waits for the requests in the pipe, not for a round of streams. Such a turn does not move
+//! the round, so of `n` channels none waits for more than `2n` turns of others. The next channel is picked while a
+//! request is judged, so that neither the change of a channel nor the start of a descriptor costs more than a cycle:
+//! five cycles a request, six for the first of a descriptor.
 //!
 //! A fault becomes a request of zero bytes that carries the code: it takes the same way as data, so
 //! the completion comes after everything that was sent before it.
@@ -31,7 +30,7 @@ use steps::Steps;
 use verdict::Verdict;
 use windows::{Bounds, Windows};
 
-/// Where the state machine stands.
+/// States of the state machine.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum SegmentState {
     /// No channel is served.
@@ -40,13 +39,13 @@ pub enum SegmentState {
     Fetch,
     /// The descriptor is there.
     Load,
-    /// Measuring what is left.
+    /// The rest of the descriptor is measured.
     Size,
     /// Cutting the next request.
     Cut,
     /// Waiting for the ATT.
     Lookup,
-    /// Weighing what was found.
+    /// The entry and the bounds are judged.
     Judge,
     /// Offering the request.
     Issue,
@@ -65,7 +64,7 @@ pub struct Segment<const W: usize, const B: usize> {
     pub longest: Signal<In, Bits<10>>,
     /// A descriptor begins and ends at whole dwords of the peer, else it has failed.
     pub whole_dwords: Signal<In, Bit>,
-    /// Ends that are no whole beats are requests of their own.
+    /// Ends that are not whole beats are requests of their own.
     pub split_ends: Signal<In, Bit>,
     /// End every descriptor.
     pub abort_all: Signal<In, Bit>,
@@ -92,12 +91,12 @@ pub struct Segment<const W: usize, const B: usize> {
     pub entry: Signal<In, AttEntry>,
     /// The request.
     pub request: RequestSource,
-    /// ATT address: page size code and 38 bits. A descriptor names 37; the request behind the last byte of the
-    /// largest table has one more.
+    /// ATT address: page size code and 38 bits. A descriptor names 37; the request after the last byte of the largest
+    /// table has one more.
     pub att_address: Signal<Out, Bits<40>>,
-    /// The writer may read back from here to see its data arrive.
+    /// The write direction may read back from here to see its data arrive.
     pub may_flush: Signal<Out, Bit>,
-    /// Tells the channel's descriptors apart that can be under way at once.
+    /// Distinguishes the channel's descriptors that can be under way at the same time.
     pub descriptor: Signal<Out, Bits<6>>,
     /// An earlier request of this channel's descriptor has failed: the rest is not needed.
     pub halted: Signal<In, Bit>,
@@ -114,7 +113,7 @@ pub struct Segment<const W: usize, const B: usize> {
     flags: DFF<Bits<4>>,
     cookie_at: DFF<Bits<32>>,
     number_at: DFF<Bits<6>>,
-    /// Of a descriptor that begins.
+    /// State of a descriptor that begins.
     begins: DFF<Bit>,
     malformed: DFF<Bit>,
     bad_peer: DFF<Bit>,
@@ -141,7 +140,7 @@ pub struct Segment<const W: usize, const B: usize> {
     window_base: SmallRam<Bits<28>, 6>,
     #[given]
     window_end: SmallRam<Bits<29>, 6>,
-    /// Cycles until what is known of the window is surely that of the channel served.
+    /// Cycles until the window's registers surely belong to the channel served.
     window_unsure: DFF<Bits<2>>,
     low: DFF<Bits<28>>,
     high: DFF<Bits<29>>,
@@ -233,7 +232,7 @@ pub struct Segment<const W: usize, const B: usize> {
     status: Status,
 }
 
-/// What a build fixes for a [`Segment`].
+/// Values that a build fixes for a [`Segment`].
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentConfig {
     /// Peer to FPGA.
@@ -246,7 +245,7 @@ pub struct SegmentConfig {
     pub memory_log2: usize,
 }
 
-/// The channels whose number has this bit set.
+/// Returns the mask of the channels whose number has this bit set.
 fn with_bit(bit: u32) -> Constant<Bits<64>> {
     let mask = (0..64u64).fold(0u64, |mask, c| mask | (((c >> bit) & 1) << c));
     Constant::new(mask.into())
@@ -286,7 +285,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
     );
 }
 
-/// Registers, and what follows from the state alone.
+/// Registers, and signals that depend on the state alone.
 struct Setup;
 
 impl<const W: usize, const B: usize> Part<Setup> for Segment<W, B> {

@@ -35,7 +35,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub port_record: PostSink<256>,
     pub port_message: PostSink<32>,
     pub port_answer: AnswerSource<W>,
-    /// Posted writes: address and length stand for a whole burst.
+    /// Posted writes: address and length stay for a whole burst.
     pub post_valid: Signal<Out, Bit>,
     pub post_ready: Signal<In, Bit>,
     pub post_address: Signal<Out, Bits<64>>,
@@ -48,18 +48,18 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub ask_address: Signal<Out, Bits<64>>,
     pub ask_bytes: Signal<Out, Bits<10>>,
     pub ask_tag: Signal<Out, Bits<7>>,
-    /// Completions in chunks, never refused. Tag, bytes and code come with the first beat; the code is 0
-    /// for data, 1 Unsupported Request, 2 Completer Abort, 3 poisoned, 4 given up by the port; one with a
-    /// code has a single beat and ends its read. Byte `a` of the bus stands in lane `a` modulo `B`; all
-    /// chunks of a read but the last end at a multiple of `B`.
+    /// Completions in chunks, never refused. Tag, bytes and code come with the first beat; the code is 0 for data, 1
+    /// Unsupported Request, 2 Completer Abort, 3 poisoned, 4 given up by the port; a chunk with another code than 0 has
+    /// a single beat and ends its read. Byte `a` of the bus is in lane `a` modulo `B`; all chunks of a read but the
+    /// last end at a multiple of `B`.
     pub answer_valid: Signal<In, Bit>,
     pub answer_first: Signal<In, Bit>,
     pub answer_tag: Signal<In, Bits<7>>,
     pub answer_bytes: Signal<In, Bits<10>>,
     pub answer_code: Signal<In, Bits<3>>,
     pub answer_data: Signal<In, Bits<W>>,
-    /// The beat has no data, nor have those behind it in its chunk: they are lost. The read ends as given up, if it is its
-    /// last chunk; else no more of it comes.
+    /// The beat and the later beats of its chunk have no data: they are lost. If the chunk is the last of its read, the
+    /// read ends as given up; else no more of it comes.
     pub answer_error: Signal<In, Bit>,
 
     #[given]
@@ -79,9 +79,9 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     /// Written off, and the completion may still come.
     lost: DFF<Bits<64>>,
     dropping: DFF<Bit>,
-    /// What stood at the port of reads in the last cycle was taken.
+    /// The read at the port in the last cycle was taken, or there was none.
     asked: DFF<Bit>,
-    /// The last beats of a late completion: its tag is free behind them.
+    /// The last beats of a late completion: its tag is free after them.
     ending: DFF<Bits<64>>,
     beats_left: DFF<Bits<6>>,
     /// Tags in the order of their requests, with the time.
@@ -145,7 +145,7 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
     parts!(Requests, Completions);
 }
 
-/// What goes out.
+/// Sends posted bursts and reads.
 struct Requests;
 
 impl<const W: usize, const B: usize> Part<Requests> for StreamAdapter<W, B> {

@@ -3,21 +3,20 @@
 //! 683411, A.4.2 and A.4.3): bursts of at most 512 bytes, all byte enables set on reads, at most 8 reads in
 //! flight, answers in order.
 //!
-//! A read that is not answered in time puts reads into quarantine. Each read that is owed an answer ends with
-//! an error, so that nobody waits for it. A late answer is dropped. No new read leaves until all owed answers
-//! have come: nothing else makes the bridge forget them, and it would give their data to the next reads.
+//! A read that is not answered in time puts reads into quarantine. Each read that is owed an answer ends with an error,
+//! so that no transfer waits for it. A late answer is dropped. No new read leaves until all owed answers have come:
+//! nothing else makes the bridge drop them, and it would give their data to the next reads.
 //!
-//! A read must not pass the writes in front of it, and the bridge buffers writes. If that buffer were kept
-//! full, each read would wait for all of it, and 8 reads in flight could not fill the link. So while reads are
-//! in flight, writes are paced at the rate of the link, if the driver has set it. The pace is a leaky bucket of
-//! the bytes that packets take on the link: 24 bytes of header and framing beside the payload (Base
-//! Specification 2.2 and 4.2.2).
+//! A read must not pass the writes before it, and the bridge buffers writes. If that buffer were kept full, each read
+//! would wait for all of it, and 8 reads in flight could not fill the link. So while reads are in flight, writes are
+//! paced at the rate of the link, if the driver has set it. The pace is a leaky bucket of the bytes that packets take
+//! on the link: 24 bytes of header and framing in addition to the payload (Base Specification 2.2 and 4.2.2).
 //!
-//! The engine may be reset while the hard IP is not, from the side of FPGA memory. The count of what the bus
-//! owes stays: reads are in quarantine until it has come.
+//! The engine may be reset while the hard IP is not, from the side of FPGA memory. The count of the beats that the bus
+//! owes stays: reads are in quarantine until all have come.
 //!
-//! A port that accepts nothing for `timeout` cycles is dead, so that the engine comes to rest, and opens again when
-//! the bus goes on: [`super::poster`]. The bridge accepts nothing without Bus Master Enable.
+//! A port that accepts nothing for `timeout` cycles is dead, so that the engine becomes idle, and opens again when the
+//! bus goes on: [`super::poster`]. The bridge accepts nothing without Bus Master Enable.
 
 mod reads;
 
@@ -40,11 +39,11 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pub pcie_clk: Signal<In, Clock>,
     /// With the bus: nothing is owed any more.
     pub port: PortAdapter,
-    /// Write bursts: address and length stand while the beats come.
+    /// Write bursts: address and length stay while the beats come.
     pub port_write: WriteSink<W, B>,
     /// Read requests: a byte address, the beats that it touches, its bytes, its tag.
     pub port_read: ReadSink,
-    /// Flush reads of one beat, whose data nobody wants; `flushed` in request order.
+    /// Flush reads of one beat, whose data are not used; `done` comes in request order.
     pub port_flush: FlushSink,
     /// Records of 32 bytes.
     pub port_record: PostSink<256>,
@@ -86,7 +85,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     held_back: DFF<Bit>,
     /// Bytes given to the port that the link has not carried yet, in 1/256.
     backlog: DFF<Bits<20>>,
-    /// What the last cycle added to it, in bytes.
+    /// Bytes that the last cycle added to it.
     given: DFF<Bits<12>>,
 
     /// The last read that left was a flush.
@@ -184,7 +183,7 @@ impl<const W: usize, const B: usize> Part<Bus> for TxsAdapter<W, B> {
         self.port.stalled_tags.next =
             self.port_read.valid.val() & !self.closed.val() & self.pending.full.val();
 
-        // Reads are the commands of somebody else on the bus of the posted bursts.
+        // Reads are the other part's commands on the bus of the posted bursts.
         WriteSink::<W, B>::link(&mut self.port_write, &mut self.poster.write);
         PostSink::<256>::link(&mut self.port_record, &mut self.poster.record);
         PostSink::<32>::link(&mut self.port_message, &mut self.poster.message);
@@ -213,7 +212,7 @@ impl<const W: usize, const B: usize> Part<Bus> for TxsAdapter<W, B> {
             & !self.closed.val()
             & self.backlog.q.val().get_bits::<6>(14).any();
 
-        // What the link has to carry: a read as two requests, a burst with its header.
+        // Bytes that the link has to carry: a read as two requests, a burst with its header.
         self.carried.next =
             bit_cast::<21, 20>(self.backlog.q.val()) - bit_cast::<21, 16>(self.port.pace.val());
         self.drained.next = self.carried.val().get_bits::<20>(0);
@@ -231,7 +230,7 @@ impl<const W: usize, const B: usize> Part<Bus> for TxsAdapter<W, B> {
             self.given.d.next =
                 (bit_cast::<12, 6>(self.port_write.beats.val()) << self.beat_shift.val()) + 24;
         }
-        // What cannot be in the bridge any more is not counted.
+        // Bytes that cannot be in the bridge any more are not counted.
         self.backlog.d.next = self.drained.val();
         if !self.drained.val().get_bit(19) {
             self.backlog.d.next =

@@ -1,4 +1,4 @@
-//! Words that cross a FIFO, wait in a register for it, or stand in a memory: one struct each.
+//! Words that cross a FIFO, wait in a register for it, or are in a memory: one struct each.
 
 use crate::prim::words;
 use rust_hdl::prelude::*;
@@ -11,7 +11,7 @@ words! {
         words: Bits<4>,
     }
 
-    /// What the realigner of the write direction is to do.
+    /// A job of the realigner of the write direction.
     struct WriteJob {
         /// Lane of the first byte in the first beat.
         source: Bits<5>,
@@ -47,7 +47,7 @@ words! {
     struct Sent {
         /// Bytes that have left.
         bytes: Bits<32>,
-        /// A burst was lost at a dead port; those behind it do not count.
+        /// A burst was lost at a dead port; later ones do not count.
         lost: Bit,
     }
 
@@ -55,7 +55,7 @@ words! {
     struct WriteEnd {
         code: Bits<5>,
         irq: Bit,
-        /// A flush read tells that its data have arrived.
+        /// A flush read reports that its data have arrived.
         flush: Bit,
         /// The descriptor's cookie.
         tag: Bits<32>,
@@ -91,7 +91,7 @@ words! {
         channel: Bits<6>,
         /// Tag at the port.
         read_tag: Bits<6>,
-        /// Tells the channel's descriptors apart.
+        /// Distinguishes the channel's descriptors.
         descriptor: Bits<6>,
         urgent: Bit,
         /// It has data.
@@ -122,7 +122,7 @@ words! {
         left: Bits<10>,
     }
 
-    /// What the realigner of the read direction is to do.
+    /// A job of the realigner of the read direction.
     struct ReadJob {
         source: Bits<5>,
         target: Bits<5>,
@@ -143,7 +143,7 @@ words! {
         bare: Bit,
     }
 
-    /// A write to FPGA memory, and what is told when it is done.
+    /// A write to FPGA memory, and the report when it is done.
     struct MemoryWrite {
         /// Number of the first 512-bit word.
         word: Bits<34>,
@@ -182,7 +182,7 @@ words! {
         time: Bits<32>,
     }
 
-    /// What a read of a tagged port is to bring.
+    /// The bytes that a read of a tagged port is to bring.
     struct ReadSize {
         bytes: Bits<10>,
         /// Lane of its first byte.
@@ -210,13 +210,13 @@ words! {
 
     /// Slots of a channel's ring.
     struct Slots {
-        /// Those left before the last doorbell took one.
+        /// Slots left before the last doorbell took one.
         free: Bits<16>,
-        /// It did.
+        /// The last doorbell took one.
         taken: Bit,
     }
 
-    /// What a channel in the middle of a descriptor keeps.
+    /// The state of a channel in the middle of a descriptor.
     struct Saved {
         peer: Bits<38>,
         local: Bits<40>,
@@ -226,7 +226,7 @@ words! {
         page_size: Bits<2>,
         /// Bits 3:0 of the descriptor's control.
         flags: Bits<4>,
-        /// Tells the channel's descriptors apart.
+        /// Distinguishes the channel's descriptors.
         number: Bits<6>,
     }
 }

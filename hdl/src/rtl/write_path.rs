@@ -1,9 +1,9 @@
-//! FPGA memory → peer. A request becomes a memory read command (into the memory clock), an alignment job, and a
-//! head (where the burst goes and what to report). The data come back in order.
+//! FPGA memory → peer. A request becomes a memory read command (into the memory clock), an alignment job, and a head
+//! (the place of the burst and the report of its end). The data come back in order.
 //!
-//! After a reset of this block that does not reset the memory, the memory may owe words to commands from
-//! before. A command that stands at the port is held until it is accepted, owed words are counted and dropped,
-//! and then the first command from after the reset leaves.
+//! After a reset of this block that does not reset the memory, the memory may owe words to commands from before. A
+//! command that is at the port is held until it is accepted, owed words are counted and dropped, and then the first
+//! command from after the reset leaves.
 
 mod bursts;
 mod ends;
@@ -33,14 +33,14 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub sweep_channel: Signal<In, Bits<6>>,
     /// The port.
     pub write: WriteSource<W, B>,
-    /// The port drops what it takes.
+    /// The port is dead: it drops all that it takes.
     pub port_dead: Signal<In, Bit>,
     /// All requests begin and end at whole dwords of the peer.
     pub whole_dwords: Signal<In, Bit>,
     /// Flush reads, answered in order.
     pub flush: FlushSource,
     pub flush_error: Signal<In, Bit>,
-    /// Ends of descriptors that are reported; everything stands until taken.
+    /// Ends of descriptors that are reported; all signals stay until taken.
     pub end: EndSource,
     /// A descriptor has ended, reported or not: `end_channel`, `end_code`.
     pub ended: Signal<Out, Bit>,
@@ -64,8 +64,8 @@ pub struct WritePath<const W: usize, const B: usize> {
     commands: AsyncFifo<MemoryRead, 5, 6>,
     asks_at: DFF<Bits<34>>,
     words: AsyncFifo<Bits<512>, 6, 7>,
-    /// In the memory clock: words asked for in the last cycle, those owed before, some are; a command of before a
-    /// reset stands; what is owed is of before.
+    /// In the memory clock: words asked for in the last cycle; words owed before; some are owed; a command from before
+    /// a reset is at the port; the words that are owed are from before a reset.
     asked: DFF<Bits<4>>,
     owed: DFF<Bits<7>>,
     owes: DFF<Bit>,
@@ -84,7 +84,7 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_on: DFF<Bit>,
     gone: DFF<Head>,
     gone_lost: DFF<Bit>,
-    /// It is to be followed by a flush read, if it is the last of its descriptor.
+    /// The burst is to be followed by a flush read, if it is the last of its descriptor.
     gone_flush: DFF<Bit>,
     has_room: DFF<Bit>,
     align: Align<W, B>,
@@ -92,30 +92,30 @@ pub struct WritePath<const W: usize, const B: usize> {
     enables_out: SmallFifo<Bits<B>, 4, 5>,
     /// Memory words asked for and not yet used up; the word FIFO holds them all.
     reserved: DFF<Bits<8>>,
-    /// Those of the request of the last cycle.
+    /// Memory words of the request of the last cycle.
     claimed: DFF<Bits<4>>,
     /// Room for some more ends, as of the last cycle.
     ends_room: DFF<Bit>,
     next_load: Signal<Local, Bit>,
-    /// Of each channel's descriptor.
+    /// State of each channel's descriptor.
     #[given]
     done: ForwardRam<Sent, 6>,
-    /// Ends that wait for their flush or their record, and those behind them: they leave in order.
+    /// Ends that wait for their flush or their record, and later ones: they leave in order.
     #[given]
     ends: BlockFifo<WriteEnd, 8, 9>,
-    /// The one that goes there: a short path into the memory. How many there are, with that one.
+    /// The end that goes there: a short path into the memory. The number of ends, with that one.
     end_on: DFF<Bit>,
     end_next: DFF<WriteEnd>,
     ends_count: DFF<Bits<9>>,
     flushes: SmallFifo<Bits<64>, 4, 5>,
-    /// The oldest flush stands at the port; it was taken in the last cycle, and is still counted.
+    /// The oldest flush waits at the port; it was taken in the last cycle, and is still counted.
     flush_on: DFF<Bit>,
     flush_gone: DFF<Bit>,
     flush_results: SmallFifo<Bits<1>, 5, 6>,
-    /// Flush reads that were taken and whose results no end has used: no more than there is room for.
+    /// Flush reads that were taken and whose results no end has used: not more than there is room for.
     unused_flushes: DFF<Bits<5>>,
-    /// The end that stands there wants no record, and leaves; one has just left. So no such one leaves in the
-    /// two cycles behind another.
+    /// The oldest end wants no record, and leaves; an end has just left. So an end without a record does not leave in
+    /// the two cycles after another one.
     silent: DFF<Bit>,
     end_left: DFF<Bit>,
     flushed_on: DFF<Bit>,
@@ -141,7 +141,7 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_bytes: Signal<Local, Bits<10>>,
     gone_code: Signal<Local, Bits<5>>,
     gone_end: Signal<Local, Bit>,
-    /// It, or one before it of its descriptor.
+    /// It, or an earlier burst of its descriptor, was lost.
     any_lost: Signal<Local, Bit>,
     gone_total: Signal<Local, Bits<32>>,
     gone_adds: Signal<Local, Bits<10>>,
@@ -176,8 +176,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             place_shift: Constant::new(u64::from(W.trailing_zeros()).into()),
-            // 64 words in all, 9 at most for the next request. What is accepted is out of turn: no more
-            // than covers about half a microsecond of memory latency.
+            // 64 words in all, 9 at most for the next request. Accepted requests go ahead of the channels' turns, so
+            // there are not more than needed to cover about half a microsecond of memory latency.
             most_reserved: Constant::new((if B == 16 { 32 } else { 64 - 9 }).into()),
         })
     }

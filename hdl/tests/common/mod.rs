@@ -1,10 +1,10 @@
-//! What tests of a single block have in common.
+//! Common parts of the tests of single blocks.
 
 use peerlane_verilated::{Library, Port};
 use rust_hdl::prelude::Block;
 use std::collections::HashMap;
 
-/// A block, Verilated, with its ports by their names.
+/// Returns a block, Verilated, with its ports by their names.
 pub fn verilate(top: &str, mut block: impl Block) -> (Library, HashMap<String, Port>) {
     block.connect_all();
     let design = peerlane_verilog::emit(top, &block, "").expect("the block emits");

@@ -14,7 +14,7 @@ fn with_take(inputs: Inputs) -> Inputs {
     }
 }
 
-/// Snapshots under changing traffic, each after a number of cycles, some taken while one is under way.
+/// Takes snapshots under changing traffic, each after a number of cycles, some taken while one is under way.
 fn snapshots(channels_log2: usize, seed: u64, count: usize) {
     let mut rig = Rig::new(channels_log2, 0, seed as u32);
     let mut traffic = Traffic::full(rig.channels, seed);
@@ -34,7 +34,7 @@ fn snapshots(channels_log2: usize, seed: u64, count: usize) {
             traffic.change(rig.channels);
         }
         if number % 3 == 1 {
-            // Another take while this one is under way: of some cycle behind it, and one for all counters.
+            // Another take while this one is under way: of some cycle after it, and one for all counters.
             for _ in 0..traffic.random.random_range(0..64 * rig.channels) {
                 rig.cycle(&traffic.next());
                 assert!(rig.busy);
@@ -88,8 +88,8 @@ fn sixty_four_channels() {
     }
 }
 
-/// A burst that fills the FIFOs, all of it for the channel that is swept first, ends in the cycle of the take and
-/// is in; what comes behind it is out.
+/// A burst that fills the FIFOs, all of it for the channel that is swept first, ends in the cycle of the take and is
+/// counted; later events are not.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_snapshot_right_behind_a_burst() {
@@ -156,7 +156,7 @@ fn the_last_row_gathers_all_that_there_are_turns_for() {
             rig.cycle(&next(&mut traffic));
         }
         for _ in 0..2 {
-            // The second at once behind the first, the next one a long time later.
+            // The second immediately after the first, the next one a long time later.
             rig.cycle(&with_take(next(&mut traffic)));
             let expected = rig.truth.clone();
             rig.idle(|| next(&mut traffic));

@@ -1,4 +1,4 @@
-//! The block under test and what its counters must be.
+//! The block under test and the expected values of its counters.
 //!
 //! In the Verilog under test a block RAM's word that is read in the cycle of its write reads wrong, so that
 //! nothing can rely on it; flip-flops and RAMs start with random values.
@@ -10,7 +10,7 @@ use peerlane_verilated::{Build, Library, Model, Port, Toolchain};
 use peerlane_verilog::emit;
 use rust_hdl::prelude::*;
 
-/// What stands on the ports in one cycle; pairs are of the write and the read direction.
+/// Values at the ports in one cycle; pairs are of the write and the read direction.
 #[derive(Clone, Default)]
 pub struct Inputs {
     /// Channel and bytes.
@@ -24,7 +24,7 @@ pub struct Inputs {
     pub reset: bool,
 }
 
-/// What every counter must be.
+/// Expected values of all counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
     /// BYTES, REQUESTS, DESCRIPTORS, FAULTS, ATT_FAULTS, TIMEOUTS of both directions.
@@ -89,7 +89,8 @@ pub struct Rig {
     value: u64,
 }
 
-/// A block RAM does not say what a word reads as in the cycle in which it is written: here, its inverse.
+/// A block RAM does not define the value of a word that is read in the cycle of its write: here, it reads as its
+/// inverse.
 fn collisions_are_wrong(verilog: &str) -> String {
     const READ: &str = "read_word <= cells[";
     let Some((before, rest)) = verilog.split_once(READ) else {
@@ -103,7 +104,7 @@ fn collisions_are_wrong(verilog: &str) -> String {
     )
 }
 
-/// The model of a build. `start` is what each half of a total is cleared to.
+/// Makes the model of a build. `start` is the value that each half of a total is cleared to.
 fn library(channels_log2: usize, start: u32) -> Library {
     const CLEARED: &str = "word_d = 32'd0;";
     let mut block = Counters::new(channels_log2);
@@ -122,7 +123,7 @@ fn library(channels_log2: usize, start: u32) -> Library {
 }
 
 impl Rig {
-    /// A model after reset, ready to count.
+    /// Makes a model after reset, ready to count.
     pub fn new(channels_log2: usize, start: u32, seed: u32) -> Self {
         let library = library(channels_log2, start);
         let port = |name: &str| library.port(name).unwrap();
@@ -161,7 +162,7 @@ impl Rig {
         rig
     }
 
-    /// One cycle. Events count in `truth`.
+    /// Runs one cycle. Events count in `truth`.
     pub fn cycle(&mut self, inputs: &Inputs) {
         let (m, p) = (&mut self.model, &self.ports);
         for (ports, event) in p
@@ -204,7 +205,7 @@ impl Rig {
         self.truth = Truth::new(self.channels, self.start);
     }
 
-    /// Cycles until `busy` is low; how many.
+    /// Runs cycles until `busy` is low, and returns their number.
     pub fn idle(&mut self, mut inputs: impl FnMut() -> Inputs) -> usize {
         // A snapshot takes a pass and up to 128 cycles; another may be waiting.
         let limit = 2 * (64 * self.channels + 128) + 16;
@@ -217,7 +218,7 @@ impl Rig {
         panic!("busy for {limit} cycles");
     }
 
-    /// Reads every word, while `inputs` go on; first what the sweeper writes last.
+    /// Reads every word, while `inputs` go on; first the word that the sweeper writes last.
     pub fn shown(&mut self, mut inputs: impl FnMut() -> Inputs) -> Truth {
         const LAST: usize = 20;
         let count = 64 * self.channels;

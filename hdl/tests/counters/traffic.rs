@@ -1,4 +1,4 @@
-//! Random events, within what the counters promise to count.
+//! Random events, within the rates that the counters promise to count.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -60,7 +60,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The most that the block promises to count.
+    /// Makes the most traffic that the block promises to count.
     pub fn full(channels: usize, seed: u64) -> Self {
         Self {
             random: ChaCha8Rng::seed_from_u64(seed),
@@ -70,7 +70,7 @@ impl Traffic {
         }
     }
 
-    /// Another kind of traffic.
+    /// Changes to another kind of traffic.
     pub fn change(&mut self, channels: usize) {
         let random = &mut self.random;
         for source in &mut self.sources {

@@ -1,4 +1,4 @@
-//! Chains: what a descriptor waits for holds it, and holds nothing else.
+//! Chains: a descriptor waits for the descriptor that it is chained to, and holds up nothing else.
 
 use crate::channels::{
     ABORT, ABORTED, AFTER_READ, AFTER_WRITE, RUN, control, descriptor, map_for, rig_with,
@@ -18,7 +18,8 @@ fn an_abort_ends_a_descriptor_that_waits_for_the_other_direction() {
     for read in [false, true] {
         let mut rig = rig_with(&Params::default(), near());
         let peer = map_for(&mut rig, 0xFF, 0, MIB);
-        // What it waits for does not end: a write whose data FPGA memory keeps, a read that the peer does not answer.
+        // The descriptor that it waits for does not end: a write whose data FPGA memory keeps, a read that the peer
+        // does not answer.
         let chained = if read {
             rig.board.set_ddr_backpressure(Backpressure::Random(100));
             AFTER_WRITE
@@ -40,7 +41,7 @@ fn an_abort_ends_a_descriptor_that_waits_for_the_other_direction() {
     }
 }
 
-/// Looks at the peer: a descriptor could begin too early and still end in its place.
+/// Looks at the peer, because a descriptor could begin too early and still end in its place.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_of_a_chained_descriptor_leaves_before_its_own_direction_has_ended() {
@@ -66,7 +67,7 @@ fn nothing_of_a_chained_descriptor_leaves_before_its_own_direction_has_ended() {
     }
 }
 
-/// What waits is not tried again and again: each try would cost a turn.
+/// A waiting descriptor is not tried again and again: each try would cost a turn.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
@@ -100,7 +101,7 @@ fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
     }
 }
 
-/// A descriptor that waits for the end of one, whose turn comes in any cycle before or behind that end.
+/// A descriptor waits for the end of another one, and its turn comes in any cycle before or after that end.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_descriptor_goes_on_whose_turn_comes_as_what_it_waits_for_ends() {
@@ -114,7 +115,7 @@ fn a_descriptor_goes_on_whose_turn_comes_as_what_it_waits_for_ends() {
             let mut over = false;
             let mut cycles = 0;
             while !over {
-                // The second is rung for in a cycle that is known.
+                // The doorbell of the second is rung in a known cycle.
                 let d = |control, cookie| descriptor(peer, 0, 64, control, cookie);
                 let ring = rig.describe(2, first, d(RECORD, cycles << 1));
                 rig.board.bar_write32(Space::Chan, ring, 0).unwrap();
@@ -136,12 +137,12 @@ fn a_descriptor_goes_on_whose_turn_comes_as_what_it_waits_for_ends() {
     }
 }
 
-/// Ends of one direction close behind each other, each of another channel that has a descriptor waiting for it.
+/// Ends of one direction come close after each other, each of another channel that has a descriptor waiting for it.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn every_end_lets_the_descriptor_go_on_that_waits_for_it() {
     for params in [Params::default(), stream::params(128)] {
-        // All that is waited for is under way before the first of it ends.
+        // All descriptors that are waited for are under way before the first of them ends.
         let mut config = near();
         config.gpu.read_round_trip_ns = 4000;
         let mut rig = rig_with(&params, config);
@@ -149,7 +150,7 @@ fn every_end_lets_the_descriptor_go_on_that_waits_for_it() {
         for (round, read) in (0..16).flat_map(|round| [(round, false), (round, true)]) {
             let chained = if read { AFTER_WRITE } else { AFTER_READ };
             for channel in 0..8 {
-                // Writes without a record end behind the flush read of the first, and closer together than others.
+                // Writes without a record end after the flush read of the first, and closer together than others.
                 let recorded = channel == 0 || round % 2 == 0;
                 let control = if recorded { RECORD } else { 0 };
                 let length = 16 * (1 + round % 5);

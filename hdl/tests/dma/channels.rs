@@ -21,7 +21,7 @@ pub fn rig(params: &Params) -> Rig {
     rig_with(params, BoardConfig::default())
 }
 
-/// A board with all channels open.
+/// Makes a board with all channels open.
 pub fn rig_with(params: &Params, config: BoardConfig) -> Rig {
     let mut rig = Rig::new(&library(params), config);
     for channel in 1..params.channels {
@@ -40,7 +40,7 @@ pub fn descriptor(peer: u64, local: u64, length: u32, control: u32, cookie: u32)
     }
 }
 
-/// GPU memory that the channels of a mask may use.
+/// Maps GPU memory that the channels of a mask may use.
 pub fn map_for(rig: &mut Rig, owners: u64, gpu: u64, length: u64) -> u64 {
     rig.csr(csr::ATT_OWNER_LO, owners as u32);
     rig.csr(csr::ATT_OWNER_HI, (owners >> 32) as u32);
@@ -53,7 +53,7 @@ pub fn control(rig: &mut Rig, channel: u32, value: u32) {
     rig.csr(csr::CHANNEL_CONTROL, value);
 }
 
-/// Cycles until the channel has nothing under way.
+/// Waits until the channel has nothing under way, and returns the cycles.
 fn rest(rig: &mut Rig, channel: u32, limit: u64) -> u64 {
     let start = rig.board.cycles();
     rig.csr(csr::CHANNEL_SELECT, channel);
@@ -124,8 +124,8 @@ fn a_channel_stays_in_its_range_of_memory() {
     }
 }
 
-/// Two channels in turn, of which one may have what the other may not, while the driver sets the range of a third, or
-/// once more their own, in any cycle after the doorbell.
+/// Two channels in turn, of which one may access memory that the other may not. At the same time the driver sets the
+/// range of a third, or their own once more, in any cycle after the doorbell.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_channel_is_held_to_its_own_range_while_another_range_is_set() {
@@ -177,7 +177,7 @@ fn a_chained_descriptor_sees_what_it_waited_for() {
                 .gpu_mut()
                 .write(0, &vec![0; length as usize])
                 .unwrap();
-            // Out, back to another place when that is done, and out from there when that is done.
+            // Out, back to another place after that, and out from there after that.
             rig.queue_on(
                 channel,
                 false,
@@ -222,7 +222,7 @@ fn a_chained_descriptor_sees_what_it_waited_for() {
     assert_eq!(rig.wait_on(1, 200_000).cookie, 7);
 }
 
-/// A write that follows a read of its channel; how many of 20 sent what was in memory before.
+/// Runs a write that follows a read of its channel; returns how many of 20 sent the old contents of the memory.
 fn stale_after_a_read(posted: u32) -> u32 {
     let mut config = near();
     config.ddr.latency = 1;
@@ -246,7 +246,7 @@ fn stale_after_a_read(posted: u32) -> u32 {
     stale
 }
 
-/// What `mem_wr` has been rid of is in memory for `mem_rd`: the board has to see to it.
+/// Data that `mem_wr` has handed over are in memory for `mem_rd`: the board has to ensure that.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_chain_relies_on_memory_that_keeps_the_order_of_its_ports() {
@@ -261,7 +261,7 @@ fn a_drained_channel_finishes_what_it_has_and_takes_no_more() {
     drains(&Params::default());
 }
 
-/// A channel that takes no more, and one that starts no more.
+/// Tests a channel that takes no more, and one that starts no more.
 pub fn drains(params: &Params) {
     let mut rig = rig(params);
     let peer = map_for(&mut rig, 0xFF, 0, MIB);
@@ -306,7 +306,7 @@ fn an_abort_ends_one_channel_and_no_other() {
     aborts(&Params::default());
 }
 
-/// A channel that is aborted beside one that is not.
+/// Tests an abort of a channel while another one goes on.
 pub fn aborts(params: &Params) {
     let mut rig = rig(params);
     let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
@@ -340,7 +340,7 @@ pub fn aborts(params: &Params) {
         let took = rest(&mut rig, 4, 20_000);
         assert!(took < 10_000, "round {round}: {took} cycles");
         control(&mut rig, 4, ACCEPT | RUN);
-        // Behind it the records of what has ended are in the ring.
+        // After the fence the records of the ended descriptors are in the ring.
         fence(&mut rig, None);
         let mut ends = 0;
         while let Some(record) = rig.poll_on(4) {
@@ -385,8 +385,8 @@ fn behind_the_fence_nobody_uses_what_was_revoked() {
         while rig.read_csr(csr::ATT_INVALIDATE) & 2 != 0 {
             assert!(rig.board.cycles() < start + 20_000, "no end of the fence");
         }
-        // What has left the port may still be on its way to memory; the model looks at the moment
-        // of arrival.
+        // Requests that have left the port may still be on their way to memory; the model looks at the moment of
+        // arrival.
         rig.board.run(500).unwrap();
         rig.board.bus_mut().revoke(id);
         for channel in 0..3 {
@@ -402,7 +402,7 @@ fn behind_the_fence_nobody_uses_what_was_revoked() {
     }
 }
 
-/// Any garbage on many channels, and one whose transfers must come out right.
+/// Tests any garbage on many channels, and one channel whose transfers must come out right.
 pub fn hostile(params: &Params, seed: u64, rounds: u32) {
     let mut rig = rig(params);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -411,7 +411,7 @@ pub fn hostile(params: &Params, seed: u64, rounds: u32) {
     let theirs = map_for(&mut rig, !(1 << victim), MIB, MIB);
     for channel in 0..params.channels {
         rig.csr(csr::CHANNEL_SELECT, channel);
-        // Everybody else shares a range.
+        // All other channels share a range.
         let (base, end) = if channel == victim {
             (0, 0x100)
         } else {

@@ -1,4 +1,4 @@
-//! The counters of the whole block against what was moved.
+//! The counters of the whole block, compared with the bytes that were moved.
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
 use peerlane_core::regs::csr;
@@ -40,7 +40,7 @@ fn each_channel_counts_its_own() {
     for _ in 0..3 {
         run(&mut rig, 1, false, 1000, peer);
     }
-    // Channel 6 reads 5000 bytes twice, and fails twice at entries that are not there.
+    // Channel 6 reads 5000 bytes twice, and fails twice at entries that do not exist.
     for _ in 0..2 {
         run(&mut rig, 6, true, 5000, peer);
         assert_ne!(run(&mut rig, 6, true, 5000, 4000 << 12).code, 0);
@@ -48,7 +48,7 @@ fn each_channel_counts_its_own() {
     let before = counter(&mut rig, 1, csr::WRITE_BYTES_LO);
     assert_eq!(before, 0, "no snapshot yet");
     snapshot(&mut rig);
-    // What comes later is not seen.
+    // Later events are not seen.
     run(&mut rig, 1, false, 64, peer);
     // Bytes, requests, descriptors, faults, ATT faults, timeouts. 1000 = 512 + 488.
     for (channel, write, read) in [
@@ -74,7 +74,7 @@ fn each_channel_counts_its_own() {
     assert_eq!(counter(&mut rig, 0, csr::RECORDS_LO), 8);
 }
 
-/// Ends without a record, many of them behind one that waits long for its flush read: they come at once.
+/// Ends without a record, many of them after one that waits long for its flush read: they come at once.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn ends_that_wait_for_one_are_all_counted() {

@@ -1,4 +1,4 @@
-//! What goes wrong ends the descriptor that it concerns, with a code, and nothing else.
+//! A fault ends the descriptor that it concerns, with a code, and nothing else.
 
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Record, Rig, library, same};
 use peerlane_core::regs::{chan, csr};
@@ -71,7 +71,7 @@ fn what_the_att_does_not_grant_does_not_happen() {
         let record = run(&mut rig, read, good + 0x1F00, 0, 0x300, 0);
         let code = if read { 0 } else { ATT_PERMISSION };
         if read {
-            // The page behind is readable.
+            // The next page is readable.
             assert_eq!((record.code, record.bytes), (code, 0x300));
         } else {
             assert_eq!(
@@ -144,7 +144,7 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
         );
         assert_eq!(record.fault, peer + u64::from(record.bytes));
         assert_ne!(rig.read_csr(csr::STATUS) & QUARANTINE_BIT, 0);
-        // Reads fail at once, writes work; one that wants its flush says that it had none.
+        // Reads fail at once, writes work; a write that wants its flush reports that it had none.
         assert_eq!(run(&mut rig, true, peer, 0, 64, 0).code, PORT_DOWN);
         assert_eq!(run(&mut rig, false, peer, 0, 4096, 1 << 2).code, 0);
         let unconfirmed = run(&mut rig, false, peer, 0, 4096, 0);
@@ -188,7 +188,7 @@ fn late_answers_are_not_taken_for_new_ones() {
         rig.board.gpu_mut().write(0, &[0x11; 8192]).unwrap();
         let record = run(&mut rig, true, peer, 0, length, 0);
         assert_eq!(record.code, READ_TIMEOUT);
-        // The port opens by itself when all that was owed has come.
+        // The port opens by itself when all owed beats have come.
         let mut waited = 0;
         while rig.read_csr(csr::STATUS) & QUARANTINE_BIT != 0 {
             rig.board.run(500).unwrap();
@@ -197,7 +197,7 @@ fn late_answers_are_not_taken_for_new_ones() {
         }
         let data: Vec<u8> = (0..8192u32).map(|i| ((i * 13) >> 2) as u8).collect();
         rig.board.gpu_mut().write(0, &data).unwrap();
-        // Short ones first: a miscount of the late beats would use up the reads in flight.
+        // Short ones first: a wrong count of the late beats would use up the reads in flight.
         for after in [16; 10].into_iter().chain([8192]) {
             rig.transfer(true, peer, 0x4000, after);
             let mut got = vec![0; after as usize];
@@ -210,7 +210,7 @@ fn late_answers_are_not_taken_for_new_ones() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_refused_read_cannot_hang_the_block() {
-    // A completer that has nothing may give all ones or anything.
+    // A completer without data may give all ones or any value.
     for answer in [Answer::AllOnes, Answer::Garbage] {
         let mut rig = rig();
         let peer = rig.map_gpu(0, MIB);
@@ -283,7 +283,7 @@ fn a_soft_reset_ends_every_descriptor() {
     soft_reset(&Params::default());
 }
 
-/// A soft reset in the middle of everything.
+/// Runs a soft reset in the middle of everything.
 pub fn soft_reset(params: &Params) {
     for cycles in [0, 7, 100, 1234] {
         let mut rig = Rig::new(&library(params), BoardConfig::default());
@@ -342,7 +342,7 @@ fn a_hard_reset_at_any_moment_leaves_a_clean_block() {
         rig.board.run(cycles).unwrap();
         rig.board.reset().unwrap();
         rig.restart();
-        // Nothing is left of what was mapped or queued.
+        // Nothing is left of the mappings and descriptors.
         assert_eq!(run(&mut rig, false, peer, 0, 64, 0).code, ATT_INVALID);
         let fresh = rig.map_gpu(MIB, MIB);
         rig.transfer(false, fresh, 0, 9000);

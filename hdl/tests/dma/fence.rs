@@ -1,5 +1,5 @@
-//! The fence that reads from a peer: behind it nothing arrives there any more, and the flush reads of
-//! descriptors are not mixed up with its own.
+//! The fence that reads from a peer: after it nothing arrives there any more, and the flush reads of descriptors are
+//! not mixed up with its own.
 
 use crate::channels::{descriptor, rig_with};
 use crate::port::stop;
@@ -20,7 +20,7 @@ fn ports() -> [Params; 2] {
     [Params::default(), stream::params(128)]
 }
 
-/// Registers answer at once, the GPU takes its time: what is not waited for shows.
+/// Returns a board whose registers answer at once and whose GPU is slow: so an end that is not waited for shows.
 fn slow_gpu() -> BoardConfig {
     BoardConfig {
         gpu: GpuConfig {
@@ -58,8 +58,8 @@ fn gpu(rig: &mut Rig, at: u64, length: u64) -> Vec<u8> {
     bytes
 }
 
-/// Takes a page of the GPU away in the middle of writes to it; in how many rounds of `rounds` something
-/// still arrived after the fence.
+/// Takes a page of the GPU away in the middle of writes to it; returns in how many rounds of `rounds` data still
+/// arrived after the fence.
 pub fn late_rounds(params: &Params, flush: bool, rounds: u32) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut rig = rig_with(params, slow_gpu());
@@ -76,7 +76,7 @@ pub fn late_rounds(params: &Params, flush: bool, rounds: u32) -> usize {
             .unwrap();
         let entry = rig.next_entry();
         let peer = rig.map(16, &[bus], 3);
-        // Without a record there is no flush read of its own.
+        // Without a record the descriptor has no flush read of its own.
         rig.queue_on(1, false, descriptor(peer, 0, PAGE as u32, 0, 0));
         rig.queue_on(2, false, descriptor(stays, 0, PAGE as u32, RECORD, 1));
         rig.board.run(rng.random_range(500..4000)).unwrap();
@@ -97,12 +97,12 @@ pub fn late_rounds(params: &Params, flush: bool, rounds: u32) -> usize {
 fn behind_a_fence_that_flushes_nothing_arrives_at_the_peer() {
     for params in ports() {
         assert_eq!(late_rounds(&params, true, 30), 0, "{:?}", params.port);
-        // Without the read something does: the test would see it.
+        // Without the read data do arrive: the test would see it.
         assert_ne!(late_rounds(&params, false, 5), 0, "{:?}", params.port);
     }
 }
 
-/// A fence counts what is under way as it begins: of a short transfer, in each cycle of its way.
+/// A fence counts the requests that are under way as it begins: those of a short transfer, in each cycle of its way.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_fence_ends_that_begins_in_any_cycle_of_a_transfer() {
@@ -189,7 +189,7 @@ fn a_peer_that_answers_nothing_holds_no_fence_up() {
         });
         fence(&mut rig, Some(bus));
         rig.board.bus_mut().clear_faults();
-        // Fences end while the reads stand still, too, and transfers go well when they do not.
+        // Fences end while the reads are not answered, too, and transfers succeed when they are.
         fence(&mut rig, Some(bus));
         let begin = rig.board.cycles();
         while rig.read_csr(csr::STATUS) & 4 != 0 {
@@ -231,8 +231,8 @@ fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
         while rig.read_csr(csr::ATT_INVALIDATE) & BUSY != 0 {
             assert!(rig.board.cycles() < begin + 1000, "no end of the burst");
         }
-        // What has been taken has arrived behind a read. Then the memory may be given back: an access to it would
-        // be an error of the run.
+        // Data that were taken have arrived after a read. Then the memory may be released: an access to it would be an
+        // error of the run.
         fence(&mut rig, Some(pages[1]));
         rig.board.bus_mut().revoke(id);
         rig.board.run(2000).unwrap();
@@ -240,7 +240,7 @@ fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
     }
 }
 
-/// Other channels end writes meanwhile, each with a flush read that is answered before the fence's.
+/// Other channels end writes at the same time, each with a flush read that is answered before the fence's.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_fence_waits_for_its_own_read_while_others_are_answered() {

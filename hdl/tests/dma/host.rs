@@ -1,5 +1,5 @@
-//! The host's way to a block with a transaction layer and places for its slaves: every access is a packet, and finds its
-//! slave inside the block. What is not the block's own goes on to the board.
+//! The host's way to a block with a transaction layer and places for its slaves: every access is a packet, and finds
+//! its slave inside the block. Accesses to other addresses go on to the board.
 
 use crate::channels::descriptor;
 use crate::packets;
@@ -26,7 +26,7 @@ pub fn params(port_bits: u32, irq: Irq) -> Params {
     }
 }
 
-/// A board whose host knows them.
+/// Returns a board whose host knows them.
 pub fn board(params: &Params, config: BoardConfig) -> BoardConfig {
     let slaves = params.slaves.expect("places");
     BoardConfig {
@@ -104,7 +104,7 @@ fn what_is_not_the_blocks_goes_to_the_board() {
         rig.board.ddr_mut().write(base + 0x4000, &data).unwrap();
         rig.board.window_read(0x4000, &mut got).unwrap();
         same("back", &got, &data);
-        // Where the board has nothing: it answers with zeros. The block's registers go on.
+        // Addresses where the board has no slave: it answers with zeros. The block's registers go on.
         for nowhere in [0, 0xCC00, 0x3_8000] {
             rig.board.bar_write32_at(nowhere, 7).unwrap();
         }
@@ -129,7 +129,7 @@ fn a_register_of_the_block_is_read_in_24_cycles() {
     }
 }
 
-/// All that the host does to such a board goes through the layer.
+/// All accesses of the host to such a board go through the layer.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_board_that_is_no_bus_master_answers_and_is_drained() {
@@ -150,8 +150,8 @@ fn a_driver_works_through_packets() {
     }
 }
 
-/// A BAR of 512 MiB, as network cards have it, with a slave of the board's in its upper half: what lies at the same place
-/// modulo 256 KiB, registers of the block among it, is another.
+/// A BAR of 512 MiB, as network cards have it, with a slave of the board in its upper half: addresses that are the same
+/// modulo 256 KiB, registers of the block among them, are different places.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_large_bar_is_decoded_to_its_end() {
@@ -182,7 +182,7 @@ fn a_large_bar_is_decoded_to_its_end() {
         rig.board.window_read(select, &mut got).unwrap();
         same("back", &got, &data);
         assert_eq!(rig.read_csr(csr::CHANNEL_SELECT), 5);
-        // The same place below is nobody's.
+        // No slave is at the same place below.
         rig.board.bar_write32_at(0x1235 & !3, 7).unwrap();
         rig.board.ddr_mut().read(0x1234, &mut got).unwrap();
         assert!(got.iter().all(|byte| *byte == 0));
@@ -190,7 +190,7 @@ fn a_large_bar_is_decoded_to_its_end() {
     }
 }
 
-/// The FPGA is configured anew while transfers are under way.
+/// The FPGA is configured again while transfers are under way.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_power_up_under_load_leaves_the_registers_readable() {

@@ -59,7 +59,7 @@ fn take(rig: &mut Rig) -> bool {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn completions_are_moderated_by_count_by_age_and_not_when_urgent() {
     let (mut rig, peer) = rig(&Params::default());
-    // The fourth, or 40 × 256 cycles after the first.
+    // The fourth event, or 40 × 256 cycles after the first.
     moderate(&mut rig, 2, 4, 40);
     rig.board.run(600).unwrap();
     for round in 0..3 {
@@ -79,7 +79,7 @@ fn completions_are_moderated_by_count_by_age_and_not_when_urgent() {
     send(&mut rig, 2, peer, IRQ | URGENT);
     assert!(rig.board.irq(), "urgent");
     assert!(take(&mut rig));
-    // Another channel is not moderated, and one without `irq` is silent.
+    // Another channel is not moderated, and a descriptor without `irq` is silent.
     send(&mut rig, 3, peer, IRQ);
     assert!(rig.board.irq());
     assert!(take(&mut rig));
@@ -142,7 +142,7 @@ fn each_channel_has_a_vector_whose_message_follows_the_record() {
             assert_eq!(rig.poll_on(channel).expect("the record is there").cookie, 9);
             assert_eq!(data(&mut rig), [0x4002 + channel]);
         }
-        // The OpenCL kernel's, at its edge; and a fault's beside the channel's.
+        // The OpenCL kernel's, at its edge; and a fault's in addition to the channel's.
         rig.board.set_kernel_irq(true);
         assert_eq!(data(&mut rig), [0x4001]);
         assert_eq!(data(&mut rig), []);
@@ -186,7 +186,7 @@ fn little_writes(rig: &mut Rig, peer: u64, channels: u32, cookie: u32) {
     }
 }
 
-/// The n-th message of a vector says that n records are there at least, whatever stands still on the way.
+/// The n-th message of a vector says that at least n records are there, even if other packets are still on their way.
 fn messages_follow_records(library: &Library, params: &Params) {
     for seed in 1..4 {
         let config = BoardConfig { seed, ..disorder() };
@@ -238,8 +238,8 @@ fn no_message_overtakes_the_record_that_it_reports() {
     }
 }
 
-/// Behind a transaction layer an interrupt line is a message as soon as software has enabled MSI, one for each time that
-/// the line rises, behind the record.
+/// With a transaction layer an interrupt line becomes a message as soon as software has enabled MSI, one for each time
+/// that the line rises, after the record.
 fn lines_become_messages(library: &Library, params: &Params) {
     for seed in 1..4 {
         let config = BoardConfig { seed, ..disorder() };
@@ -247,7 +247,7 @@ fn lines_become_messages(library: &Library, params: &Params) {
         send(&mut rig, 1, peer, IRQ);
         assert!(rig.board.irq());
         assert_eq!(data(&mut rig), []);
-        // The line stands.
+        // The line is high.
         rig.board.set_msi(Some(MSI));
         assert_eq!(data(&mut rig), [0x4055]);
         assert_eq!(data(&mut rig), []);
@@ -271,14 +271,14 @@ fn lines_become_messages(library: &Library, params: &Params) {
             assert_eq!(told, round);
             assert!(take(&mut rig));
         }
-        // The kernels' line for itself, though the block's stands.
+        // The kernels' line for itself, while the block's is high.
         send(&mut rig, 1, peer, IRQ);
         assert_eq!(data(&mut rig), [0x4055]);
         rig.board.set_kernel_irq(true);
         assert_eq!(data(&mut rig), [0x4055]);
         rig.board.set_kernel_irq(false);
         assert_eq!(data(&mut rig), []);
-        // Disabled, nothing is sent; what stands then is told of when it is enabled.
+        // Disabled, nothing is sent; a line that is high then is reported when MSI is enabled.
         assert!(take(&mut rig));
         rig.board.set_msi(None);
         rig.board.run(300).unwrap();
@@ -291,7 +291,7 @@ fn lines_become_messages(library: &Library, params: &Params) {
     }
 }
 
-/// The words of the capability come one behind the other, in no order that software knows: none of a message is of
+/// The words of the capability come one after another, in no order that software knows: no word of a message is from
 /// before it was enabled.
 fn words_of_one_time(library: &Library, params: &Params) {
     let (mut rig, _) = rig_of(library, params, BoardConfig::default());
@@ -321,7 +321,7 @@ fn lines_become_an_msi_behind_a_transaction_layer() {
     }
 }
 
-/// Modules of the block, what stands there once, and what takes its place.
+/// Modules of the block, a text that each has once, and its replacement.
 type Fault = &'static [(&'static str, &'static str, &'static str)];
 
 /// The interrupt comes before the record, and its message has precedence.
@@ -338,7 +338,7 @@ const EARLY: Fault = &[
     ),
 ];
 
-/// Each is found by the tests of messages.
+/// Faults that the tests of messages find.
 const MESSAGE_FAULTS: [Fault; 2] = [
     EARLY,
     &[(
@@ -348,7 +348,7 @@ const MESSAGE_FAULTS: [Fault; 2] = [
     )],
 ];
 
-/// Each is found by those of MSI.
+/// Faults that the tests of MSI find.
 const SINGLE_FAULTS: [Fault; 6] = [
     EARLY,
     &[(

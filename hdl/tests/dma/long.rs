@@ -1,4 +1,4 @@
-//! The tests that are drawn by lot, with many times as many draws: suite `rtl-long`.
+//! The randomized tests, with many times as many draws: suite `rtl-long`.
 
 use crate::registers::idle_in_all_ways;
 use crate::resets::{in_any_cycle, slow_memory, survives};

@@ -1,5 +1,5 @@
-//! The block with its own transaction layer, on the modelled hard IP's Avalon-ST interface, with the board's link and
-//! bus behind it. Every packet is held to the hard IP's rules by the model.
+//! The block with its own transaction layer, on the modelled hard IP's Avalon-ST interface, connected to the board's
+//! link and bus. The model checks every packet against the hard IP's rules.
 
 use crate::channels::{aborts, descriptor, drains, hostile};
 use crate::faults::soft_reset;
@@ -34,7 +34,7 @@ fn widths() -> [Params; 2] {
     [params(128), params(256)]
 }
 
-/// The disorder of streams, and what only packets have.
+/// Returns the disorder of streams, and that of packets in addition.
 fn packets_in_disorder() -> BoardConfig {
     let mut config = disorder();
     config.tlp.own_packets = 5;
@@ -95,8 +95,8 @@ fn what_is_wrong_with_a_read_is_told_and_counted() {
     stream::bad_flush(&params(256));
 }
 
-/// The transaction layer gives a read up after as many cycles at most, and not after 8 million of them. One more is
-/// looked for each 256 cycles.
+/// The transaction layer gives a read up after as many cycles at most, and not after 8 million of them. It looks for
+/// one more each 256 cycles.
 const GIVEN_UP: u64 = 130 << peerlane_block::IMPATIENCE_LOG2;
 
 /// A block whose transaction layer gives reads up that soon.
@@ -104,8 +104,8 @@ fn impatient(params: &Params) -> Library {
     peerlane_block::impatient(params).expect("the block as a model")
 }
 
-/// The engine hears of it as the transaction layer gives a read up: long before its own time is over, and it loses none
-/// of its tags.
+/// The engine is notified when the transaction layer gives a read up: long before its own time is over, and it loses
+/// none of its tags.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_is_given_up_ends_before_the_engines_own_time() {
@@ -135,8 +135,9 @@ fn a_read_that_is_given_up_ends_before_the_engines_own_time() {
     }
 }
 
-/// A peer that answers no read takes the hard IP's tags and room, by one descriptor. It ends with its record, all that
-/// are read end with theirs, and what is written to other peers arrives. The port is dead, for the driver to reset for.
+/// A peer that answers no read takes the hard IP's tags and room, by one descriptor. The descriptor ends with its
+/// record, all other reads end with theirs, and data that are written to other peers arrive. The port is dead, so that
+/// the driver resets it.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_silent_peer_costs_the_reads_and_nothing_else() {
@@ -168,8 +169,8 @@ fn a_silent_peer_costs_the_reads_and_nothing_else() {
     }
 }
 
-/// Data that the hard IP has lost are no read's: its descriptor does not end, and STATUS says that the port is dead,
-/// whatever stands at it, for the driver to reset the link.
+/// Data that the hard IP has lost belong to no read: the descriptor does not end, and STATUS says that the port is
+/// dead, even while other requests wait at it, so that the driver resets the link.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn with_data_lost_the_port_is_dead() {
@@ -232,7 +233,8 @@ fn behind_a_fence_nothing_arrives() {
     records_while_fences_flush(&params);
 }
 
-/// A hard IP that does not show the credits that were consumed: the block sends nothing, and says so in its registers.
+/// A hard IP that does not show the credits that were consumed: the block sends nothing, and shows that in its
+/// registers.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_hard_ip_whose_credits_are_not_known_is_a_dead_port() {

@@ -1,4 +1,4 @@
-//! A PCIe port that stands still.
+//! A PCIe port that takes nothing.
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near, same};
 use peerlane_core::regs::csr;
@@ -8,8 +8,8 @@ use peerlane_sim::{Backpressure, BoardConfig};
 const DEAD: u32 = csr::STATUS_PORT_DEAD_MASK;
 const LOST: u32 = csr::STATUS_PORT_LOST_MASK;
 
-/// The port takes no command. The bridge answers registers meanwhile as long as no interrupt waits there and no burst has
-/// begun.
+/// Makes the port take no command. The bridge still answers registers as long as no interrupt waits there and no burst
+/// has begun.
 pub fn stop(rig: &mut Rig, port: Port, stops: bool) {
     match port {
         Port::Txs => {
@@ -23,7 +23,7 @@ pub fn stop(rig: &mut Rig, port: Port, stops: bool) {
     }
 }
 
-/// The engine comes to rest, whatever it was doing when the port stopped, and a reset opens it again.
+/// The engine becomes idle, in any state in which the port stopped, and a reset opens the port again.
 fn dies(params: &Params) {
     for cycles in [300, 1001, 1777, 2500] {
         let config = BoardConfig::default();
@@ -57,13 +57,13 @@ fn dies(params: &Params) {
         let status = rig.read_csr(csr::STATUS);
         assert_ne!(status & DEAD, 0, "status {status:#x}");
         assert_eq!(status & 0b11, 0, "every descriptor has ended: {status:#x}");
-        // A fence ends too, without a flush read and with one, which reports that nothing has answered.
+        // A fence ends too, without a flush read and with one, which reports that no answer has come.
         for (start, failed) in [(0b001, 0), (0b101, csr::ATT_INVALIDATE_FAILED_MASK)] {
             rig.csr(csr::ATT_INVALIDATE, start);
             rig.board.run(100).unwrap();
             assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), failed);
         }
-        // It may go on, and gets the rest of the burst that stood there.
+        // The port may go on, and gets the rest of the burst that waited there.
         stop(&mut rig, params.port, false);
         rig.board.run(2000).unwrap();
         rig.board.reset().unwrap();
@@ -136,8 +136,8 @@ fn hold(rig: &mut Rig, port: Port, backpressure: Backpressure) {
     }
 }
 
-/// A port that stands still for a little longer than it may, and goes on: it opens by itself. Each record
-/// is true, also of a descriptor that was under way before and after. No byte outside of the transfers is written.
+/// A port that takes nothing for a little longer than it may, and goes on: it opens by itself. Each record is true,
+/// also of a descriptor that was under way before and after. No byte outside of the transfers is written.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_port_that_goes_on_opens_by_itself_and_no_record_lies() {
@@ -189,7 +189,7 @@ fn a_port_that_goes_on_opens_by_itself_and_no_record_lies() {
                 let around: Vec<_> = (piece[..AT].iter()).chain(&piece[AT + LENGTH..]).collect();
                 assert!(around.iter().all(|byte| **byte == 0x77), "beside {cookie}");
             }
-            // The driver hears of it, and gives the channel a new ring.
+            // The driver is notified, and gives the channel a new ring.
             let error = rig.read_csr(csr::IRQ_STATUS) & csr::IRQ_STATUS_ERROR_MASK;
             assert!(held < 100 || error != 0, "held for {held}");
             let lost = [0, LOST][usize::from(error != 0)];
@@ -207,7 +207,7 @@ fn a_port_that_goes_on_opens_by_itself_and_no_record_lies() {
     assert!(codes[0] > 20 && codes[8] > 2, "{codes:?}");
 }
 
-/// A record of which one half stands at the port when that is given up is right when it comes.
+/// A record of which one half waits at the port when that is given up is right when it comes.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_record_that_outlives_a_dead_port_is_whole() {

@@ -1,5 +1,5 @@
-//! What registers say in the cycle behind an access that changes it, and while the last of a descriptor stands
-//! at a port that does not take it.
+//! Values of registers in the cycle after an access that changes them, and while the last beat of a descriptor waits at
+//! a port that does not take it.
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
 use crate::stream::ports;
@@ -23,7 +23,7 @@ fn stop(rig: &mut Rig, port: Port, stopped: bool) {
     }
 }
 
-/// Writes to the CSR, and reads a register in the cycle behind the last of them.
+/// Writes to the CSR, and reads a register in the cycle after the last write.
 fn after(rig: &mut Rig, writes: &[(Space, usize, u32)], register: usize) -> u32 {
     let writes: Vec<_> = (writes.iter())
         .map(|(space, offset, value)| (*space, *offset as u64, *value))
@@ -111,7 +111,7 @@ fn what_was_written_is_seen_in_the_next_cycle() {
             let ring = [(Space::Chan, doorbell + ((channel as usize) << 12), 0)];
             let busy = after(&mut rig, &ring, register) & mask;
             assert_eq!(busy, 1 << u32::from(read), "channel {channel}");
-            // The descriptor is whatever the memory holds: it goes.
+            // The descriptor is the old contents of the memory: it ends.
             rig.csr(csr::CHANNEL_CONTROL, 0b100);
             rig.board.run(2000).unwrap();
             assert_eq!(rig.read_csr(register) & mask, 0);
@@ -137,7 +137,7 @@ fn a_queue_that_refuses_has_no_room() {
         rig.csr(csr::CHANNEL_CONTROL, control);
         assert_eq!(free(&mut rig), full << 16 | full, "{control:#b}");
     }
-    // As long as a soft reset lasts: the port takes nothing meanwhile.
+    // As long as a soft reset lasts: the port takes nothing in that time.
     rig.csr(csr::CHANNEL_CONTROL, 0b011);
     let peer = rig.map_gpu(0, MIB);
     stop(&mut rig, Port::Txs, true);
@@ -159,7 +159,7 @@ fn a_queue_that_refuses_has_no_room() {
     assert_eq!(free(&mut rig), 128 << 16 | 128);
 }
 
-/// Stops the port at any moment of a descriptor: what reads idle then has arrived.
+/// Stops the port at any moment of a descriptor: the data of a descriptor that reads as idle then have arrived.
 fn idle_is_idle(params: &Params, read: bool, control: u32, length: u32) {
     let mut rig = Rig::new(&library(params), near());
     let peer = rig.map_gpu(0, MIB);
@@ -186,7 +186,7 @@ fn idle_is_idle(params: &Params, read: bool, control: u32, length: u32) {
         let status = rig.read_csr(csr::STATUS) & BUSY;
         let channel = rig.read_csr(csr::CHANNEL_STATUS);
         let interrupted = rig.board.irq();
-        // What the port has taken arrives all the same.
+        // Data that the port has taken arrive all the same.
         let record = rig.poll();
         let mut there = vec![0; length as usize];
         rig.board.gpu_mut().read(0, &mut there).unwrap();
@@ -224,7 +224,7 @@ fn idle_is_what_has_left_the_port() {
     }
 }
 
-/// The same of long writes, of reads, and of what leaves no record.
+/// Tests the same with long writes, with reads, and with descriptors that leave no record.
 pub(crate) fn idle_in_all_ways() {
     for params in ports() {
         idle_is_idle(&params, false, NO_FLUSH, 16);

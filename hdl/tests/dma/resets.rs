@@ -1,5 +1,5 @@
-//! A reset of one side of the block: what the other side owes is dropped, what it was promised is given, and
-//! nothing of it is taken for something else later.
+//! A reset of one side of the block: answers that the other side owes are dropped, bursts that it was promised are
+//! completed, and none of them is taken for another one later.
 
 use crate::channels::{descriptor, map_for, rig_with};
 use crate::fence::fence;
@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 const QUARANTINE: u32 = 1 << 2;
 const ATT_INVALID: u8 = 3;
 
-/// Memory and peers that answer late and hold what they are asked in most cycles.
+/// Returns a board whose memory and peers answer late and accept nothing in most cycles.
 fn slow(rng: &mut ChaCha8Rng) -> BoardConfig {
     let mut config = BoardConfig {
         link: LinkConfig {
@@ -40,7 +40,7 @@ fn slow(rng: &mut ChaCha8Rng) -> BoardConfig {
     config
 }
 
-/// Random transfers, compared byte for byte, and the bytes before and behind them.
+/// Runs random transfers, and compares them byte for byte, with the bytes before and after them.
 fn works(rig: &mut Rig, rng: &mut ChaCha8Rng, pages: &[u64], transfers: u32) {
     const BESIDE: usize = 64;
     rig.csr(csr::ATT_OWNER_LO, 1);
@@ -96,7 +96,7 @@ pub fn survives(params: &Params, side: Side, seed: u64, rounds: u32) {
         rig.board.run(rng.random_range(200..12_000)).unwrap();
         rig.board.reset_side(side).unwrap();
         rig.restart();
-        // Nothing of what was mapped is left.
+        // Nothing of the mappings is left.
         rig.queue(false, descriptor(peer, 0, 64, RECORD, 7));
         let record = rig.wait(2_000_000);
         assert_eq!(record.code, ATT_INVALID, "round {round}");
@@ -137,7 +137,7 @@ fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
     in_any_cycle(17);
 }
 
-/// Resets one side in the cycles of a short transfer, one of each `step` and every run others, with memory that
+/// Resets one side in the cycles of a short transfer, one of each `step` and other ones in every run, with memory that
 /// answers long after the reset is over.
 pub fn in_any_cycle(step: usize) {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
@@ -184,7 +184,7 @@ pub fn in_any_cycle(step: usize) {
 }
 
 /// A board that loses the right to be bus master in the middle of everything: its registers are read all the same, a
-/// reset of the block drains it, and nothing of what was under way leaves when it has the right again.
+/// reset of the block drains it, and no request that was under way leaves when it has the right again.
 pub fn cut_off(params: &Params, config: &BoardConfig) {
     for cycles in [300, 1777, 5000] {
         let mut rig = Rig::new(&library(params), config.clone());
@@ -202,7 +202,7 @@ pub fn cut_off(params: &Params, config: &BoardConfig) {
         rig.csr(csr::CONTROL, 1 << 8);
         rig.board.run(20_000).unwrap();
         assert_eq!(rig.read_csr(csr::STATUS), 0);
-        // Memory is given to another meanwhile, and the next start finds it as that left it.
+        // The memory gets another owner in that time, and the next start finds its contents unchanged.
         let mine = vec![0xA5; 2 * MIB as usize];
         rig.board.gpu_mut().write(0, &mine).unwrap();
         rig.board.bus_mut().set_master(true);
@@ -227,8 +227,8 @@ fn a_board_that_is_no_bus_master_is_drained_by_a_reset() {
     }
 }
 
-/// At `Txs` requests wait. The board goes on where it was when it is bus master again in time, and else its port
-/// opens by itself: no reset, and nothing is written outside the transfers' bytes.
+/// At `Txs` requests wait. The board goes on where it was when it is bus master again in time; else its port opens by
+/// itself: no reset, and nothing is written outside the transfers' bytes.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_txs_board_that_is_bus_master_again_goes_on() {
@@ -287,7 +287,7 @@ fn a_txs_board_that_is_bus_master_again_goes_on() {
     }
 }
 
-/// Completions that never come keep the reads closed, until the hard IP is reset; writes work meanwhile.
+/// Completions that never come keep the reads closed, until the hard IP is reset; writes work in that time.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_a_reset_leaves_owed_for_ever_closes_the_reads_until_the_link_is_reset() {
@@ -336,8 +336,8 @@ fn a_reset_of_the_pcie_side_sends_no_command_to_a_slow_memory() {
     slow_memory((0..60).step_by(7));
 }
 
-/// A memory whose clock is slow hears of the reset late: until then nothing of it may show, or the memory gets
-/// a command that nobody gave.
+/// A memory whose clock is slow sees the reset late: until then nothing of it may show, or the memory gets a command
+/// that the engine never gave.
 pub fn slow_memory(rounds: impl Iterator<Item = u64> + Clone) {
     for clk_ps in [2500, 5000, 8500, 10_000, 13_000, 16_000] {
         for round in rounds.clone() {
@@ -390,8 +390,8 @@ fn a_reset_of_the_memory_side_masks_no_vector() {
     assert_eq!(rig.board.bar_read32(Space::Msix, control).unwrap(), 1);
 }
 
-/// A read stands at the bus, untaken, when the port is given up. It is answered when the port goes on, and that answer
-/// is dropped.
+/// A read is on the bus, untaken, when the port is given up. It is answered when the port goes on, and that answer is
+/// dropped.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_stands_at_a_dead_port_answers_no_other() {
@@ -410,7 +410,7 @@ fn a_read_that_stands_at_a_dead_port_answers_no_other() {
         let lost = csr::STATUS_PORT_LOST_MASK;
         let stands = csr::STATUS_PORT_DEAD_MASK | lost | QUARANTINE;
         assert!(status == stands || status == 0, "{status:#x}");
-        // A reset from the side of the memory forgets nothing of it, but that the port was dead before.
+        // A reset from the side of the memory keeps all of this state, except that the port was dead before.
         let mut left = status & lost;
         if cycles % 2 == 0 {
             rig.board.reset_side(Side::Memory).unwrap();
@@ -427,7 +427,7 @@ fn a_read_that_stands_at_a_dead_port_answers_no_other() {
     }
 }
 
-/// Who has the window does not know of a reset that others make, and stores on.
+/// The process that has the window does not know of a reset by others, and continues to store.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn no_reset_moves_the_window_to_memory_of_another() {
@@ -441,7 +441,7 @@ fn no_reset_moves_the_window_to_memory_of_another() {
             rig.board.run(500).unwrap();
         },
     ];
-    // What stands in either register alone is where somebody else's memory is.
+    // With the value of only one of the two registers, the window would be in memory of another process.
     let params = Params {
         memory_log2: 33,
         ..Params::default()
@@ -477,7 +477,7 @@ fn no_reset_moves_the_window_to_memory_of_another() {
     }
 }
 
-/// A fence counts the requests under way: those of before a reset are not among them.
+/// A fence counts the requests under way: those from before a reset are not among them.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_fence_ends_after_a_reset_in_the_middle_of_requests() {

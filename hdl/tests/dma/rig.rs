@@ -12,7 +12,7 @@ pub const MIB: u64 = 1 << 20;
 const RING: u64 = 0x1_0000_0000;
 const RING_LOG2: u32 = 12;
 
-/// What a record says.
+/// Contents of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub cookie: u32,
@@ -38,7 +38,7 @@ pub const IRQ: u32 = 2;
 
 pub struct Rig {
     pub board: Board,
-    /// By channel: records read, those that the block was not told of, the size of the ring.
+    /// By channel: records read, those that the block was not notified of, the size of the ring.
     next_record: [u32; 64],
     untold: [u32; 64],
     ring_log2: [u32; 64],
@@ -73,7 +73,7 @@ impl Rig {
         rig
     }
 
-    /// What a driver does after a reset: waits for the ATT's sweep, sets the ring, enables.
+    /// Does the steps of a driver after a reset: waits for the ATT's sweep, sets the ring, enables.
     pub fn restart(&mut self) {
         self.board.run(100).unwrap();
         while self.read_csr(csr::STATUS) & (1 << 3) != 0 {
@@ -89,7 +89,7 @@ impl Rig {
         self.open_ring(channel, RING_LOG2);
     }
 
-    /// The same with a ring of `2^log2` records, at most 2^12.
+    /// Gives a channel a ring of `2^log2` records, at most 2^12, and all of FPGA memory, and lets it run.
     pub fn open_ring(&mut self, channel: u32, log2: u32) {
         let ring = ring_of(channel);
         let zero = vec![0; 32 << RING_LOG2];
@@ -145,17 +145,17 @@ impl Rig {
         code << 62 | u64::from(first) << shift
     }
 
-    /// The entry that the next `map` begins with.
+    /// Returns the entry that the next `map` begins with.
     pub fn next_entry(&self) -> u32 {
         self.free_entry
     }
 
-    /// Lets the next `map` begin with the first entry again: after a reset none is valid.
+    /// Makes the next `map` begin with the first entry again: after a reset none is valid.
     pub fn reuse_entries(&mut self) {
         self.free_entry = 0;
     }
 
-    /// One page, and the permission that the bus model has for it.
+    /// Maps one page, and returns also the permission that the bus model has for it.
     pub fn map_revocable(&mut self, shift: u32, page: u64, rights: u64) -> (u64, RangeId) {
         let id = self
             .board
@@ -168,7 +168,7 @@ impl Rig {
         (code << 62 | u64::from(first) << shift, id)
     }
 
-    /// GPU memory `[0, length)` through the BAR, 64 KiB pages.
+    /// Maps GPU memory `[0, length)` through the BAR, in 64 KiB pages.
     pub fn map_gpu(&mut self, gpu: u64, length: u64) -> u64 {
         let pages = self.board.gpu_mut().pin(gpu, length).unwrap();
         self.map(16, &pages, 3)
@@ -178,19 +178,19 @@ impl Rig {
         self.queue_on(0, read, d);
     }
 
-    /// Queues a descriptor, and tells the block what has been read of the ring.
+    /// Queues a descriptor, and reports the records that were read from the ring to the block.
     pub fn queue_on(&mut self, channel: u32, read: bool, d: Descriptor) {
         let told = std::mem::take(&mut self.untold[channel as usize]);
         self.queue_telling(channel, read, d, told);
     }
 
-    /// Queues a descriptor with a doorbell that says that so many places of the ring are free again.
+    /// Queues a descriptor with a doorbell that reports so many free places of the ring.
     pub fn queue_telling(&mut self, channel: u32, read: bool, d: Descriptor, told: u32) {
         let doorbell = self.describe(channel, read, d);
         self.board.bar_write32(Space::Chan, doorbell, told).unwrap();
     }
 
-    /// Writes a descriptor that is not announced; gives the offset of its doorbell in the channel space.
+    /// Writes a descriptor that is not announced; returns the offset of its doorbell in the channel space.
     pub fn describe(&mut self, channel: u32, read: bool, d: Descriptor) -> u64 {
         let page = u64::from(channel) << 12;
         let (desc, doorbell) = if read {
@@ -213,7 +213,7 @@ impl Rig {
         page + doorbell as u64
     }
 
-    /// The next record, if it has come.
+    /// Returns the next record, if it has come.
     pub fn poll(&mut self) -> Option<Record> {
         self.poll_on(0)
     }
@@ -248,7 +248,7 @@ impl Rig {
         })
     }
 
-    /// Passes over a record that never comes.
+    /// Skips a record that never comes.
     pub fn skip(&mut self) {
         self.next_record[0] += 1;
     }
@@ -294,7 +294,7 @@ impl Rig {
     }
 }
 
-/// Says where two pieces of memory differ first.
+/// Reports where two pieces of memory differ first.
 #[track_caller]
 pub fn same(what: &str, got: &[u8], want: &[u8]) {
     assert_eq!(got.len(), want.len());
@@ -311,7 +311,7 @@ pub fn same(what: &str, got: &[u8], want: &[u8]) {
     }
 }
 
-/// Granularity of writes at the peer: the bridge at `Txs` enables whole dwords.
+/// Returns the granularity of writes at the peer: the bridge at `Txs` enables whole dwords.
 pub fn grain(params: &Params) -> u64 {
     match params.port {
         Port::Txs => 4,
@@ -328,7 +328,7 @@ pub fn page_code(shift: u32) -> u64 {
     }
 }
 
-/// A board whose registers are near: an access takes no time on the link's other side.
+/// Returns a board whose registers are near: an access takes no time on the link's other side.
 pub fn near() -> BoardConfig {
     BoardConfig {
         link: LinkConfig {

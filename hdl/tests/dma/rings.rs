@@ -1,4 +1,4 @@
-//! Rings whose reader is slow: what is accepted is never more than the ring has room for.
+//! Rings whose reader is slow: never more descriptors are accepted than the ring has room for.
 
 use crate::channels::{descriptor, rig_with};
 use crate::rig::{MIB, RECORD, Rig, library, near};
@@ -16,7 +16,7 @@ fn page(rig: &mut Rig, channel: u32, register: usize) -> u32 {
     rig.board.bar_read32(Space::Chan, at).unwrap()
 }
 
-/// Rings a doorbell; whether it was accepted.
+/// Rings a doorbell; returns whether it was accepted.
 fn post(rig: &mut Rig, channel: u32, read: bool, peer: u64, cookie: u32, told: u32) -> bool {
     let d = descriptor(peer, 0, 16, RECORD, cookie);
     rig.queue_telling(channel, read, d, told);
@@ -52,7 +52,7 @@ fn a_ring_that_nobody_reads_keeps_what_it_has() {
         assert!(post(&mut rig, 3, false, peer, 1, 0));
         assert_eq!(rig.wait_on(3, 10_000).cookie, 1);
         rig.board.run(3000).unwrap();
-        // Nothing was written over; what has been read makes room, in one step or in several.
+        // No record was overwritten; records that were read make room, in one step or in several.
         let mut cookies: Vec<_> = (0..room).map(|_| rig.wait_on(2, 100).cookie).collect();
         cookies.sort_unstable();
         assert_eq!(cookies, (0..room).collect::<Vec<_>>());
@@ -64,7 +64,7 @@ fn a_ring_that_nobody_reads_keeps_what_it_has() {
             assert!(post(&mut rig, 2, true, peer, 92, room - 1));
             assert_eq!(page(&mut rig, 2, chan::QUEUE_FREE), 128 << 16 | 128);
         }
-        // What a refused doorbell says counts.
+        // The freed slots of a refused doorbell count.
         rig.board.run(3000).unwrap();
         while rig.poll_on(2).is_some() {}
         // A ring that is set again is empty, one that is off has no end.
@@ -82,7 +82,7 @@ fn a_ring_that_nobody_reads_keeps_what_it_has() {
     }
 }
 
-/// Readers of any speed on all channels, with descriptors that have no record and such as fail among them.
+/// Runs readers of any speed on all channels, with descriptors that have no record and failing ones among them.
 fn readers(params: &Params, seed: u64) {
     let mut rig = rig_with(params, near());
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -94,8 +94,8 @@ fn readers(params: &Params, seed: u64) {
     for (channel, log2) in log2.iter().enumerate() {
         rig.open_ring(channel as u32, *log2);
     }
-    // By channel: descriptors whose records are due, by direction in order; places that were told free and are
-    // not taken; descriptors that have ended and were not told.
+    // By channel: descriptors whose records are due, by direction in order; places that were reported free and are not
+    // taken; descriptors that have ended and were not reported.
     let mut due: Vec<[std::collections::VecDeque<(u32, bool)>; 2]> =
         vec![Default::default(); channels];
     let mut room: Vec<u32> = log2.iter().map(|log2| 1 << log2).collect();
@@ -107,7 +107,7 @@ fn readers(params: &Params, seed: u64) {
             0 => {
                 if let Some(record) = rig.poll_on(channel as u32) {
                     let lane = &mut due[channel][usize::from(record.read)];
-                    // Those before it that wanted no record have ended with it.
+                    // Earlier descriptors that wanted no record have ended with it.
                     loop {
                         let (cookie, records) = lane.pop_front().expect("a record too many");
                         untold[channel] += 1;
@@ -128,7 +128,7 @@ fn readers(params: &Params, seed: u64) {
                     0
                 };
                 untold[channel] -= told;
-                // One in eight wants no record, one in eight fails and has one all the same.
+                // One in eight wants no record; one in eight fails and has a record all the same.
                 let (control, at) = match rng.random_range(0..8) {
                     0 if room[channel] + told > 1 => (0, peer),
                     1 => (0, 100 << 16),
@@ -177,7 +177,7 @@ fn slow_readers_are_refused_and_lose_nothing() {
     readers(&many, 4);
 }
 
-/// Doorbells that follow each other without a gap see what the one before has left.
+/// Doorbells that follow each other without a gap see the room that the one before has left.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn doorbells_in_consecutive_cycles_are_counted() {

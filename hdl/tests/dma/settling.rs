@@ -1,6 +1,6 @@
 //! Words of small memories that are read in the cycle in which they are written, or in the next, before they have
-//! settled. Each memory that such reads reach keeps what was written beside it; the same block without
-//! that, which the test makes of the Verilog, has to be found.
+//! settled. Each memory that such reads reach also keeps the written word in registers. The test removes these
+//! registers from the Verilog of the block, and that fault has to be found.
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, library_of, near, same};
 use crate::stream;
@@ -9,10 +9,10 @@ use peerlane_hdl::{Params, Port, generate};
 use peerlane_sim::{BoardConfig, Space};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Something that the block does, and what must come of it.
+/// An action of the block, with checks of its result.
 type Course = fn(&mut Rig);
 
-/// What the default build shares out to a channel.
+/// Descriptors that the default build gives to a channel.
 const DEPTH: u32 = 128;
 const ACCEPTS: u32 = 0b001;
 
@@ -20,13 +20,13 @@ fn ring() -> (Space, u64, u32) {
     (Space::Chan, chan::WRITE_DOORBELL as u64, 0)
 }
 
-/// Writes in cycles that follow each other, and the room for writes in the cycle behind them.
+/// Writes in consecutive cycles, and returns the room for writes in the cycle after them.
 fn room_after(rig: &mut Rig, writes: &[(Space, u64, u32)]) -> u32 {
     let at = chan::QUEUE_FREE as u64;
     rig.board.bar_write_read(writes, Space::Chan, at).unwrap() & 0xFFFF
 }
 
-/// Doorbells in every cycle, and the room right behind them.
+/// Rings doorbells in every cycle, and checks the room immediately after them.
 fn doorbells(rig: &mut Rig) {
     rig.csr(csr::CHANNEL_CONTROL, ACCEPTS);
     let mut left = DEPTH;
@@ -38,7 +38,7 @@ fn doorbells(rig: &mut Rig) {
     }
 }
 
-/// The room while a descriptor starts, in every cycle of its way.
+/// Checks the room while a descriptor starts, in every cycle of its way.
 fn starts(rig: &mut Rig) {
     let peer = rig.map_gpu(0, MIB);
     let mut seen = [0; 2];
@@ -54,7 +54,7 @@ fn starts(rig: &mut Rig) {
     assert!(seen[0] > 3 && seen[1] > 3, "{seen:?}");
 }
 
-/// Bytes of a descriptor of many requests, which leave one right behind the other.
+/// Checks the bytes of a descriptor of many requests, which leave one immediately after the other.
 fn bytes_that_left(rig: &mut Rig) {
     let peer = rig.map_gpu(0, MIB);
     for length in [4, 36, 256, 260, 5000] {
@@ -62,7 +62,7 @@ fn bytes_that_left(rig: &mut Rig) {
     }
 }
 
-/// Places of data that come in small pieces.
+/// Checks places of data that come in small pieces.
 fn places(rig: &mut Rig) {
     let peer = rig.map_gpu(0, MIB);
     for length in [1, 600, 5000] {
@@ -75,7 +75,7 @@ fn places(rig: &mut Rig) {
     }
 }
 
-/// A ring that was set, and doorbells right behind it: no more than it has slots for.
+/// Sets a ring, and rings doorbells immediately after it: not more are accepted than it has slots for.
 fn slots(rig: &mut Rig) {
     let at = csr::CHANNEL_RING_LO as u64;
     rig.csr(csr::CHANNEL_CONTROL, ACCEPTS);
@@ -102,7 +102,7 @@ fn short(peer: u64) -> Descriptor {
     }
 }
 
-/// The block, in which one memory of one module gives what its cells do.
+/// Returns the block with one memory of one module replaced by its plain cells.
 fn without_forwarding(params: &Params, module: &str, memory: &str) -> peerlane_hdl::Design {
     let mut design = generate(params).unwrap();
     let user = format!("peerlane_engine_{module}");
@@ -131,7 +131,7 @@ fn without_forwarding(params: &Params, module: &str, memory: &str) -> peerlane_h
     design
 }
 
-/// Module and memory of which a word is read as it is written, and what makes that happen.
+/// Module and memory of which a word is read as it is written, and the action that does so.
 const FORWARDED: [(&str, &str, Course); 6] = [
     ("write_queue", "tail_software", doorbells),
     ("write_queue", "head_software", starts),
@@ -141,7 +141,7 @@ const FORWARDED: [(&str, &str, Course); 6] = [
     ("ring_room", "sizes", slots),
 ];
 
-/// The build and the board of a memory.
+/// Returns the build and the board for a memory.
 fn setting(memory: &str) -> (Params, BoardConfig) {
     let mut config = near();
     let mut params = Params::default();

@@ -17,9 +17,9 @@ use rand_chacha::ChaCha8Rng;
 const DOORBELL: usize = chan::WRITE_DOORBELL;
 const BYTES: u32 = 64;
 
-/// Moves data by a descriptor whose last words come by a store of bytes `from..to` of the page. Bytes of dwords that are
-/// not whole are garbage, and so is what stood before where a whole dword comes. A store that has no whole doorbell in it
-/// is followed by one.
+/// Moves data by a descriptor whose last words come by a store of bytes `from..to` of the page. Bytes of dwords that
+/// are not whole are garbage, and so are the old values of whole dwords. A store that has no whole doorbell in it is
+/// followed by one.
 fn stored(rig: &mut Rig, peer: u64, from: usize, to: usize, rng: &mut ChaCha8Rng) {
     let cookie = rng.random();
     let place = rng.random_range(0..100_000);
@@ -28,7 +28,7 @@ fn stored(rig: &mut Rig, peer: u64, from: usize, to: usize, rng: &mut ChaCha8Rng
     rng.fill_bytes(&mut data);
     rig.board.ddr_mut().write(place, &data).unwrap();
     let right = descriptor(peer + offset, place, BYTES, RECORD, cookie);
-    // Behind the descriptor there is room for more of it, and the doorbell, which frees nothing.
+    // After the descriptor there is room for more of it, and the doorbell, which frees nothing.
     let mut image = [0; DOORBELL + 4];
     let words = [
         right.peer as u32,

@@ -1,4 +1,4 @@
-//! The engine behind tagged streams: completions in any order, and with a status.
+//! The engine with tagged streams: completions in any order, and with a status.
 
 use crate::channels::{descriptor, map_for, rig_with};
 use crate::rig::{Descriptor, MIB, RECORD, Record, Rig, grain, library, near, same};
@@ -57,7 +57,7 @@ pub fn run(rig: &mut Rig, read: bool, peer: u64, local: u64, length: u32, cookie
     );
 }
 
-/// Completions in pieces and in any order, and nobody is ready.
+/// Returns a board with completions in pieces and in any order, and with no side always ready.
 pub fn disorder() -> BoardConfig {
     let mut config = config();
     config.stream.reorder = 70;
@@ -69,7 +69,7 @@ pub fn disorder() -> BoardConfig {
     config
 }
 
-/// Random transfers, compared byte for byte with what stands around them.
+/// Runs random transfers, and compares them byte for byte, with the bytes around them.
 pub fn transfers(params: &Params, config: BoardConfig, seed: u64, rounds: u32) {
     let mut rig = Rig::new(&library(params), config);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -122,7 +122,7 @@ fn data_are_right_in_whatever_order_completions_come() {
     }
 }
 
-/// A descriptor with one bad read, while others go on.
+/// Runs a descriptor with one bad read, while others go on.
 fn with_fault(params: &Params, answer: Answer, nth: u64, timeout: u32) -> (Rig, u64, Record) {
     let mut disorder = config();
     disorder.stream.reorder = 60;
@@ -148,7 +148,7 @@ fn each_status_ends_the_descriptor_with_its_code() {
     each_status(&params(128));
 }
 
-/// A status in place of data: its code, the bytes before it, and no harm.
+/// Tests a status in place of data: its code, the bytes before it, and no harm.
 pub fn each_status(params: &Params) {
     for (answer, code) in [
         (Answer::Unsupported, UNSUPPORTED),
@@ -187,7 +187,7 @@ fn a_lost_read_costs_its_tag_and_no_more() {
     lost_read(&params(128));
 }
 
-/// A read that is never answered.
+/// Tests a read that is never answered.
 pub fn lost_read(params: &Params) {
     let (mut rig, peer, record) = with_fault(params, Answer::Never, 9, 5000);
     assert_eq!((record.code, record.bytes), (READ_TIMEOUT, 9 * 512));
@@ -214,7 +214,7 @@ fn a_late_completion_is_dropped_and_frees_its_tag() {
     late_completion(&params(128));
 }
 
-/// One that is answered when nobody waits any more.
+/// Tests a read that is answered when the block no longer waits for it.
 pub fn late_completion(params: &Params) {
     for nth in [0, 7, 31] {
         let (mut rig, peer, record) = with_fault(params, Answer::Late(80_000), nth, 5000);
@@ -241,7 +241,7 @@ fn a_flush_that_is_refused_or_lost_is_reported() {
     bad_flush(&params(128));
 }
 
-/// A flush read that is refused or never answered.
+/// Tests a flush read that is refused or never answered.
 pub fn bad_flush(params: &Params) {
     let mut rig = Rig::new(&library(params), config());
     let peer = rig.map_gpu(0, MIB);
@@ -260,20 +260,20 @@ pub fn bad_flush(params: &Params) {
     }
 }
 
-/// Writes 64 bytes at `peer`; the code of the record.
+/// Writes 64 bytes at `peer`; returns the code of the record.
 fn write_code(rig: &mut Rig, peer: u64, cookie: u32) -> u8 {
     run(rig, false, peer, 0, 64, cookie);
     rig.wait(30_000).code
 }
 
-/// 64 KiB pages of GPU memory: their bus addresses, and the ATT address of the first.
+/// Pins 64 KiB pages of GPU memory: returns their bus addresses, and the ATT address of the first.
 pub fn gpu_pages(rig: &mut Rig) -> (Vec<u64>, u64) {
     let pages = rig.board.gpu_mut().pin(0, MIB).unwrap();
     let peer = rig.map(16, &pages, 3);
     (pages, peer)
 }
 
-/// The next `times` reads of a page get `answer`.
+/// Makes the next `times` reads of a page get `answer`.
 pub fn spoil(rig: &mut Rig, page: u64, answer: Answer, times: u64) {
     rig.board.bus_mut().inject(FaultRule {
         hits: Hits::Counted {
@@ -291,7 +291,7 @@ fn a_lost_flush_costs_its_tag_and_no_more() {
     let mut rig = Rig::new(&library(&params(128)), config());
     let (pages, peer) = gpu_pages(&mut rig);
     rig.csr(csr::PORT_TIMEOUT, 3000);
-    // Of the 8 tags 7 are lost one after another; those that are left serve.
+    // Of the 8 tags 7 are lost one after another; the others serve.
     for lost in 0..7 {
         spoil(&mut rig, pages[0], Answer::Never, 1);
         assert_eq!(write_code(&mut rig, peer, lost), FLUSH);
@@ -300,7 +300,7 @@ fn a_lost_flush_costs_its_tag_and_no_more() {
         }
         assert_eq!(rig.read_csr(csr::STATUS), QUARANTINE);
     }
-    // With the eighth there is none to wait for: flushes fail at once.
+    // With the eighth lost there is no flush read to wait for: flushes fail at once.
     spoil(&mut rig, pages[0], Answer::Never, 1);
     assert_eq!(write_code(&mut rig, peer, 8), FLUSH);
     let before = rig.board.cycles();
@@ -334,7 +334,7 @@ fn a_late_flush_gives_its_tag_back() {
         assert!(rounds < 200, "a tag stays lost");
     }
     assert!(rounds > 8, "they were not late");
-    // All 8 can be lost again, and no less.
+    // All 8 can be lost again, and not fewer.
     spoil(&mut rig, pages[0], Answer::Never, 8);
     for cookie in 0..8 {
         let before = rig.board.cycles();
@@ -370,8 +370,8 @@ fn flushes_are_reported_in_order_whatever_order_they_are_answered_in() {
     }
 }
 
-/// Reads and flushes of their own channels, of which one is lost; `read` says of which. All others come
-/// in time, for longer than the time-out, and with so few tags that they are used again meanwhile.
+/// Runs reads and flushes of separate channels, of which one is lost: a read if `read` is set. All others come in time,
+/// for longer than the timeout, and with so few tags that they are used again.
 fn beside_a_lost_one(read: bool) {
     const TIMEOUT: u32 = 20_000;
     let few = Params {
@@ -396,7 +396,7 @@ fn beside_a_lost_one(read: bool) {
     let end = rig.board.cycles() + u64::from(TIMEOUT) * 2;
     let mut cookie = 0;
     while rig.board.cycles() < end {
-        // What is of the same kind waits behind the lost one, as ends are in order.
+        // Requests of the same kind wait for the lost one, as ends are in order.
         for _ in 0..20 {
             cookie += 1;
             rig.queue_on(1, !read, descriptor(other, cookie));
@@ -417,7 +417,7 @@ fn a_lost_read_delays_no_flush_and_a_lost_flush_no_read() {
     beside_a_lost_one(false);
 }
 
-/// A descriptor that fails in the middle ends alone, however many of its channel are under way behind it.
+/// A descriptor that fails in the middle ends alone, however many later ones of its channel are under way.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn only_the_descriptor_that_failed_ends_with_a_code() {

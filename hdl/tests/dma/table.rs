@@ -7,8 +7,8 @@ use peerlane_sim::{Access, BoardConfig};
 const ATT_BOUNDS: u8 = 2;
 const HOST: u64 = 0x1_4000_0000;
 
-/// With 65,536 entries of 2 MiB the address of the first byte behind the table has one bit more than any in
-/// it. That byte is not in entry 0.
+/// With 65,536 entries of 2 MiB the address of the first byte after the table has one bit more than any in it. That
+/// byte is not in entry 0.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn behind_the_last_entry_is_nothing() {

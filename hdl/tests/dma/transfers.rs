@@ -1,4 +1,4 @@
-//! Data moves, both ways, byte for byte, and nothing beside it is touched.
+//! Data move both ways, byte for byte, and no other byte is touched.
 
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, grain, library, same};
 use peerlane_core::regs::csr;
@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 const GUARD: u64 = 256;
 
-/// A transfer between random data, with guard bytes around its target.
+/// Runs a transfer between random data, with guard bytes around its target.
 fn check(
     rig: &mut Rig,
     rng: &mut ChaCha8Rng,
@@ -149,8 +149,8 @@ fn every_length_up_to_two_beats_and_around_the_edges() {
     }
 }
 
-/// Every first and every last dword of a burst, of one to four beats and at the edges of bursts and pages, and every
-/// byte at which the data begin in a beat of FPGA memory.
+/// Tests every first and every last dword of a burst, of one to four beats and at the edges of bursts and pages, and
+/// every byte at which the data begin in a beat of FPGA memory.
 pub fn every_dword(params: &Params, config: BoardConfig) {
     let mut rig = Rig::new(&library(params), config);
     let peer = rig.map_gpu(0, MIB);
@@ -313,7 +313,7 @@ fn both_directions_at_once_with_queued_descriptors() {
     both_directions(&Params::default());
 }
 
-/// Both directions, cut at random; a record of a write says that its data are there.
+/// Tests both directions, cut at random; a record of a write says that its data are there.
 pub fn both_directions(params: &Params) {
     let library = library(params);
     let mut config = BoardConfig::default();

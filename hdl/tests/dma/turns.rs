@@ -1,4 +1,4 @@
-//! Turns: short transfers come soon, and keep nobody from his own.
+//! Turns: short transfers come soon, and keep no channel from its turn.
 
 use crate::channels::{ACCEPT, RUN, control, descriptor, map_for, rig, rig_with};
 use crate::rig::{MIB, RECORD, Rig, near};
@@ -29,8 +29,8 @@ fn a_short_transfer_waits_for_one_round_of_requests() {
             let record = rig.wait_on(7, 20_000);
             assert_eq!((record.code, record.cookie), (0, trial));
             let now = rig.board.stats();
-            // What others moved from before the doorbell was rung until after the record was seen: a
-            // round of 7 requests, what the pipe held, and what went on while the record came.
+            // Bytes that others moved from before the doorbell was rung until after the record was seen: those of a
+            // round of 7 requests, of the requests in the pipe, and of requests that went on while the record came.
             let moved = (now.gpu.bytes_written - at.gpu.bytes_written)
                 + (now.gpu.bytes_read - at.gpu.bytes_read);
             assert!(moved < 48 * 512, "read {read}: {moved} bytes");
@@ -46,7 +46,7 @@ fn channels_that_wake_again_and_again_starve_nobody() {
         channels: 64,
         ..Params::default()
     };
-    // Two that stream, above all that wake: these in turn, each at rest before it is rung again.
+    // Two channels stream, with numbers above those that wake: these in turn, each idle before it is rung again.
     let (wakers, first, second) = (24, 62, 63);
     let requests = 8;
     for read in [false, true] {
@@ -76,7 +76,7 @@ fn channels_that_wake_again_and_again_starve_nobody() {
     }
 }
 
-/// A read beside channels that end a short write, and so send a flush read, all the time.
+/// A read, while other channels end short writes, and so send flush reads, all the time.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn flush_reads_starve_no_read() {
@@ -111,7 +111,7 @@ fn flush_reads_starve_no_read() {
     assert!(ended(&mut rig, 1) < depth as usize / 2);
 }
 
-/// Four channels ring at once beside 60 that stream.
+/// Four channels ring at once while 60 stream.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn channels_that_wake_together_wait_for_no_round_of_many_streams() {
@@ -121,8 +121,8 @@ fn channels_that_wake_together_wait_for_no_round_of_many_streams() {
         ..Params::default()
     };
     let wakers = 60..64u32;
-    // Their four requests and, between them, three of the round; what the pipe held: 32 words of 64 bytes or 8 reads,
-    // what waits at its two ends, and what left while the doorbells were on their way.
+    // Their four requests and, between them, three of the round; those in the pipe: 32 words of 64 bytes or 8 reads,
+    // those that wait at its two ends, and those that left while the doorbells were on their way.
     let limit = 4 + 3 + 8 + 6;
     let requests = |rig: &Rig| {
         let port = rig.board.stats().txs;
@@ -164,7 +164,7 @@ fn channels_that_wake_together_wait_for_no_round_of_many_streams() {
     }
 }
 
-/// Cycles from when a channel may run until the last of [`SHORT`] short transfers of it is at the port.
+/// Returns the cycles from when a channel may run until the last of [`SHORT`] short transfers of it is at the port.
 pub fn short_transfers(rig: &mut Rig, read: bool) -> u64 {
     let pages = rig.board.gpu_mut().pin(MIB, 2 * PAGE).unwrap();
     let peer = rig.map(16, &pages, 3);

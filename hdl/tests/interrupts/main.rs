@@ -1,5 +1,5 @@
-//! The interrupt block, Verilated, against what it promises: moderation by itself, then all of it with
-//! a host that masks, rewrites and reads the table, and a port that takes messages when it likes.
+//! The interrupt block, Verilated, against its promises: moderation by itself, then all of it with a host that masks,
+//! rewrites and reads the table, and a port that takes messages at random times.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -57,7 +57,7 @@ impl Bench {
     }
 }
 
-/// Cycles without an event: notices, and the data of the messages.
+/// Runs cycles without an event; returns notices, and the data of the messages.
 fn count(bench: &mut Bench, cycles: u32) -> (u32, Vec<u64>) {
     let (mut notices, mut messages) = (0, vec![]);
     for _ in 0..cycles {
@@ -113,7 +113,7 @@ fn events_are_moderated_before_they_become_messages() {
         assert_eq!(event(true, 20), (1, message.clone()));
         assert_eq!(event(false, 540), (1, message));
     }
-    // What the line has told of is not told again.
+    // A completion that the line has reported is not reported again.
     bench.set("msix_enable", true);
     assert_eq!(count(&mut bench, 40), (0, vec![]));
 }

@@ -16,17 +16,17 @@ enum Reason {
     Settings,
 }
 
-/// What a channel promises. Cycles are those in which a signal can be seen.
+/// The promise of a channel. Cycles are those in which a signal can be seen.
 #[derive(Default)]
 struct Channel {
-    /// Events that no interrupt has told of: cycle, urgent.
+    /// Events that no interrupt has reported: cycle, urgent.
     waiting: VecDeque<(u64, bool)>,
     /// Settings: cycle of the write, count, time. The newest is the last.
     settings: Vec<(u64, usize, u64)>,
 }
 
 impl Channel {
-    /// It fires in this cycle: for the events up to three cycles ago, by the settings three cycles ago.
+    /// Fires in this cycle: for the events up to three cycles ago, by the settings three cycles ago.
     fn fires(&mut self, now: u64) -> Reason {
         let told = self.waiting.iter().take_while(|w| w.0 + 3 <= now).count();
         assert!(told > 0, "cycle {now}: fires for nothing");
@@ -51,7 +51,7 @@ impl Channel {
         }
     }
 
-    /// Nothing that waits should have fired by now.
+    /// Checks that no waiting event should have fired by now.
     fn check(&self, now: u64) {
         let (written, count, time) = self.settings.last().copied().unwrap_or_default();
         let mut due = u64::MAX;
@@ -124,7 +124,7 @@ impl Watched {
         bench.edge();
     }
 
-    /// Nothing for so many cycles; how often a channel fired.
+    /// Runs so many cycles without input; returns how often a channel fired.
     fn idle(&mut self, cycles: u64) -> usize {
         let before = self.reasons.len();
         (0..cycles).for_each(|_| self.cycle(None, None));
@@ -143,8 +143,8 @@ fn channels_fire_when_they_must_and_only_then() {
             watched.reset();
             let mut writable = false;
             for _ in 0..12 {
-                // A phase: as many events as there may be, or few; many channels, or one; settings
-                // that stand, or change all the time.
+                // A phase: as many events as there may be, or few; many channels, or one; settings that stay, or change
+                // all the time.
                 let gap = *[0, 0, 1, 8, 60].choose(&mut rng).unwrap();
                 let channels = 1usize << rng.random_range(0..=log2);
                 let first = rng.random_range(0..=(1 << log2) - channels);

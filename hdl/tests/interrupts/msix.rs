@@ -13,13 +13,13 @@ struct Vector {
     words: [u32; 3],
     open: bool,
     pending: bool,
-    /// Since it may be sent: messages of each other vector, and cycles in which nobody was in its way.
+    /// Since it may be sent: messages of each other vector, and cycles in which no other access was in its way.
     passed_by: HashMap<usize, u32>,
     idle: usize,
     messages: usize,
 }
 
-/// What the host does next.
+/// The host's next access.
 #[derive(Clone, Copy)]
 enum Access {
     Read(u64),
@@ -34,9 +34,9 @@ struct Board {
     vectors: Vec<Vector>,
     host: VecDeque<Access>,
     generation: u32,
-    /// What the read of the last cycle has to give.
+    /// The value that the read of the last cycle has to give.
     expected: Option<u32>,
-    /// Channels whose events have not been notified of.
+    /// Channels whose events have not been reported.
     unfired: VecDeque<usize>,
     kernel: bool,
     kernel_seen: bool,
@@ -120,7 +120,7 @@ impl Board {
         self.bench.set("msix_mask", mask);
     }
 
-    /// The host gives a vector new words, all of which name the vector and the generation.
+    /// Gives a vector new words from the host, all of which name the vector and the generation.
     fn rewrite(&mut self, vector: usize, pauses: bool) {
         self.generation += 1;
         let (v, g) = (vector as u32, self.generation & 0xFFFF);
@@ -135,7 +135,7 @@ impl Board {
         }
     }
 
-    /// Thinks of something for the host.
+    /// Chooses the host's next accesses.
     fn think(&mut self, masking: bool) {
         let vector = self.rng.random_range(0..self.vectors.len());
         let control = vector as u64 * 4 + 3;
@@ -149,7 +149,7 @@ impl Board {
             3 if masking => self.host.push_back(Access::Write(control, 1, 15)),
             4 => self.host.push_back(Access::Write(control, 0xFFFF_FFFE, 15)),
             5 => {
-                // Less than a word, beyond the table, the pending bits: nothing happens.
+                // Less than a word, beyond the table, the pending bits: without effect.
                 let address = self.rng.random_range(0..1024);
                 let inside = address < self.vectors.len() as u64 * 4;
                 let enable = self.rng.random_range(0..if inside { 15 } else { 16 });
@@ -172,7 +172,7 @@ impl Board {
         }
     }
 
-    /// What a read in this cycle has to give.
+    /// Returns the value that a read in this cycle has to give.
     fn content(&self, address: u64) -> u32 {
         let (vector, word) = (address as usize / 4, address as usize % 4);
         if (512..516).contains(&address) {
@@ -187,7 +187,7 @@ impl Board {
         }
     }
 
-    /// Looks at the port: a message that rises is whole, is wanted, and stands.
+    /// Looks at the port: a message that rises is whole, is wanted, and stays.
     fn look(&mut self) {
         let bench = &self.bench;
         if bench.get("message_valid") == 0 {
@@ -243,7 +243,7 @@ impl Board {
         }
         self.look();
 
-        // Causes. Every event fires at once; the channel can be told from the order.
+        // Causes. Every event fires at once; the order identifies the channel.
         let mut causes = vec![];
         if self.bench.get("notify") == 1 {
             causes.push(2 + self.unfired.pop_front().expect("an event"));
@@ -378,7 +378,7 @@ fn messages_keep_the_specification() {
                 for _ in 0..3000 {
                     board.cycle(&phase);
                 }
-                // What has stayed pending is sent once it may be; the pending bits are read.
+                // Vectors that have stayed pending are sent once they may be; the pending bits are read.
                 board.switch(true, false);
                 for vector in 0..board.vectors.len() as u64 {
                     board.host.push_back(Access::Write(vector * 4 + 3, 0, 15));

@@ -1,5 +1,5 @@
-//! The way from what the host asks to the block's own slaves and to the board, alone: a master that keeps the rules of
-//! the bus and asks for anything, slaves and a board that remember, and a reference that is a map of bytes.
+//! The bridge from the host's requests to the block's own slaves and to the board, alone: a master that keeps the rules
+//! of the bus and makes any request, slaves and a board with memory, and a reference that is a map of bytes.
 
 use peerlane_hdl::pcie::bridge::{Bridge, Sizes};
 use peerlane_hdl::{Params, Slaves};
@@ -53,7 +53,7 @@ fn slave_of(address: u64) -> Option<usize> {
         .position(|(_, base, bytes, _)| (*base..base + bytes).contains(&address))
 }
 
-/// What a byte is before it is written.
+/// Returns the value of a byte before it is written.
 fn untouched(address: u64) -> u8 {
     (address ^ address >> 7).wrapping_mul(0x9D) as u8
 }
@@ -77,7 +77,7 @@ impl Bytes {
     }
 }
 
-/// A burst of the master's: its beats' data and byte enables; one enable for all of a read.
+/// A burst of the master: its beats' data and byte enables; one enable for all of a read.
 #[derive(Clone, Debug)]
 struct Burst {
     read: bool,
@@ -93,15 +93,15 @@ struct Bench {
     /// In percent: cycles without a command, and in which the board takes nothing or brings nothing.
     idle: u8,
     wait: u8,
-    /// The master only counts what comes.
+    /// The master only counts the data that come.
     drops: bool,
     silent: u8,
     reference: Bytes,
     real: Bytes,
     standing: Option<(Burst, usize)>,
-    /// Data that the bus is owed, in order: what they are, and which bytes count.
+    /// Data that the bus is owed, in order: their values, and which bytes count.
     owed: VecDeque<(u64, u64)>,
-    /// What the slaves show: value and the cycle in which they do.
+    /// Values that the slaves show, with the cycle in which they show them.
     shown: [VecDeque<(u64, u32)>; 4],
     board_owes: VecDeque<u64>,
     board_burst: Option<(u64, u64)>,
@@ -168,7 +168,8 @@ impl Bench {
         self.rng.random_range(0..100) < percent
     }
 
-    /// A burst near one of the places, as the target makes them: in 256 bytes, and a read of several beats is whole.
+    /// Makes a burst near one of the places, as the target makes them: in 256 bytes, and a read of several beats is
+    /// whole.
     fn think(&mut self) -> Burst {
         let edge = *PLACES.choose(&mut self.rng).unwrap();
         let near = self.rng.random_range(0..40) * 8;
@@ -205,7 +206,7 @@ impl Bench {
         }
     }
 
-    /// Looks at the slaves, and remembers what they are told.
+    /// Looks at the slaves, and stores their accesses.
     fn slaves(&mut self) {
         for (index, (name, base, bytes, latency)) in SLAVES.into_iter().enumerate() {
             let get = |what: &str| self.get(&format!("{name}_{what}"));
@@ -248,7 +249,7 @@ impl Bench {
         }
     }
 
-    /// Looks at the bus: what is brought, what is taken.
+    /// Looks at the bus: the data that come, the commands that are taken.
     fn bus(&mut self) {
         if self.get("host_readdatavalid") == 1 {
             let data = self.get("host_readdata");
@@ -320,7 +321,7 @@ impl Bench {
         self.set("board_readdatavalid", brings.into());
         self.set("board_readdata", data);
         for (index, (name, ..)) in SLAVES.into_iter().enumerate() {
-            // Only in its cycle; before and behind it anything.
+            // Valid only in its cycle; before and after it any value.
             let now = self.cycle;
             let value = match self.shown[index].front() {
                 Some((at, value)) if *at == now => *value,
@@ -360,7 +361,7 @@ impl Bench {
         assert_eq!(self.real.0.len(), self.reference.0.len());
     }
 
-    /// One burst, until it is over.
+    /// Runs one burst, until it is over.
     fn one(&mut self, burst: Burst) {
         self.standing = Some((burst, 0));
         self.run(0);
@@ -379,7 +380,7 @@ fn random(library: &Library) {
     }
 }
 
-/// While the board owes data, slaves are written and not read.
+/// Tests that slaves are written and not read while the board owes data.
 fn board_that_owes(library: &Library) {
     let mut bench = Bench::new(library, 9);
     bench.silent = 100;
@@ -409,8 +410,8 @@ fn board_that_owes(library: &Library) {
     assert_eq!(bench.accesses, before + 2);
 }
 
-/// The bus is given up while a read of a slave waits: it is taken, as much comes as is owed, and writes go on. The board
-/// may bring what it owes at any moment meanwhile.
+/// Gives up the bus while a read of a slave waits: it is taken, as many data come as are owed, and writes go on. The
+/// board may bring the data that it owes at any moment of that.
 fn given_up(library: &Library) {
     for moment in 0..40 {
         let mut bench = Bench::new(library, 10 + moment);
@@ -452,7 +453,7 @@ fn given_up(library: &Library) {
     }
 }
 
-/// A reset amid a burst and with data owed: what comes late is nobody's, and the next burst begins anew.
+/// Resets amid a burst and with data owed: late data belong to no read, and the next burst starts normally.
 fn resets(library: &Library) {
     let mut bench = Bench::new(library, 4);
     for round in 0..300 {
@@ -470,7 +471,7 @@ fn resets(library: &Library) {
         bench.owed.clear();
         bench.shown = Default::default();
         bench.board_burst = None;
-        // A write may have been made or not; what the board owes comes late.
+        // A write may have been made or not; the data that the board owes come late.
         bench.reference.0.clone_from(&bench.real.0);
         bench.silent = 0;
         for _ in 0..200 {
@@ -493,7 +494,7 @@ fn the_host_reaches_slaves_and_board() {
     all(&peerlane_block::library_of(TOP, &design()).unwrap());
 }
 
-/// Each slave has a place of its own, of which an address says all.
+/// Each slave has a place of its own, which the address alone identifies.
 #[test]
 fn places_that_an_address_does_not_tell_apart_are_refused() {
     let places = Slaves {
@@ -523,12 +524,12 @@ fn places_that_an_address_does_not_tell_apart_are_refused() {
         ("slaves.bar", Slaves { bar: 6, ..places }),
     ] {
         assert_eq!(problem(peerlane_hdl::Port::Tlp, bad), Some(name));
-        // Of another port an interconnect decides that.
+        // With another port an interconnect decides that.
         assert_eq!(problem(peerlane_hdl::Port::Txs, bad), None);
     }
 }
 
-/// A dword of a register is there three cycles behind the one in which the bus's command was taken.
+/// A dword of a register is there three cycles after the one in which the bus's command was taken.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_register_costs_three_cycles() {
@@ -544,7 +545,7 @@ fn a_register_costs_three_cycles() {
     }
 }
 
-/// What stands in the bridge's Verilog once, and what takes its place.
+/// Text that the bridge's Verilog has once, and its replacement.
 const FAULTS: [(&str, &str); 10] = [
     (
         "assign board_hit = (~hits) & (~busy_q);",

@@ -1,5 +1,6 @@
-//! Data that the hard IP receives and loses: an error in its buffer that it cannot correct (`rx_st_err`). It may end the
-//! packet there. Nothing of it is taken for good; what the host asks is answered as long as that can be; a reset heals.
+//! Data that the hard IP receives and loses: an error in its buffer that it cannot correct (`rx_st_err`). It may end
+//! the packet there. No part of it is taken as valid; requests of the host are answered as long as possible; a reset
+//! recovers from it.
 
 use crate::rig::{Ask, End, LOST, PATIENCE_LOG2, Rig, library};
 use crate::target::{Access, BAR_0, BASES};
@@ -25,7 +26,7 @@ fn ask(number: u64) -> Ask {
     }
 }
 
-/// A write of the host's, and a read from another place.
+/// Makes a write of the host, and a read from another place.
 fn host(rig: &mut Rig, rng: &mut ChaCha8Rng, offset: u64) {
     let write = Access {
         writes: true,
@@ -44,7 +45,7 @@ fn no_read_ends_with_lost_data() {
     }
 }
 
-/// What the rig compares are the data of every read that ends well.
+/// Tests reads: the rig compares the data of every read that ends without an error.
 pub fn completions(library: &Library) {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     for (seed, damaged) in (1..).zip(ALL) {
@@ -62,7 +63,7 @@ pub fn completions(library: &Library) {
         rig.asks.extend((0..30).map(ask));
         rig.finish(10_000);
         assert_eq!((rig.ends.len(), rig.get("rx_failed")), (30, 0));
-        // Some of the next are answered before.
+        // Some of the next reads are answered before.
         rig.asks.extend((30..60).map(ask));
         rig.run(100 + 10 * seed);
         rig.hip.damage(damaged);
@@ -71,7 +72,7 @@ pub fn completions(library: &Library) {
         assert!((30..60).contains(&rig.ends.len()), "{damaged:?}");
         let lost = rig.ends.iter().filter(|end| end.code != 0).count();
         assert!(lost <= 1, "{damaged:?}: {:?}", rig.ends);
-        // The host goes on, and so does what the engine writes.
+        // The host goes on, and so do the engine's writes.
         host(&mut rig, &mut rng, 64);
         rig.post(0x8000, 64);
         rig.run(500);
@@ -103,8 +104,8 @@ fn nothing_is_written_of_lost_data() {
     }
 }
 
-/// A write of the host's that is damaged, one behind it, and a read. Each word has its old value or that which the host
-/// wrote, and what it wrote behind it is not there: a doorbell must not come without its descriptor.
+/// Tests a write of the host that is damaged, a later write, and a read. Each word has its old value or the value that
+/// the host wrote, and the later write is not there: a doorbell must not come without its descriptor.
 pub fn writes(library: &Library) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let mut answered = 0;
@@ -126,7 +127,7 @@ pub fn writes(library: &Library) {
                 host(&mut rig, &mut rng, 4096);
                 rig.post(0x8000, 64);
                 rig.run(1000);
-                // Where the payload begins: behind the header, in the half of a qword that its address says.
+                // The beginning of the payload: after the header, in the half of a qword that its address says.
                 let begins = match (base >> 32 != 0, offset % 8 == 4) {
                     (_, false) => 4,
                     (false, true) => 3,
@@ -149,7 +150,7 @@ pub fn writes(library: &Library) {
                 }
                 assert_eq!(rig.get("rx_failed"), 1);
                 assert_eq!(rig.hip.root.writes.len(), 1);
-                // Nothing is written behind it. Where only a header was lost, reads are answered.
+                // No later write is made. Where only a header was lost, reads are answered.
                 let ends = rig.hip.host.ends.len();
                 assert_eq!(ends, usize::from(bad == 0), "{damaged:?} {access:?}");
                 assert!(

@@ -1,4 +1,4 @@
-//! Completions that are wrong: counted, and told the engine with their code. What comes after them is right.
+//! Wrong completions: counted, and reported to the engine with their code. Later completions are right.
 
 use crate::range::wide;
 use crate::rig::{Ask, PATIENCE_LOG2, Rig, library};
@@ -37,10 +37,10 @@ fn ask(number: u64) -> Ask {
 
 /// Longer than any read is waited for.
 const TOO_LONG: u64 = 130 << PATIENCE_LOG2;
-/// As long a read finds no tag or no room, with nothing under way, before it ends.
+/// Cycles for which a read finds no tag or no room, with no read under way, before it ends.
 const HOPE: u64 = 56 << PATIENCE_LOG2;
 
-/// Forty reads, of which the twentieth has a fate; then forty more. The code of that one, and the counts.
+/// Runs forty reads, of which the twentieth has a fate; then forty more. Returns the code of that one, and the counts.
 pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
     let mut rig = Rig::new(library, config(seed));
     rig.hip.root.strike(20, fate);
@@ -56,7 +56,8 @@ pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
     let before = rig.hip.root.reads();
     rig.asks.extend((100..340).map(ask));
     rig.run(2500);
-    // Eight lines each, and three for flushes. One or more are kept for what may yet come, if it begins a line.
+    // Eight lines each, and three for flushes. One or more are kept for completions that may still come, if the late
+    // part begins a line.
     let room = rig.hip.root.reads() - before;
     match fate {
         Fate::Never => assert_eq!(room, (195 - 3 - 8) / 8),
@@ -76,7 +77,8 @@ pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
         "expired",
     ];
     let counts = counts.map(|name| rig.get(name));
-    // The hard IP is told of a completion's time-out, and of one that nobody waits for or that does not fit.
+    // The hard IP is notified of a completion's timeout, and of a completion that no read waits for or that does not
+    // fit.
     let [.., malformed, unexpected, expired] = counts;
     assert_eq!(
         rig.hip.errors,
@@ -93,7 +95,7 @@ fn each_fault_ends_its_read_and_is_counted() {
             let table: [(Fate, &[u8], [u64; 6]); 16] = [
                 (Fate::Status(1), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
                 (Fate::Status(4), &[ABORT], [0, 1, 0, 0, 0, 0]),
-                // Configuration Request Retry, and a status that is none.
+                // Configuration Request Retry, and a status that does not exist.
                 (Fate::Status(2), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
                 (Fate::Status(7), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
                 (Fate::StatusWithData(1), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
@@ -104,7 +106,7 @@ fn each_fault_ends_its_read_and_is_counted() {
                 (Fate::Count, &[POISONED], [0, 0, 0, 1, 0, 0]),
                 (Fate::Address, &[POISONED], [0, 0, 0, 1, 0, 0]),
                 (Fate::Never, &[GIVEN_UP], [0, 0, 0, 0, 0, 1]),
-                // No tags of this hard IP.
+                // Tags that this hard IP does not have.
                 (Fate::Stray(0x40), &[], [0, 0, 0, 0, 1, 0]),
                 (Fate::Stray(0x80), &[], [0, 0, 0, 0, 1, 0]),
                 (Fate::Stray(0xC0), &[], [0, 0, 0, 0, 1, 0]),
@@ -112,7 +114,7 @@ fn each_fault_ends_its_read_and_is_counted() {
             ];
             for (fate, codes, counts) in table {
                 let (got, mut counted) = with(&library(bits), fate, seed);
-                // What follows a completion that was wrong may find no read any more.
+                // Completions after a wrong one may find that their read no longer exists.
                 if counts[3] == 1 {
                     counted[4] = 0;
                 }
@@ -153,7 +155,7 @@ fn a_last_completion_that_comes_twice_is_unexpected() {
     }
 }
 
-/// A read of which nothing comes is given up between the first and the second look, and says so once.
+/// A read without completions is given up between the first and the second look, and is reported once.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_is_lost_is_given_up_in_time() {
@@ -183,7 +185,7 @@ fn a_read_that_is_lost_is_given_up_in_time() {
     }
 }
 
-/// The same behind a reset in the middle of a completion.
+/// A lost read after a reset in the middle of a completion.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_is_lost_behind_a_reset_is_given_up() {
@@ -204,7 +206,7 @@ fn a_read_that_is_lost_behind_a_reset_is_given_up() {
     }
 }
 
-/// Four bytes: all alike, but for their data.
+/// Makes a read of four bytes: all are alike, except for their data.
 fn short(number: u64, tag: u8) -> Ask {
     Ask {
         address: 0x3_0000_0000 + number * 4096,
@@ -213,8 +215,8 @@ fn short(number: u64, tag: u8) -> Ask {
     }
 }
 
-/// What comes of a read that was given up is not taken for another read's: its tag is not used meanwhile, and is
-/// afterwards.
+/// Completions of a read that was given up are not taken for those of another read: its tag is not used until they have
+/// come, and is used after that.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_comes_too_late_is_nobodys() {
@@ -226,7 +228,7 @@ fn what_comes_too_late_is_nobodys() {
 pub fn late(library: &Library) {
     let mut rig = Rig::new(library, config(6));
     let comes = rig.cycle + 3 * TOO_LONG;
-    // One short, and one that has eight lines.
+    // One short read, and one that has eight lines.
     for number in [3, 5] {
         rig.hip.root.strike(number, Fate::Late(3 * TOO_LONG));
     }
@@ -235,7 +237,7 @@ pub fn late(library: &Library) {
     rig.run(TOO_LONG);
     let codes: Vec<u8> = rig.ends.iter().map(|end| end.code).collect();
     assert_eq!(codes, [0, 0, 0, 0, 0, 0, GIVEN_UP, GIVEN_UP]);
-    // Every tag in turn, some of them under way as it comes at last.
+    // Every tag in turn, some of them under way as the late completions come.
     let mut number = 8;
     while rig.cycle < comes + 1000 {
         rig.asks.push_back(short(number, number as u8 % 64));
@@ -260,8 +262,8 @@ pub fn late(library: &Library) {
     rig.finish(20_000);
 }
 
-/// With every tag lost, for data or for flushes, no such read leaves, and the engine is told that it waits. Reads that
-/// find no tag for too long end, and when what was given up has come they leave again.
+/// With every tag lost, for data or for flushes, no such read leaves, and the engine is notified that it waits. Reads
+/// that find no tag for too long end, and when the late completions have come reads leave again.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn with_all_tags_lost_reads_end_until_they_come_back() {
@@ -304,8 +306,8 @@ fn with_all_tags_lost_reads_end_until_they_come_back() {
     }
 }
 
-/// A link or a peer that stands still for longer than reads are waited for, and goes on: what waits is not ended, and no
-/// reset is asked for.
+/// A link or a peer that makes no progress for longer than reads are waited for, and goes on: waiting reads are not
+/// ended, and no reset is asked for.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn reads_that_wait_outlive_a_pause() {
@@ -359,7 +361,7 @@ fn with_all_room_lost_reads_end_and_flushes_go_on() {
     }
 }
 
-/// Slow is not lost: a read that finds no room waits for those under way, however long they take.
+/// A slow read is not lost: a read that finds no room waits for those under way, however long they take.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn while_reads_are_under_way_the_others_wait() {
@@ -377,7 +379,7 @@ fn while_reads_are_under_way_the_others_wait() {
     }
 }
 
-/// Completion Timeout Disable: no read is given up, until software takes it back.
+/// Completion Timeout Disable: no read is given up, until software clears the bit.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn no_read_is_given_up_while_software_forbids_it() {
@@ -397,7 +399,7 @@ fn no_read_is_given_up_while_software_forbids_it() {
     }
 }
 
-/// A flush takes whichever of the tags for flushes is free: those that are lost hold up nothing.
+/// A flush takes any free tag of those for flushes: lost tags hold up nothing.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_lost_flush_holds_up_no_other() {
@@ -417,7 +419,7 @@ fn a_lost_flush_holds_up_no_other() {
     }
 }
 
-/// Reads are given up while packets of others stand half received for longer than a read is waited for.
+/// Reads are given up while packets of others are half received for longer than a read is waited for.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn reads_are_given_up_beside_packets_that_come_slowly() {
@@ -442,7 +444,8 @@ fn reads_are_given_up_beside_packets_that_come_slowly() {
     }
 }
 
-/// A read in parts ends with the part that fails: once, with that part's code, and the next is none of its own.
+/// A read in parts ends with the part that fails: once, with that part's code, and the next answer belongs to another
+/// read.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_part_that_fails_ends_its_read() {
@@ -467,7 +470,7 @@ fn a_part_that_fails_ends_its_read() {
                 ends.sort_by_key(|end| end.ask.tag);
                 let codes: Vec<u8> = ends.iter().map(|end| end.code).collect();
                 assert_eq!(codes, [0, 0, code, 0, 0, 0], "{fate:?} in part {part}");
-                // What came before in order; nothing of the parts behind.
+                // Data that came before are in order; no data of later parts have come.
                 assert!(u64::from(ends[2].bytes) <= 128 * (part + 1));
                 assert_eq!(rig.hip.root.reads(), 5 * 4 + part + 1);
             }

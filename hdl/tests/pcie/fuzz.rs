@@ -1,6 +1,7 @@
 //! Everything at any moment: reads and writes of the engine, requests of the host, software that changes its settings,
-//! completions that fail or come late, a bus that stops. Every read ends once, with its own data or a code; every request
-//! of the host's is answered once; and in the end all room is back. The models hold every packet to its rules.
+//! completions that fail or come late, a bus that stops. Every read ends once, with its own data or a code; every
+//! request of the host is answered once; and in the end all room is free again. The models check every packet against
+//! its rules.
 
 use crate::range::wide;
 use crate::rig::{Ask, Rig};
@@ -10,7 +11,7 @@ use peerlane_verilated::Library;
 use rand::{Rng, SeedableRng, seq::IndexedRandom};
 use rand_chacha::ChaCha8Rng;
 
-/// Rules that name what is allowed now, where a packet may have been made before software changed that.
+/// Rules of the settings that are valid now; a packet may have been made before software changed the settings.
 const OF_SETTINGS: [&str; 3] = [
     "longer than Max",
     "a tag that is not enabled",
@@ -44,7 +45,7 @@ fn config(rng: &mut ChaCha8Rng, seed: u64) -> HipConfig {
     }
 }
 
-/// Something happens; how many reads it asks for.
+/// Makes something happen; returns the number of reads that it asks for.
 fn event(rig: &mut Rig, rng: &mut ChaCha8Rng, number: &mut u64) -> usize {
     let mut next = || {
         *number += 1;
@@ -131,7 +132,7 @@ fn course(library: &Library, seed: u64) {
     };
     let mut rig = Rig::with_bus(library, config(&mut rng, seed), bus);
     rig.hip.host.window = u64::from(u32::MAX);
-    // What is dropped is not in memory, and what is not answered has failed.
+    // Data that are dropped are not in memory, and a request that is not answered has failed.
     rig.hip.host.registers = true;
     let (mut number, mut asked) = (0, 0);
     for _ in 0..600 {
@@ -171,7 +172,7 @@ fn course(library: &Library, seed: u64) {
     assert_eq!(rig.hip.root.reads() - before, room, "seed {seed}");
 }
 
-/// Until nothing is under way, and what comes late has come.
+/// Runs until nothing is under way, and late completions have come.
 fn settle(rig: &mut Rig) {
     let mut still = 0;
     let last = rig.cycle + 400_000;

@@ -1,4 +1,4 @@
-//! Tags, space for completions and credits: all of them are used, and none that is not there.
+//! Tags, space for completions and credits: the layer uses all of them, and none that does not exist.
 
 use crate::rig::{Ask, PATIENCE_LOG2, Rig, library};
 use crate::target::{Access, BAR_0};
@@ -25,7 +25,7 @@ fn tags_are_shared_out_as_they_are_enabled() {
     }
 }
 
-/// Reads of four bytes under way at once, by what the configuration says.
+/// Tests reads of four bytes under way at once, by the configuration.
 pub fn tags(library: &Library) {
     for (extended, data, all) in [(false, 24, 32), (true, 56, 64)] {
         let mut rig = Rig::new(library, HipConfig { extended, ..slow() });
@@ -38,8 +38,8 @@ pub fn tags(library: &Library) {
         rig.run(3000);
         assert_eq!(rig.hip.root.reads(), data);
         assert_eq!(rig.get("stalled_tags"), 1);
-        // Reads leave in their order: the flushes come behind the one that waits, so they are asked for first, of
-        // another layer.
+        // Reads leave in their order: the flushes would come after the read that waits. So they are asked for first,
+        // from another layer.
         let mut rig = Rig::new(library, HipConfig { extended, ..slow() });
         rig.asks.extend((64..72).chain(0..63).map(&mut ask));
         rig.run(3000);
@@ -49,8 +49,8 @@ pub fn tags(library: &Library) {
     }
 }
 
-/// Lines of 64 bytes under way: three fewer than the hard IP has room for, which flushes have. And the buffer is never
-/// overrun when all of it comes while the design is held up.
+/// Tests lines of 64 bytes under way: three fewer than the hard IP has room for, which are for flushes. The buffer is
+/// never overrun when all of them come while the design is held up.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn reads_leave_while_there_is_room_for_their_completions() {
@@ -135,7 +135,7 @@ pub fn credits(library: &Library) {
             writes as usize,
             "{headers} {data}"
         );
-        // A read behind the writes waits for them, so they are granted first.
+        // A read after the writes waits for them, so they are granted first.
         for _ in 0..20 {
             rig.hip.grant(1, 4, 1);
             rig.run(200);
@@ -184,9 +184,9 @@ fn credits_without_a_limit_are_none() {
 }
 
 /// The hard IP consumes credits for packets of its own at any moment: before they are counted, as they are counted for
-/// the first time, beside packets of the layer and between them. The layer uses all that is left, and no more, which
-/// the model sees. One that is consumed just as they are counted for the first time may be counted twice: no document says
-/// whether the sum that the hard IP shows holds it already.
+/// the first time, at the same time as packets of the layer and between them. The layer uses all that are left, and no
+/// more, which the model checks. A credit that is consumed just as they are counted for the first time may be counted
+/// twice: no document says whether the sum that the hard IP shows holds it already.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn credits_that_the_hard_ip_consumes_are_counted() {
@@ -237,9 +237,9 @@ fn own_packets(library: &Library, limited: usize, seed: u64) {
     assert!(left <= 1, "{left} credits of kind {limited}, seed {seed}");
 }
 
-/// A hard IP without `use_tx_cons_cred_sel_hwtcl` shows what was granted in place of what was consumed. If anything was
-/// granted before the layer left its reset, all of it looks consumed, and nothing leaves: that is the safe side. And
-/// the host still reads registers, for a root complex grants completions without a limit (PCI Express Base
+/// A hard IP without `use_tx_cons_cred_sel_hwtcl` shows the granted credits in place of the consumed ones. If any
+/// credit was granted before the layer left its reset, all of them look consumed, and nothing leaves: that is the safe
+/// side. And the host still reads registers, for a root complex grants completions without a limit (PCI Express Base
 /// Specification 2.1, section 2.6.1).
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -270,14 +270,14 @@ pub fn unknown_credits(library: &Library) {
     assert_eq!((rig.hip.host.open(), rig.hip.host.ends.len()), (0, 1));
     assert_eq!(rig.posts.len(), 1, "it is not accepted");
     assert_eq!(rig.hip.breaches(), []);
-    // What is granted from then on can be used.
+    // Credits that are granted from then on can be used.
     rig.hip.grant(1, 4, 1);
     rig.finish(5000);
     assert_eq!((rig.hip.root.reads(), rig.hip.root.writes.len()), (1, 1));
 }
 
-/// The age of a read counts from its departure: one that the hard IP does not take for longer than reads are waited for
-/// is answered all the same, whole or in parts, and so are those behind it.
+/// The age of a read counts from its departure: a read that the hard IP does not take for longer than reads are waited
+/// for is answered all the same, whole or in parts, and so are later ones.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_cannot_leave_is_not_given_up() {
@@ -314,7 +314,7 @@ fn a_read_that_cannot_leave_is_not_given_up() {
     }
 }
 
-/// A reset with everything under way, again and again; what comes after it is right.
+/// A reset with everything under way, again and again; packets after it are right.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_at_any_moment_leaves_nothing_behind() {
@@ -371,8 +371,8 @@ fn what_software_has_set_is_seen_whole() {
     }
 }
 
-/// The words of the MSI capability come in turn: where MSI is seen as enabled, address and data are seen, too,
-/// whichever of them stood there as software enabled it.
+/// Tests the words of the MSI capability, which come in turn: where MSI is seen as enabled, address and data are seen,
+/// too, whichever word was shown as software enabled it.
 pub fn capabilities(library: &Library) {
     for word_cycles in [4, 8] {
         standing(library, word_cycles);
@@ -380,7 +380,7 @@ pub fn capabilities(library: &Library) {
     }
 }
 
-/// What stands is seen in every cycle, though some bits of a word come a cycle late.
+/// Tests that a value that does not change is seen in every cycle, though some bits of a word come a cycle late.
 fn standing(library: &Library, word_cycles: u64) {
     let config = HipConfig {
         id: 0x5AA8,
@@ -423,7 +423,7 @@ fn changing(library: &Library, word_cycles: u64) {
         while rig.get("msi_enable") == 0 {
             rig.step();
             cycles += 1;
-            // Two turns of sixteen words, and what is on its way.
+            // Two turns of sixteen words, and the values on their way.
             assert!(cycles < 32 * word_cycles + 10);
         }
         assert_eq!(
@@ -470,7 +470,7 @@ pub fn packets(library: &Library, payload: u32) {
     assert_eq!(rig.hip.root.writes, expected);
 }
 
-/// Shorter reads are wished for while nearly all room is promised and the link brings little, and not else.
+/// The layer asks for shorter reads while nearly all room is promised and the link brings little, and only then.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn shorter_reads_are_wished_for_where_room_is_what_lacks() {
@@ -503,7 +503,7 @@ pub fn crowd(library: &Library) {
     run(&mut rig, 30, 4000);
     assert_eq!(rig.get("short_reads"), 1);
     // As long as the answers take, the interface brings data in nearly every cycle. A thousand such cycles do not yet
-    // weigh as much as what was idle before.
+    // weigh as much as the idle cycles before.
     rig.hip.root.config.latency = 30;
     let mut arrived = 0;
     let mut wished = false;

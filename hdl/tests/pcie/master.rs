@@ -1,5 +1,4 @@
-//! A board that is no bus master: it asks for nothing and writes nothing, its engine is told so, and the host is
-//! answered.
+//! A board that is not a bus master: it makes no request, its engine is notified of that, and the host is answered.
 
 use crate::rig::{Ask, Rig, library};
 use peerlane_sim::hip::{HipConfig, RootConfig, Tlp};
@@ -69,7 +68,7 @@ pub fn stopped(library: &Library) {
             (rig.get("stalled_tags"), rig.get("stalled_credits")),
             (0, 0)
         );
-        // Nothing of it leaves as software sets the bit again; what comes then does.
+        // None of these requests leaves as software sets the bit again; later ones do.
         rig.hip.config.master = true;
         rig.run(SEEN);
         assert_eq!((rig.hip.root.writes.len(), rig.hip.root.reads()), (0, 0));
@@ -83,8 +82,8 @@ pub fn stopped(library: &Library) {
     }
 }
 
-/// What the hard IP has not taken when the bit is cleared does not leave when it is set again; what had begun to leave
-/// does, to its end.
+/// A packet that the hard IP has not taken when the bit is cleared does not leave when it is set again; a packet that
+/// has begun to leave does, to its end.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_stands_behind_the_hard_ip_is_dropped() {
@@ -198,12 +197,12 @@ pub fn waits(library: &Library) {
     rig.asks.clear();
     rig.finish(2000);
     let refused = rig.ends.iter().filter(|end| end.code == REFUSED).count();
-    // Those that waited before, too; not those that the layer took as it saw the bit and in the cycle behind.
+    // Earlier reads that waited, too; not those that the layer took as it saw the bit and in the next cycle.
     let old = before + now - accepted;
     assert!((old - 2..=old).contains(&refused), "{refused} of {old}");
 }
 
-/// However near to the bit's being set a write was dropped, those that come afterwards leave.
+/// However soon a write was dropped before the bit was set, later ones leave.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_comes_when_the_bit_is_set_leaves() {
@@ -247,8 +246,8 @@ pub fn set(library: &Library) {
     }
 }
 
-/// Software sets and clears the bit at any moment. The model of the hard IP holds each packet to what the layer has been
-/// shown.
+/// Software sets and clears the bit at any moment. The model of the hard IP checks each packet against the setting that
+/// the layer has been shown.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_bit_changes_at_any_moment() {
@@ -302,7 +301,7 @@ pub fn toggled(library: &Library, seed: u64) {
             }
             rig.step();
         }
-        // The host is answered meanwhile.
+        // The host is answered in that time.
         if !rig.hip.host.waits(0x0008, round) {
             host_reads(&mut rig, round);
             host += 1;
@@ -314,7 +313,7 @@ pub fn toggled(library: &Library, seed: u64) {
         rig.ends.clear();
         rig.clean();
     }
-    // All that was asked ends, and the layer is as it was.
+    // All requests end, and the layer is as it was.
     rig.hip.config.master = true;
     rig.run(SEEN);
     while !rig.posts.is_empty() {
@@ -330,8 +329,8 @@ pub fn toggled(library: &Library, seed: u64) {
     assert_eq!((rig.get("unsupported"), rig.get("expired")), (0, 0));
 }
 
-/// The first write of all to the configuration gives the function its number and sets the bit: no packet leaves with the
-/// number of before.
+/// The first write of all to the configuration gives the function its number and sets the bit: no packet leaves with
+/// the earlier number.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_number_comes_before_the_bit() {

@@ -1,4 +1,4 @@
-//! Every address beside a 4 KiB edge, by length, form of the header, back-pressure, split and order of completions.
+//! Every address near a 4 KiB edge, by length, form of the header, back-pressure, split and order of completions.
 
 use crate::rig::{Ask, Rig, library};
 use peerlane_sim::hip::{HipConfig, RootConfig};
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 /// Below and above 4 GiB: three dwords of header, and four.
 const FORMS: [u64; 2] = [0x1000_0000, 0x40_0000_0000];
 
-/// A course: how busy both sides are, how completions come, and what software has set.
+/// Returns the courses: how busy both sides are, how completions come, and the configuration by software.
 pub fn courses() -> Vec<HipConfig> {
     let mut all = Vec::new();
     for (not_ready, gaps) in [(0, 0), (40, 30), (85, 5), (5, 60)] {
@@ -43,7 +43,7 @@ pub fn courses() -> Vec<HipConfig> {
     all
 }
 
-/// Reads of each length that begin so many bytes before an edge, or behind it; one in `every` of them.
+/// Returns reads of each length that begin so many bytes before an edge, or after it; one in `every` of them.
 fn reads(every: usize, seed: u64) -> Vec<(u64, u32)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut all = Vec::new();
@@ -60,7 +60,7 @@ fn reads(every: usize, seed: u64) -> Vec<(u64, u32)> {
     all
 }
 
-/// Bursts as the engine makes them: within one beat anything, else whole beats within 256 bytes.
+/// Returns bursts as the engine makes them: within one beat any bytes, else whole beats within 256 bytes.
 fn posts(width: u64, every: usize, seed: u64) -> Vec<(u64, usize)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut all = Vec::new();
@@ -83,7 +83,7 @@ fn posts(width: u64, every: usize, seed: u64) -> Vec<(u64, usize)> {
     all
 }
 
-/// One course with one in `every` of all reads and posts; gives how many there were.
+/// Runs one course with one in `every` of all reads and posts; returns how many there were.
 pub fn course(library: &Library, config: HipConfig, every: usize) -> usize {
     let seed = config.seed;
     let mut rig = Rig::new(library, config);
@@ -109,7 +109,7 @@ pub fn course(library: &Library, config: HipConfig, every: usize) -> usize {
             count += 1;
         }
         rig.finish(2_000_000);
-        // In memory, and not looked at again.
+        // The data are in memory, and not looked at again.
         rig.posted.clear();
     }
     assert_eq!(rig.ends.len(), reads.len());
@@ -134,7 +134,7 @@ fn a_sample_of_the_matrix() {
     assert!(count > 20_000, "{count}");
 }
 
-/// One in 64 of it: `cargo xtask test pcie`.
+/// Runs one in 64 of the matrix: `cargo xtask test pcie`.
 #[test]
 #[ignore = "external tools: cargo xtask test pcie"]
 fn full_matrix() {

@@ -1,10 +1,10 @@
-//! What may not pass what, and that neither writes nor reads starve.
+//! Packets do not pass packets that they must not pass, and neither writes nor reads starve.
 
 use crate::rig::{Ask, Rig, library, one_write};
 use peerlane_sim::hip::{Grant, HipConfig, RootConfig};
 use peerlane_verilated::Library;
 
-/// Writes leave in their order, whatever reads do beside them.
+/// Writes leave in their order, with any concurrent reads.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn writes_keep_their_order() {
@@ -46,7 +46,7 @@ fn writes_keep_their_order() {
     }
 }
 
-/// A read that is asked for behind a write has the write's data.
+/// A read that is asked for after a write has the write's data.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_does_not_pass_the_writes_before_it() {
@@ -74,7 +74,7 @@ pub fn behind_writes(library: &Library) {
         while !rig.posts.is_empty() {
             rig.step();
         }
-        // The memory is looked at as the read arrives, and data are compared with what was posted.
+        // The memory is looked at as the read arrives, and data are compared with the posted bytes.
         rig.checks_data = false;
         let at = 0x10_0000 + 1024 * round + 1000;
         rig.asks.push_back(Ask {
@@ -96,7 +96,7 @@ pub fn behind_writes(library: &Library) {
     }
 }
 
-/// Of two streams that want everything each gets its turn by the packet: reads of 64 bytes beside writes of 256.
+/// Of two streams that want all of the link each gets its turn by the packet: reads of 64 bytes and writes of 256.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn neither_writes_nor_reads_starve() {
@@ -130,7 +130,7 @@ fn neither_writes_nor_reads_starve() {
         // At most one beat of a read for each write, and hardly anything else.
         let most = 1000 * (beats + 1) + 200;
         assert!(cycles < most, "{cycles} of {most}");
-        // A read waits for what was accepted before it: some packets, not all.
+        // A read waits for the packets that were accepted before it: some, not all.
         assert!(rig.hip.root.reads() > 1000 / 8, "{}", rig.hip.root.reads());
         rig.finish(100_000);
     }
@@ -164,8 +164,8 @@ fn writes_leave_at_the_rate_of_the_interface() {
     }
 }
 
-/// A reset while a read waits for a write that has no credits: how many have left before is forgotten with the rest, so the
-/// next one waits, too.
+/// A reset while a read waits for a write that has no credits: the number of writes that have left is cleared with the
+/// rest, so the next read waits, too.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_waits_for_the_writes_before_it_behind_a_reset_too() {

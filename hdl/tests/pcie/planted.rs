@@ -7,10 +7,10 @@ use peerlane_sim::hip::Fate;
 use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
-/// The module that holds the others.
+/// The module that holds the other ones.
 const LAYER: &str = "";
 
-/// A module, what stands there once, and what takes its place.
+/// A module, a text that it has once, and its replacement.
 const FAULTS: &[(&str, &str, &str)] = &[
     (
         "posts",
@@ -122,7 +122,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Everything that a layer must do, in little.
+/// Tests everything that a layer must do, in short form.
 fn all(library: &Library) {
     for config in matrix::courses().into_iter().step_by(7) {
         matrix::course(library, config, 8000);
@@ -147,7 +147,7 @@ fn all(library: &Library) {
     }
 }
 
-/// The same of what the host asks.
+/// The same for the modules of the host's requests.
 const TARGET_FAULTS: &[(&str, &str, &str)] = &[
     (
         "intake",

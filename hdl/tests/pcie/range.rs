@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 /// Max Payload Size and Max Read Request Size, in bytes.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-/// Longer than all words of the configuration take to be shown twice.
+/// Cycles that are more than all words of the configuration take to be shown twice.
 const SHOWN: u64 = 400;
 
-/// A layer of little patience, whose BAR has all addresses of 32 bits. Compiled once of each width.
+/// Returns a layer with short time limits, whose BAR has all addresses of 32 bits. It is compiled once for each width.
 pub fn wide(bits: u32) -> Library {
     static BUILT: [OnceLock<Library>; 2] = [const { OnceLock::new() }; 2];
     let build = || {
@@ -167,7 +167,7 @@ fn every_bit_of_an_address_reaches_the_link() {
     }
 }
 
-/// One bit by itself, and any.
+/// Tests addresses with each single bit, and random ones.
 pub fn addresses(library: &Library) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let mut rig = Rig::new(library, HipConfig::default());
@@ -197,7 +197,7 @@ fn every_bit_of_an_address_reaches_the_board() {
     }
 }
 
-/// The same in a BAR of 4 GiB. The models compare what is read with what was written.
+/// Tests addresses in a BAR of 4 GiB. The models compare data that are read with those that were written.
 pub fn places(library: &Library) {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let mut rig = Rig::new(library, HipConfig::default());
@@ -224,7 +224,7 @@ pub fn places(library: &Library) {
     assert_eq!(rig.bus.memory, *rig.hip.host.image());
 }
 
-/// More than a count of 16 bits can say.
+/// More than a count of 16 bits can show.
 const MANY: u64 = 0x1_0100;
 
 const LARGEST: u64 = 0xFFFF;
@@ -285,7 +285,7 @@ fn completions(library: &Library, fate: Fate, name: &str) {
 fn counts_of_the_hosts_requests_stop_at_the_largest_number() {
     let read = || Tlp::read(0x38_0000_0000, 1, (0xF, 0), 0x0008, 0);
     let write = || Tlp::write(0x38_0000_0000, (0xF, 0), 0x0008, vec![1]);
-    // Of no BAR; and of one whose bus is silent.
+    // A request of no BAR; and one whose bus is silent.
     requests(&wide(128), "host_refused", &|| (read(), 4));
     requests(&wide(256), "host_dropped", &|| (write(), 4));
     requests(&wide(128), "host_aborted", &|| (read(), BAR_0));

@@ -1,4 +1,4 @@
-//! Resets: what comes at once behind one, and what the hard IP goes on with.
+//! Resets: the first packets after one, and the packets with which the hard IP goes on.
 
 use crate::rig::{Ask, Rig, design, library};
 use crate::target::{Access, BAR_0};
@@ -7,7 +7,7 @@ use peerlane_sim::hip::HipConfig;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// Behind a reset the function's number comes in its turn: nothing leaves with another. The model compares it.
+/// After a reset the function's number comes in its turn: no packet leaves with another number. The model compares it.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_leaves_before_the_functions_number_is_known() {
@@ -32,7 +32,7 @@ fn nothing_leaves_before_the_functions_number_is_known() {
     }
 }
 
-/// Nothing waits for credits behind a reset that nobody has asked for.
+/// Nothing waits for credits after a reset while there is no request.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_is_stalled_behind_a_reset() {
@@ -48,7 +48,7 @@ fn nothing_is_stalled_behind_a_reset() {
     }
 }
 
-/// The layer alone is reset while a completion is half received. Its end is nobody's, and gives no room.
+/// The layer alone is reset while a completion is half received. The rest of it belongs to no read, and frees no room.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn half_a_packet_behind_a_reset_gives_no_room() {
@@ -84,8 +84,8 @@ fn half_a_packet_behind_a_reset_gives_no_room() {
     }
 }
 
-/// Packets that come while the link trains wait, and counting begins as it is up: until then the hard IP may show
-/// the numbers of the link before.
+/// Packets that come while the link trains wait, and counting begins as it comes up: until then the hard IP may show
+/// the numbers of the previous link.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_leaves_before_the_link_is_up() {
@@ -102,14 +102,14 @@ fn nothing_leaves_before_the_link_is_up() {
         for _ in 0..3 {
             rig.reset();
             rig.posted.clear();
-            // Bus Master Enable comes meanwhile, and the function's number after it: two turns of the words.
+            // Bus Master Enable comes in that time, and the function's number after it: two turns of the words.
             rig.run(400);
             use_all(&mut rig, &mut rng);
         }
     }
 }
 
-/// More than the credits granted at first, of each kind.
+/// Uses more than the credits granted at first, of each kind.
 fn use_all(rig: &mut Rig, rng: &mut ChaCha8Rng) {
     let before = (rig.hip.root.reads(), rig.hip.root.writes.len());
     for number in 0..80 {
@@ -205,7 +205,7 @@ fn a_read_that_stands_waits_for_the_next_link() {
             rig.hip.config.not_ready = 0;
             rig.run(100);
             assert_eq!(rig.hip.root.reads(), round);
-            // The packet was of the link before.
+            // The packet was sent on the previous link.
             rig.posted.clear();
             rig.finish(2000);
             assert_eq!(rig.hip.root.reads(), round + 1);

@@ -1,6 +1,6 @@
 //! The engine's side of the port, and the hard IP on the other.
 //!
-//! What the port promises the engine is looked at on every edge; what is broken stands beside the hard IP's
+//! The rig checks the port's promises to the engine on every edge. It lists broken ones together with the hard IP's
 //! breaches.
 
 use peerlane_hdl::pcie::target::Reach;
@@ -21,7 +21,7 @@ pub const BUS_PATIENCE: u64 = 1 << BUS_PATIENCE_LOG2;
 
 const BUS_PATIENCE_LOG2: usize = 9;
 
-/// The layer's Verilog.
+/// Returns the layer's Verilog.
 pub fn design(bits: u32) -> Design {
     let reach = Reach {
         patience_log2: BUS_PATIENCE_LOG2,
@@ -30,7 +30,7 @@ pub fn design(bits: u32) -> Design {
     generate_reaching(bits, PATIENCE_LOG2, reach).unwrap()
 }
 
-/// The layer, compiled once.
+/// Returns the layer, compiled once.
 pub fn library(bits: u32) -> Library {
     static BUILT: OnceLock<Mutex<HashMap<u32, Library>>> = OnceLock::new();
     let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap();
@@ -42,7 +42,7 @@ pub fn library(bits: u32) -> Library {
         .clone()
 }
 
-/// The other end grants one posted packet, and no more.
+/// Returns a configuration in which the other end grants one posted packet, and no more.
 pub fn one_write() -> HipConfig {
     HipConfig {
         posted: Grant {
@@ -86,7 +86,7 @@ struct Chunk {
     lost: bool,
 }
 
-/// Code of a read of which the last data were lost, as the engine ends it.
+/// Code of a read whose last data were lost, as the engine ends it.
 pub const LOST: u8 = 4;
 
 pub struct Rig {
@@ -115,12 +115,12 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// A layer behind its reset, whose configuration has been read.
+    /// Makes a layer after its reset, whose configuration has been read.
     pub fn new(library: &Library, config: HipConfig) -> Self {
         Self::with_bus(library, config, BusConfig::default())
     }
 
-    /// One with such a bus.
+    /// Makes a layer with such a bus.
     pub fn with_bus(library: &Library, config: HipConfig, bus: BusConfig) -> Self {
         let data = library
             .ports()
@@ -175,7 +175,7 @@ impl Rig {
         self.drive();
     }
 
-    /// Resets the layer alone: the hard IP goes on with what it has.
+    /// Resets the layer alone: the hard IP goes on with the packets that it has.
     pub fn reset_layer(&mut self) {
         self.set("link_reset", 1);
         self.run(20);
@@ -183,7 +183,7 @@ impl Rig {
         self.forget();
     }
 
-    /// Nothing of the engine's is under way any more.
+    /// Drops all requests of the engine that are under way.
     fn forget(&mut self) {
         self.posts.clear();
         self.asks.clear();
@@ -209,7 +209,7 @@ impl Rig {
         }
     }
 
-    /// A cycle.
+    /// Runs a cycle.
     pub fn step(&mut self) {
         self.cycle += 1;
         self.hip.sample(&self.model);
@@ -230,7 +230,7 @@ impl Rig {
         }
     }
 
-    /// Until all has been sent and answered.
+    /// Runs until all has been sent and answered.
     #[track_caller]
     pub fn finish(&mut self, most: u64) {
         let last = self.cycle + most;
@@ -260,7 +260,7 @@ impl Rig {
         self.clean();
     }
 
-    /// Nothing was broken, and what was posted is in memory.
+    /// Checks that no rule was broken, and that posted bytes are in memory.
     #[track_caller]
     pub fn clean(&self) {
         assert_eq!(self.hip.breaches(), []);
@@ -273,13 +273,13 @@ impl Rig {
         }
     }
 
-    /// Reads that were not answered.
+    /// Returns the number of reads that were not answered.
     pub fn unanswered(&self) -> usize {
         self.open.len()
     }
 
     /// Queues a burst of `bytes` bytes from `address` on, as the engine makes them: one beat that is not whole, or
-    /// several that are. Data are random.
+    /// several whole beats. Data are random.
     pub fn post(&mut self, address: u64, bytes: usize) {
         let width = self.bytes;
         let lane = address as usize % width;
@@ -405,7 +405,7 @@ impl Rig {
         }
     }
 
-    /// Drives the port behind an edge.
+    /// Drives the port after an edge.
     fn drive(&mut self) {
         let idle = |rng: &mut ChaCha8Rng, percent: u8| rng.random_range(0..100) < percent;
         if !self.shows_post {

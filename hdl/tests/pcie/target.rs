@@ -1,5 +1,5 @@
-//! What the host asks of the board. The model of the host holds every completion to the specification, the model of
-//! the bus every access to its rules; here stands what is asked for, and that memory is what it has to be.
+//! The host's requests to the board. The model of the host checks every completion against the specification, the model
+//! of the bus every access against its rules; the tests here make the requests, and check the contents of the memory.
 
 mod failures;
 mod turns;
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 /// Where BAR 0 is: below 4 GiB, three dwords of header, and above.
 pub const BASES: [u64; 2] = [0xF7C4_0000, 0x38_0004_0000];
 
-/// What the hard IP shows of it.
+/// The hard IP's value for a hit of BAR 0.
 pub const BAR_0: u8 = 1;
 
 const COUNT: u64 = 1 << 18;
@@ -78,7 +78,7 @@ impl Access {
     }
 }
 
-/// Byte enables that a request of so many dwords may have (section 2.2.5).
+/// Returns byte enables that a request of so many dwords may have (section 2.2.5).
 fn enables(dwords: u32, aligned: bool) -> Vec<(u32, u32)> {
     let mut all = Vec::new();
     for first in 0..16 {
@@ -97,14 +97,14 @@ fn enables(dwords: u32, aligned: bool) -> Vec<(u32, u32)> {
     all
 }
 
-/// Lengths in dwords.
+/// Returns lengths in dwords.
 fn lengths() -> impl Iterator<Item = u32> {
     (1..=20)
         .chain([31, 32, 33, 34, 63, 64, 65, 66, 96, 127, 128, 129, 255, 256])
         .chain([257, 511, 1022, 1023, 1024])
 }
 
-/// Offsets in a page, beside edges, of a request of so many dwords.
+/// Returns offsets in a page, near edges, of a request of so many dwords.
 fn offsets(dwords: u32) -> impl Iterator<Item = u64> {
     [0u64, 64, 128, 256, 4096]
         .into_iter()
@@ -112,7 +112,8 @@ fn offsets(dwords: u32) -> impl Iterator<Item = u64> {
         .filter(move |offset| offset + u64::from(dwords) * 4 <= 4096)
 }
 
-/// Every first and last byte enables by length by address beside an edge by form of the header; one in `every`.
+/// Returns all byte enables of first and last dword by length by address near an edge by form of the header; one in
+/// `every`.
 fn accesses(every: usize, payload: u32, seed: u64) -> Vec<Access> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut all = Vec::new();
@@ -143,9 +144,9 @@ fn accesses(every: usize, payload: u32, seed: u64) -> Vec<Access> {
     all
 }
 
-/// How many there are in all. Of one dword any bytes may be named; of two, if they are one qword, any but none of each;
-/// else the first's last ones and the last's first ones, one to four (section 2.2.5). Each is read, and written where
-/// that is one packet, below 4 GiB and above.
+/// Returns how many there are in all. Of one dword any bytes may be named; of two, if they are one qword, any but none
+/// of each; else the first's last ones and the last's first ones, one to four (section 2.2.5). Each is read, and
+/// written where that is one packet, below 4 GiB and above.
 fn dimension(payload: u32) -> usize {
     let of_length = |dwords: u32| -> usize {
         let ways = if dwords * 4 <= payload { 2 } else { 1 };
@@ -159,7 +160,7 @@ fn dimension(payload: u32) -> usize {
     lengths().map(of_length).sum()
 }
 
-/// How both sides are.
+/// Returns the behaviours of both sides.
 fn courses() -> Vec<(HipConfig, BusConfig)> {
     let mut all = Vec::new();
     for (not_ready, gaps) in [(0, 0), (40, 30), (85, 5), (5, 70)] {
@@ -197,7 +198,7 @@ fn courses() -> Vec<(HipConfig, BusConfig)> {
     all
 }
 
-/// Sends what is asked for, and waits until all of it has ended. Beside it the engine writes and reads.
+/// Sends the requests, and waits until all of them have ended. At the same time the engine writes and reads.
 #[track_caller]
 fn exchange(rig: &mut Rig, some: &[Access], rng: &mut ChaCha8Rng) {
     let before = rig.hip.host.ends.len();
@@ -221,7 +222,7 @@ fn exchange(rig: &mut Rig, some: &[Access], rng: &mut ChaCha8Rng) {
     rig.posted.clear();
 }
 
-/// Beside it the engine writes and reads.
+/// Queues writes and reads of the engine.
 fn engine_goes_on(rig: &mut Rig) {
     for number in 0..20 {
         rig.post(0x10_0000 + 256 * number, 256);
@@ -233,7 +234,7 @@ fn engine_goes_on(rig: &mut Rig) {
     }
 }
 
-/// What was written is in memory, and nothing else.
+/// Checks that written bytes are in memory, and nothing else.
 #[track_caller]
 fn memory_is_right(rig: &Rig) {
     let image = rig.hip.host.image();
@@ -243,7 +244,7 @@ fn memory_is_right(rig: &Rig) {
     }
 }
 
-/// One course with one in `every` of all accesses; gives how many there were.
+/// Runs one course with one in `every` of all accesses; returns how many there were.
 fn course(library: &Library, (hip, bus): (HipConfig, BusConfig), every: usize) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(hip.seed);
     let all = accesses(every, hip.payload, hip.seed);
@@ -256,7 +257,7 @@ fn course(library: &Library, (hip, bus): (HipConfig, BusConfig), every: usize) -
         exchange(&mut rig, some, &mut rng);
     }
     memory_is_right(&rig);
-    // No byte was read that nobody asked for, and all that were asked for.
+    // No byte was read without a request, and all requested bytes were read.
     assert_eq!(rig.bus.looked_at, wanted);
     assert_eq!(rig.hip.errors, [0; 7]);
     all.len()
@@ -278,14 +279,14 @@ fn a_sample_of_what_the_host_may_ask() {
     assert_eq!(matrix(300), of_all(300));
 }
 
-/// A quarter of all, a different one in each of the 36 courses: `cargo xtask test pcie`.
+/// Runs a quarter of all, a different one in each of the 36 courses: `cargo xtask test pcie`.
 #[test]
 #[ignore = "external tools: cargo xtask test pcie"]
 fn target_full_matrix() {
     assert_eq!(matrix(4), of_all(4));
 }
 
-/// One in `every` of all, of both widths.
+/// Runs one in `every` of all, of both widths.
 fn of_all(every: usize) -> usize {
     let courses = courses();
     let each = courses
@@ -301,7 +302,7 @@ fn the_matrix_has_its_dimensions() {
     }
 }
 
-/// Reads and writes of a few places: a read has what was written before it.
+/// Reads and writes of a few places: a read has the data of the writes before it.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_does_not_pass_the_hosts_writes_before_it() {
@@ -328,7 +329,7 @@ fn few_places(library: &Library) {
 }
 
 /// A register: a read of four bytes, from its packet's beat at the hard IP to the completion's, with a bus that brings
-/// data in the cycle behind the one in which it takes the command.
+/// data in the cycle after the one in which it takes the command.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_register_is_read_in_24_cycles() {
@@ -344,7 +345,7 @@ fn a_register_is_read_in_24_cycles() {
     }
 }
 
-/// The most that can be kept: a completion has begun to leave and stands, and behind it the others come, of as many
+/// The most that can be kept: a completion has begun to leave and waits, and the other ones come after it, of as many
 /// beats as there are.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -420,8 +421,9 @@ fn write(rig: &mut Rig, offset: u64, dwords: u32) {
     rig.hip.host.queue.push_back((packet, BAR_0));
 }
 
-/// A bus that brings nothing owes all that there is room for: of sixteen completions of 256 bytes, or a little less. A
-/// short one before the last takes the last place before that: of 128 bits the beats are counted to the last.
+/// A bus that brings nothing owes the data of as many reads as there is room for: of sixteen completions of 256 bytes,
+/// or a little less. A short one before the last takes the last place before that: of 128 bits the beats are counted to
+/// the last.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_silent_bus_owes_what_there_is_room_for() {
@@ -446,7 +448,7 @@ fn a_silent_bus_owes_what_there_is_room_for() {
     }
 }
 
-/// What a slow bus brings at once finds its read, with answers between that need none of its data.
+/// Data that a slow bus brings at once find their reads, with answers between that need none of its data.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn data_that_come_at_once_find_their_reads() {
@@ -513,7 +515,7 @@ fn waiting_reads(library: &Library) {
     assert!(rig.hip.host.open() > 16);
     assert_eq!(rig.hip.host.ends.len(), 0);
     assert_eq!(rig.get("stalled_credits"), 1);
-    // Of 16 units of data one completion at a time, then all.
+    // Credits of data for one completion at a time, of 4 units each, then for all.
     rig.hip.grant_replies(1, 4);
     rig.run(200);
     assert_eq!(rig.hip.host.ends.len(), 1);
@@ -526,7 +528,7 @@ fn waiting_reads(library: &Library) {
     memory_is_right(&rig);
 }
 
-/// Everything that the target must do, in little.
+/// Tests everything that the target must do, in short form.
 pub fn all(library: &Library) {
     for each in courses().into_iter().step_by(5) {
         course(library, each, 1500);

@@ -1,4 +1,4 @@
-//! What needs no wire: clocks, inputs and outputs of children connected directly.
+//! Connections that need no wire: clocks, and inputs and outputs of children connected directly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ pub(crate) fn bind(
     Ok(bindings)
 }
 
-/// A local clock that nothing but registers and children used has no use left.
+/// Drops local clocks that only registers and children used.
 fn drop_unused_names(
     signals: &Signals,
     schedule: &mut Schedule,
@@ -90,7 +90,7 @@ fn drop_unused_names(
         .inputs
         .values()
         .for_each(|e| read.extend(reads(signals, e)));
-    // What a name in use names is in use.
+    // A name that a used name refers to is used, too.
     let mut used: Vec<SignalId> = read.into_iter().collect();
     let mut kept = BTreeSet::new();
     while let Some(id) = used.pop() {
@@ -104,7 +104,7 @@ fn drop_unused_names(
     schedule.continuous.splice(0..0, names);
 }
 
-/// Outputs of children which are, as they are, outputs of the module.
+/// Finds outputs of children that are, unchanged, outputs of the module.
 fn bind_outputs(node: &Node, signals: &Signals, schedule: &mut Schedule, bindings: &mut Bindings) {
     schedule.continuous.retain(|item| {
         let Some(source) = signals.as_whole(&item.value) else {

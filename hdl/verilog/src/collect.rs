@@ -1,4 +1,4 @@
-//! Walks a design with rust-hdl's `Probe` and keeps what the emitter needs.
+//! Walks a design with rust-hdl's `Probe` and collects the data that the emitter needs.
 
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::{Atom, AtomKind, Block, Probe, TypeDescriptor, TypeKind, Verilog};
@@ -28,9 +28,9 @@ pub(crate) struct Node {
 
 /// One signal or constant of a block.
 pub(crate) struct AtomInfo {
-    /// Field name, behind those of its interfaces, joined by `$`.
+    /// Field name, after those of its interfaces, joined by `$`.
     pub name: String,
-    /// Documentation of the field, behind that of its interfaces.
+    /// Documentation of the field, after that of its interfaces.
     pub doc: Vec<String>,
     pub kind: AtomKind,
     pub width: usize,
@@ -85,7 +85,7 @@ pub(crate) fn collect<B: Block>(name: &str, top: &B) -> Option<Node> {
 struct Collector {
     /// Open blocks, each with the interfaces open inside it.
     stack: Vec<(Node, Vec<String>)>,
-    /// Documentation of what is visited next.
+    /// Documentation of the next item to visit.
     doc: Vec<String>,
     top: Option<Node>,
 }

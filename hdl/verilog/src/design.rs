@@ -41,7 +41,7 @@ struct Modules {
 }
 
 impl Modules {
-    /// Adds the block's module behind those of its children; gives its number.
+    /// Adds the block's module after those of its children; returns its number.
     fn add(&mut self, node: &Node, path: &mut Vec<String>) -> Result<usize, EmitError> {
         let mut children = Vec::new();
         for child in &node.children {
@@ -76,7 +76,8 @@ impl Modules {
         Ok(number)
     }
 
-    /// Names: the top's, then what the block asks for, or as many field names as tell the modules apart.
+    /// Returns the names: the top's, then the name that the block asks for, or as many field names as distinguish the
+    /// modules.
     fn names(&self, top: &str) -> Vec<String> {
         let mut names: Vec<String> = vec![String::new(); self.list.len()];
         let mut depth: Vec<usize> = vec![1; self.list.len()];
@@ -89,7 +90,7 @@ impl Modules {
                     format!("{top}_{wish}")
                 } else {
                     let all = module.path.len();
-                    // Beyond the whole path, array indices tell apart.
+                    // Beyond the whole path, array indices distinguish them.
                     let path = if depth[number] > all {
                         &module.exact
                     } else {
@@ -157,7 +158,7 @@ impl Modules {
     }
 }
 
-/// What still has one name gets numbers; the top, the last, keeps its own.
+/// Numbers modules that still have the same name; the top, the last, keeps its own.
 fn distinct(names: Vec<String>, top: usize) -> Vec<String> {
     let mut taken: Vec<String> = names.get(top).cloned().into_iter().collect();
     let mut out = Vec::new();

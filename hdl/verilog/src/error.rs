@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! Errors, with the place of each.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use rust_hdl_core::check_error::{CheckError, PathedName};
 
 /// A design that cannot be emitted: the place and the problem.
 ///
-/// The remedy is in [`miette::Diagnostic::help`], and in [`EmitError::remedy`].
+/// The hint is in [`miette::Diagnostic::help`], and in [`EmitError::remedy`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmitError {
     /// Path of the block, as Rust field names joined by dots, from the top.
     pub block: String,
     /// The signal, name or construct concerned, as the Rust source has it.
     pub signal: Option<String>,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: Problem,
 }
 
@@ -30,14 +30,14 @@ impl fmt::Display for EmitError {
 }
 
 impl EmitError {
-    /// What to change in the design.
+    /// Returns the change that the design needs.
     pub fn remedy(&self) -> &'static str {
         self.problem.remedy()
     }
 }
 
 impl EmitError {
-    /// The first finding of rust-hdl's own checks.
+    /// Makes an error of the first finding of rust-hdl's own checks.
     pub(crate) fn from_check(top: &str, error: CheckError) -> EmitError {
         let (found, problem) = match error {
             CheckError::OpenSignal(map) => (map.into_values().collect(), Problem::Open),
@@ -138,7 +138,7 @@ pub enum Problem {
     /// A block without Verilog, or of a kind that has no place in plain Verilog output.
     #[error("a block {kind} cannot be emitted")]
     NoVerilog {
-        /// Which kind of block it is.
+        /// The kind of block.
         kind: &'static str,
     },
     /// Assignment to something that the block does not drive.

@@ -1,7 +1,7 @@
-//! What a block tells the back-end beside its signals: documentation, and the name of its module.
+//! Data that a block gives to the back-end in addition to its signals: documentation, and the name of its module.
 //!
-//! rust-hdl's `Probe` has no way for it. A hint goes as a namespace that is closed at once, with a name that no
-//! field can have; other probes see it come and go.
+//! rust-hdl's `Probe` has no way for that. A hint is a namespace that is closed at once, with a name that no field can
+//! have; other probes see it begin and end.
 
 use rust_hdl_core::prelude::{Block, Probe};
 
@@ -17,7 +17,7 @@ pub(crate) enum Hint<'a> {
     ModuleName(&'a str),
 }
 
-/// The hint that the name of a namespace stands for.
+/// Returns the hint that the name of a namespace stands for.
 pub(crate) fn read(name: &str) -> Option<Hint<'_>> {
     let rest = name.strip_prefix(MARK)?;
     let (kind, text) = rest.split_at_checked(1)?;
@@ -34,18 +34,18 @@ fn tell(probe: &mut dyn Probe, block: &dyn Block, kind: char, text: &str) {
     probe.visit_end_namespace(&name, block);
 }
 
-/// The documentation of the field that is visited next.
+/// Gives the documentation of the field that is visited next.
 pub fn document(probe: &mut dyn Probe, block: &dyn Block, lines: &[&str]) {
     tell(probe, block, 'd', &lines.join("\n"));
 }
 
-/// The documentation of the block that has just been opened.
+/// Gives the documentation of the block that has just been opened.
 pub fn about(probe: &mut dyn Probe, block: &dyn Block, lines: &[&str]) {
     tell(probe, block, 'a', &lines.join("\n"));
 }
 
-/// The name of the module of the block that has just been opened: behind the top's and an underscore, and with a
-/// number behind it where two different modules ask for one name.
+/// Gives the name of the module of the block that has just been opened. It follows the top's name and an underscore,
+/// and has a number at its end where two different modules ask for one name.
 pub fn module_name(probe: &mut dyn Probe, block: &dyn Block, name: &str) {
     tell(probe, block, 'n', name);
 }

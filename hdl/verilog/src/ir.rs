@@ -100,7 +100,7 @@ pub(crate) enum Stmt {
         test: Expr,
         arms: Vec<(Expr, Vec<Stmt>)>,
         default: Vec<Stmt>,
-        /// Those values are no states: the last arm is for a register that has been upset.
+        /// The values that no arm names are not states: the last arm is for a register that has been upset.
         recovers: bool,
     },
     Comment(String),

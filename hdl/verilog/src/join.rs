@@ -33,7 +33,7 @@ pub enum JoinError {
     Narrow(String),
 }
 
-/// A name that stands at the border of a part.
+/// A name at the border of a part.
 struct Net {
     name: String,
     width: usize,

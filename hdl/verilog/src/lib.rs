@@ -1,10 +1,8 @@
 //! Verilog-2005 back-end over rust-hdl's public AST.
 //!
-//! rust-hdl's own `generate_verilog` prints expressions with Rust's
-//! precedence and with 32-bit literals, so that Verilog computes something
-//! else. This crate emits plain Verilog-2005 (IEEE 1364-2005) which computes
-//! what rust-hdl's simulator computes: every expression is typed, every
-//! literal has a width, every nested operator its parentheses.
+//! rust-hdl's own `generate_verilog` prints expressions with Rust's precedence and with 32-bit literals, so that the
+//! Verilog computes other values. This crate emits plain Verilog-2005 (IEEE 1364-2005) that computes the same as
+//! rust-hdl's simulator: every expression is typed, every literal has a width, every nested operator its parentheses.
 //!
 //! ```
 //! use rust_hdl::prelude::*;
@@ -39,9 +37,9 @@
 //! Blocks that derive [`DocBlock`], and the bundles of ports that [`bundle`] makes, have their `///` lines in the
 //! Verilog: before the port, the signal, the register, the constant and the instance that they document, and before
 //! the module. `#[module_name(METHOD)]` on a block gives its module a name other than that of the field in which the
-//! first such block stands.
+//! first such block is.
 //!
-//! # What the AST does not tell
+//! # Information that the AST lacks
 //!
 //! - Constants and const generics in expressions are names only: use
 //!   `Constant<Bits<N>>` fields. Widths, loop bounds and casts are values.
@@ -90,11 +88,11 @@ pub use peerlane_verilog_macros::{DocBlock, bundle};
 /// Modules of a design, with the ports of the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
-    /// Each module once, behind those that it instantiates: the top is the last.
+    /// Each module once, after those that it instantiates: the top is the last.
     pub modules: Vec<Module>,
     /// Ports of the top module, in the order of the fields.
     pub ports: Vec<Port>,
-    /// What nothing reads; the Verilog has a lint waiver for each.
+    /// Signals that nothing reads; the Verilog has a lint waiver for each.
     pub unread: Vec<Unread>,
 }
 
@@ -158,7 +156,7 @@ pub struct Unread {
 ///
 /// # Errors
 ///
-/// [`EmitError`] names the block and signal, the problem and the remedy.
+/// [`EmitError`] names the block and signal, the problem and the hint.
 pub fn emit<B: Block>(name: &str, top: &B, header: &str) -> Result<Design, EmitError> {
     check_all(top).map_err(|e| EmitError::from_check(name, e))?;
     let Some(node) = collect::collect(name, top) else {

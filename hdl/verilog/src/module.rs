@@ -17,12 +17,12 @@ use crate::writer::Writer;
 
 /// A module without its name, which depends on the other modules of the design.
 pub(crate) struct Body {
-    /// From behind the name to `endmodule`; [`child_mark`]s stand for modules' names.
+    /// From the end of the name to `endmodule`; [`child_mark`]s stand for modules' names.
     pub text: String,
     pub unread: Vec<(String, Vec<(usize, usize)>)>,
 }
 
-/// Stands for the name of a module until names are given.
+/// Returns a mark for the name of a module until names are given.
 pub(crate) fn child_mark(module: usize) -> String {
     format!("\u{1}{module}\u{1}")
 }
@@ -144,7 +144,7 @@ pub(crate) struct PortLine {
     pub waiver: Option<String>,
 }
 
-/// Ports, each behind its comments.
+/// Writes ports, each after its comments.
 pub(crate) fn port_list(ports: &[PortLine], out: &mut String) {
     out.push_str(" (\n");
     for (at, port) in ports.iter().enumerate() {
@@ -159,14 +159,14 @@ pub(crate) fn port_list(ports: &[PortLine], out: &mut String) {
     out.push_str(");\n\n");
 }
 
-/// Lines of comment inside a module.
+/// Writes lines of comment inside a module.
 pub(crate) fn comment(lines: &[String], out: &mut String) {
     for text in lines {
         line(out, 1, format!("// {text}").trim_end());
     }
 }
 
-/// A line, between the waiver of a lint message and its end if there is a reason.
+/// Writes a line, between the waiver of a lint message and its end if there is a reason.
 pub(crate) fn waived(reason: Option<&str>, text: &str, out: &mut String) {
     match reason {
         Some(reason) => {

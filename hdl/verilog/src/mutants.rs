@@ -1,21 +1,21 @@
-//! Faults planted in emitted Verilog: how good are the tests?
+//! Faults injected into emitted Verilog, to measure how good the tests are.
 //!
 //! A mutant is one small change of one statement: another operator, another constant, a condition turned around, an
-//! assignment left out. Tests that still pass with a mutant do not look at what it changes.
+//! assignment left out. Tests that still pass with a mutant do not look at the values that it changes.
 //!
-//! [`find`] lists the mutants of a module, as the back-end writes modules: a statement a line. [`schemata`] writes
-//! many of them into the module at once, each behind a comparison with a number that is read when the simulation
-//! begins, so that one compilation serves all. [`apply`] writes a single one, for tools that know no numbers.
+//! [`find`] lists the mutants of a module, as the back-end writes modules: a statement a line. [`schemata`] writes many
+//! of them into the module at once, each with a comparison with a number that is read when the simulation begins, so
+//! that one compilation serves all. [`apply`] writes a single one, for tools without such numbers.
 //!
-//! The same statement stands in the modules of several builds, with other widths and constants. A mutant's number is a
-//! hash of the statement without its digits, and of how often the module had it before: it is the same in all of them.
+//! The same statement is in the modules of several builds, with other widths and constants. A mutant's number is a hash
+//! of the statement without its digits, and of how often the module had it before: it is the same in all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The variable of the environment that has the number of the mutant, for a simulation of [`schemata`].
 pub const SELECT: &str = "PEERLANE_MUTANT";
 
-/// What is changed.
+/// Kinds of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// An operator is another one.
@@ -43,9 +43,9 @@ impl Kind {
 /// One change of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mutant {
-    /// What selects it.
+    /// The number that selects it.
     pub number: u32,
-    /// What it changes.
+    /// The kind of change.
     pub kind: Kind,
     /// The line of the module, from 0.
     pub line: usize,
@@ -57,14 +57,14 @@ pub struct Mutant {
 
 /// A statement that can be mutated.
 enum Statement<'a> {
-    /// `assign target = value;`, or one in a block; what stands before the value, and the value.
+    /// `assign target = value;`, or one in a block: the text before the value, and the value.
     Assignment {
         target: &'a str,
         value: &'a str,
         /// In a block, and not the first there: without it the block still gives its target a value.
         may_drop: bool,
     },
-    /// `if (condition) begin`, with what stands before and behind the condition.
+    /// `if (condition) begin`, with the text before and after the condition.
     If {
         before: &'a str,
         condition: &'a str,
@@ -72,7 +72,7 @@ enum Statement<'a> {
     },
 }
 
-/// What a block's lines say about those behind them.
+/// State of a block, from its lines so far.
 #[derive(Default)]
 struct Place<'a> {
     combinational: bool,
@@ -81,7 +81,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The statement that a line is.
+    /// Returns the statement that a line is.
     fn statement(&mut self, line: &'a str) -> Option<Statement<'a>> {
         let code = line.trim_start();
         if code.starts_with("always @*") || code.starts_with("always @(posedge") {
@@ -131,7 +131,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What an operator becomes. With blanks around, as the back-end writes what stands between two operands.
+/// Operators and their replacements. With blanks around, as the back-end writes operators between two operands.
 const OPERATORS: [(&str, &str); 12] = [
     (" & ", " | "),
     (" | ", " & "),
@@ -147,7 +147,7 @@ const OPERATORS: [(&str, &str); 12] = [
     (" << ", " >> "),
 ];
 
-/// The same of what stands before one operand.
+/// Operators before one operand, and their replacements.
 const PREFIXES: [(&str, &str); 5] = [
     ("(~", "("),
     ("(|", "(&"),
@@ -156,7 +156,7 @@ const PREFIXES: [(&str, &str); 5] = [
     ("|", "&"),
 ];
 
-/// All that an expression can become.
+/// Returns all changes of an expression.
 fn changes(expression: &str) -> Vec<(Kind, String)> {
     let mut found = Vec::new();
     let mut put = |kind, from: usize, old: usize, new: &str| {
@@ -168,7 +168,7 @@ fn changes(expression: &str) -> Vec<(Kind, String)> {
         if let Some((old, new)) = OPERATORS.iter().find(|(old, _)| rest.starts_with(old)) {
             put(Kind::Operator, at, old.len(), new);
         }
-        // The last two stand at the beginning only: elsewhere they follow a parenthesis, or are operators.
+        // The last two are at the beginning only: elsewhere they follow a parenthesis, or are operators.
         let prefixes = &PREFIXES[..if at == 0 { 5 } else { 3 }];
         if let Some((old, new)) = prefixes.iter().find(|(old, _)| rest.starts_with(old)) {
             put(Kind::Operator, at, old.len(), new);
@@ -188,7 +188,7 @@ fn changes(expression: &str) -> Vec<(Kind, String)> {
     found
 }
 
-/// FNV-1a.
+/// Computes the hash FNV-1a.
 fn hash(parts: &[&str]) -> u32 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0x811C_9DC5, |hash, byte| {
@@ -196,7 +196,7 @@ fn hash(parts: &[&str]) -> u32 {
     })
 }
 
-/// The mutants of a module, in the order of its lines.
+/// Returns the mutants of a module, in the order of its lines.
 pub fn find(name: &str, verilog: &str) -> Vec<Mutant> {
     let mut place = Place::default();
     let mut before: BTreeMap<String, usize> = BTreeMap::new();
@@ -249,7 +249,7 @@ pub fn find(name: &str, verilog: &str) -> Vec<Mutant> {
     found
 }
 
-/// A module with a single mutant, if it has that.
+/// Returns a module with a single mutant, if it has that.
 pub fn apply(name: &str, verilog: &str, number: u32) -> Option<String> {
     let mutant = find(name, verilog)
         .into_iter()
@@ -268,8 +268,8 @@ pub fn apply(name: &str, verilog: &str, number: u32) -> Option<String> {
     Some(text)
 }
 
-/// A module that behaves as one of these mutants of its own, where a simulation by Verilator begins with the number in
-/// the environment ([`SELECT`]), and else as it is. Without one of the mutants it is the module itself.
+/// Returns a module that behaves as one of these mutants of its own, where a simulation by Verilator begins with the
+/// number in the environment ([`SELECT`]), and else as it is. Without one of the mutants it is the module itself.
 pub fn schemata(name: &str, verilog: &str, numbers: &BTreeSet<u32>) -> String {
     let mut mutants: BTreeMap<usize, Vec<Mutant>> = BTreeMap::new();
     for mutant in find(name, verilog) {
@@ -299,9 +299,9 @@ pub fn schemata(name: &str, verilog: &str, numbers: &BTreeSet<u32>) -> String {
     text
 }
 
-/// A statement that is one of its mutants where that is selected.
+/// Returns a statement that is one of its mutants where that is selected.
 fn switched(statement: &Statement<'_>, mutants: &[Mutant]) -> String {
-    // What the mutants have in the place of an expression that stands between these.
+    // A choice between the mutants' texts in the place of an expression, which is between these two texts.
     let choice = |before: &str, expression: &str, behind: &str| {
         let mut text = String::new();
         for mutant in mutants.iter().filter(|mutant| mutant.kind != Kind::Dropped) {

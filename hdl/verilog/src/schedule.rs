@@ -125,7 +125,7 @@ fn with_comments(statements: Vec<Stmt>) -> Vec<Item> {
     items
 }
 
-/// The signals that an expression depends on, through the wires made for its parts.
+/// Returns the signals that an expression depends on, through the wires made for its parts.
 pub(crate) fn reads(signals: &Signals, expr: &Expr) -> BTreeSet<SignalId> {
     let mut found = BTreeSet::new();
     let mut pending = vec![expr];
@@ -141,7 +141,7 @@ pub(crate) fn reads(signals: &Signals, expr: &Expr) -> BTreeSet<SignalId> {
     found
 }
 
-/// Every driven signal must be assigned in all its bits on all paths.
+/// Checks that every driven signal is assigned in all its bits on all paths.
 fn check_driven(node: &Node, signals: &Signals, statements: &[Stmt]) -> Result<(), EmitError> {
     let always = assigned(statements);
     let mut ever = BTreeSet::new();
@@ -164,7 +164,7 @@ fn check_driven(node: &Node, signals: &Signals, statements: &[Stmt]) -> Result<(
     Ok(())
 }
 
-/// The bits that the statements assign, whichever way they go.
+/// Returns the bits that the statements assign on all paths.
 fn assigned(statements: &[Stmt]) -> BTreeMap<SignalId, BigUint> {
     let mut bits: BTreeMap<SignalId, BigUint> = BTreeMap::new();
     for statement in statements {
@@ -234,7 +234,7 @@ fn without_dead_stores(signals: &Signals, items: Vec<Item>) -> Vec<Item> {
     kept
 }
 
-/// Signals that are read between two assignments: there the order counts.
+/// Returns signals that are read between two assignments: there the order counts.
 fn ordered_signals(signals: &Signals, items: &mut [Item]) -> BTreeSet<SignalId> {
     let mut order = Order {
         signals,
@@ -310,7 +310,7 @@ impl Order<'_> {
     }
 }
 
-/// The last statement that assigns each ordered signal: those behind it see the final value.
+/// Returns the last statement that assigns each ordered signal: later statements see the final value.
 fn last_writes(items: &[Item], ordered: &BTreeSet<SignalId>) -> BTreeMap<SignalId, usize> {
     let mut last = BTreeMap::new();
     for (number, item) in items.iter().enumerate() {
@@ -323,7 +323,7 @@ fn last_writes(items: &[Item], ordered: &BTreeSet<SignalId>) -> BTreeMap<SignalI
     last
 }
 
-/// A wire shows the last value of a signal, never one between two assignments.
+/// Checks wires: a wire shows the last value of a signal, never one between two assignments.
 fn check_hoists(
     node: &Node,
     lowered: &Lowered,
@@ -341,7 +341,7 @@ fn check_hoists(
     Ok(())
 }
 
-/// Statements share a block if they drive, or read in order, a common signal.
+/// Groups statements: they share a block if they drive, or read in order, a common signal.
 fn group(
     signals: &Signals,
     items: Vec<(usize, Item)>,
@@ -370,7 +370,7 @@ fn group(
     blocks.into_values().collect()
 }
 
-/// The first statement of the set that `at` belongs to.
+/// Returns the first statement of the set that `at` belongs to.
 fn find(leader: &mut [usize], mut at: usize) -> usize {
     while leader[at] != at {
         leader[at] = leader[leader[at]];
@@ -379,8 +379,8 @@ fn find(leader: &mut [usize], mut at: usize) -> usize {
     at
 }
 
-/// What a block drives it may read in order only: rust-hdl shows a child's
-/// input, and a signal before its first assignment, as they are in the end.
+/// Checks that a block reads the signals that it drives in order only: rust-hdl shows a child's input, and a signal
+/// before its first assignment, with their final values.
 fn check_own_reads(node: &Node, signals: &Signals, block: &[Item]) -> Result<(), EmitError> {
     let mut driven = BTreeSet::new();
     for item in block {

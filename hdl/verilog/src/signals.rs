@@ -9,7 +9,7 @@ use crate::collect::{AtomInfo, Node, type_width};
 use crate::error::{EmitError, Problem};
 use crate::ir::{Expr, SignalId};
 
-/// What a signal is to the module.
+/// Roles of a signal in the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
     Input,
@@ -42,8 +42,8 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Local signals and outputs read back as last assigned, in the order of
-    /// statements; all others as they are when everything has settled.
+    /// Reports whether the signal is read in order. Local signals and outputs are read as last assigned, in the order
+    /// of statements; all others have the values to which everything has settled.
     pub fn reads_in_order(&self) -> bool {
         matches!(self.role, Role::Local | Role::Output)
     }
@@ -52,7 +52,7 @@ impl Signal {
         matches!(self.role, Role::Local | Role::Output | Role::ChildInput(_))
     }
 
-    /// The states of an enum's signal that has values which are none.
+    /// Returns the states of an enum's signal that has values which are not states.
     pub fn states_with_spare_codes(&self) -> Option<&[String]> {
         match &self.ty.as_ref()?.kind {
             TypeKind::Enum(states) if states.len() < 1 << self.width => Some(states),
@@ -69,7 +69,7 @@ pub(crate) struct State {
     pub width: usize,
 }
 
-/// What a name of the AST stands for.
+/// The meaning of a name of the AST.
 pub(crate) enum Named {
     Bits {
         signal: SignalId,
@@ -96,7 +96,7 @@ impl std::ops::Index<SignalId> for Signals {
 }
 
 impl Signals {
-    /// The signals of a block and the ports of its children.
+    /// Collects the signals of a block and the ports of its children.
     pub fn of(node: &Node) -> Result<Signals, EmitError> {
         let mut signals = Signals::default();
         for atom in &node.atoms {
@@ -194,7 +194,7 @@ impl Signals {
         0..self.list.len()
     }
 
-    /// All of a signal.
+    /// Returns all bits of a signal.
     pub fn whole(&self, signal: SignalId) -> Expr {
         Expr::Select {
             signal,
@@ -203,7 +203,7 @@ impl Signals {
         }
     }
 
-    /// True for an expression that is just a signal.
+    /// Returns the signal if an expression is just a signal.
     pub fn as_whole(&self, expr: &Expr) -> Option<SignalId> {
         match expr {
             Expr::Select {

@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
                         continue;
                     }
                     if !self.usage.is_read(id) {
-                        // The name tells Verilator that it is meant to be unused.
+                        // The name shows Verilator that it is meant to be unused.
                         wish.push_str("_unused");
                     }
                 }
@@ -345,8 +345,8 @@ impl<'a> Writer<'a> {
         out
     }
 
-    /// Verilog selects bits of names only: the bits beside those wanted get a
-    /// name which tells Verilator that they are meant to be unused.
+    /// Writes a wire for bits of an expression. Verilog selects bits of names only: the other bits get a name which
+    /// shows Verilator that they are meant to be unused.
     fn hoisted_wire(&mut self, id: SignalId, wires: &mut String, out: &mut String) {
         let signal = &self.signals[id];
         let Role::Hoisted { source, low } = &signal.role else {

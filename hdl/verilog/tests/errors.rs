@@ -12,7 +12,7 @@ fn refusal<B: Block + Default>(name: &str) -> EmitError {
     }
 }
 
-/// Declares a block and tests that it is refused: where, and for what.
+/// Declares a block and tests that it is refused, at that place and with that problem.
 macro_rules! refused {
     ($test:ident [ $($fields:tt)* ] $signal:expr, $problem:expr, $($update:tt)*) => {
         #[test]

@@ -1,4 +1,4 @@
-//! Errors: numbers, and what the last one of the thread was.
+//! Errors: their numbers, and the last error of each thread.
 
 use peerlane_host::driver::BackendError;
 use peerlane_host::{Errno, Error};
@@ -6,36 +6,38 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// It worked.
+/// The call succeeded.
 pub const PL_OK: i32 = 0;
 /// An argument is wrong: a null pointer where none may be, an unknown flag, bytes that do not lie where they should.
 pub const PL_INVALID: i32 = -1;
 /// There is no board, or not the one that was named.
 pub const PL_NO_DEVICE: i32 = -2;
-/// Board, driver and library do not go together, or lack what was asked for.
+/// Board, driver and library do not match, or lack a feature that was required.
 pub const PL_UNSUPPORTED: i32 = -3;
-/// The driver refused it: `pl_error_number` says why.
+/// The driver refused the call: `pl_error_number` has the reason.
 pub const PL_REFUSED: i32 = -4;
-/// There is no room, or somebody else has it: memory, channels, entries of the address table, the queue.
+/// There is no room, or another user has it: memory, channels, entries of the address table, the queue.
 pub const PL_BUSY: i32 = -5;
-/// It has not ended in time, and goes on: memory may still change.
+/// The operation has not ended in time, and goes on: memory may still change.
 pub const PL_TIMEOUT: i32 = -6;
-/// The board ended the transfer with a fault, or bytes at its ends could not be copied; some of it may have been moved.
+/// The board ended the transfer with a fault, or bytes at its ends could not be copied; some bytes may have been moved.
 pub const PL_FAULT: i32 = -7;
-/// The board was started anew meanwhile; the transfer is lost, all else goes on.
+/// The board was restarted in the meantime; the transfer is lost, all else goes on.
 pub const PL_RESTARTED: i32 = -8;
-/// The program has ended the transfer before its time (`pl_transfer_stop`, `pl_queue_restart`), or the channel was stopped.
+/// The program has ended the transfer early (`pl_transfer_stop`, `pl_queue_restart`), or the channel was stopped.
 pub const PL_STOPPED: i32 = -9;
-/// The board does not answer any more, and moves nothing.
+/// The board does not answer any more, and moves no bytes.
 pub const PL_GONE: i32 = -10;
-/// Board and library do not agree any more, and memory may still change: `pl_queue_restart`, or open the device anew.
+/// Board and library do not agree any more, and memory may still change: `pl_queue_restart`, or close the device and
+/// open it again.
 pub const PL_BROKEN: i32 = -11;
-/// An error of this library's own.
+/// An internal error of this library.
 pub const PL_INTERNAL: i32 = -12;
-/// The memory can never fit the board's address table in one region: copy it (`pl_copy_to_fpga`), or register less at a time.
+/// The memory can never fit the board's address table in one region: copy it (`pl_copy_to_fpga`), or register less at a
+/// time.
 pub const PL_TOO_LARGE: i32 = -13;
 
-/// What a thread's last error was.
+/// A thread's last error.
 #[derive(Default)]
 struct Last {
     text: CString,
@@ -48,23 +50,23 @@ thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
 }
 
-/// Text as one line, whatever a path in it has.
+/// Returns text as one line, even if a path in it has line ends.
 fn text(words: &str) -> CString {
     CString::new(words.replace(char::is_control, " ")).unwrap_or_default()
 }
 
-/// A failure that is none of `peerlane-host`'s.
+/// A failure that is not one of `peerlane-host`'s.
 pub(crate) struct Failure {
     code: i32,
     text: String,
     remedy: &'static str,
     number: i32,
-    /// Of a list, from 0.
+    /// Index in a list, from 0.
     piece: Option<u64>,
 }
 
 impl Failure {
-    /// The failure is that of a piece of a list, if it is one's.
+    /// Assigns the failure to a piece of a list, if there is one.
     pub(crate) fn of_piece(self, piece: Option<usize>) -> Self {
         let text = match piece {
             Some(piece) => format!("piece {piece}: {}", self.text),
@@ -78,8 +80,8 @@ impl Failure {
         }
     }
 
-    /// The failure of what looks at transfers or begins them. What the driver says is none of the program's arguments, and
-    /// leaves open what the board does: the queue has to be restarted.
+    /// Makes the failure of a function that polls or begins transfers. Errors of the driver do not concern the
+    /// program's arguments, and the state of the board is unknown after them: the queue has to be restarted.
     pub(crate) fn of_transfer(error: Error) -> Self {
         let broken = error.leaves_transfers_open();
         let failure = Self::from(error);
@@ -87,7 +89,7 @@ impl Failure {
         Self { code, ..failure }
     }
 
-    /// The failure of a copy. One that is late was stopped.
+    /// Makes the failure of a copy. A copy that ran out of time was stopped.
     pub(crate) fn of_copy(error: Error) -> Self {
         let late = matches!(error, Error::Timeout { .. });
         let failure = Self::of_transfer(error);
@@ -104,7 +106,8 @@ impl Failure {
         }
     }
 
-    /// The failure of what ends transfers. A board that its driver has not started again in time is late.
+    /// Makes the failure of a function that ends transfers. If the driver has not restarted the board in time, that is
+    /// a timeout.
     pub(crate) fn of_end(error: Error) -> Self {
         let late = match &error {
             Error::Call { source, .. } => [Errno::AGAIN, Errno::IO].contains(source),
@@ -115,7 +118,7 @@ impl Failure {
         Self { code, ..failure }
     }
 
-    /// Something is in use that was to be ended.
+    /// Makes the failure of ending an object that is in use.
     pub(crate) fn busy(text: &str, remedy: &'static str) -> Self {
         Self {
             code: PL_BUSY,
@@ -166,7 +169,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The number of an error.
+/// Returns the number of an error.
 fn code(error: &Error) -> i32 {
     match error {
         Error::None => PL_NO_DEVICE,
@@ -185,10 +188,10 @@ fn code(error: &Error) -> i32 {
                 | Errno::NOBUFS
                 | Errno::BUSY
                 | Errno::AGAIN => PL_BUSY,
-                // Also a GPU that the board does not read, or whose driver is not there.
+                // Also for a GPU that the board does not read, or whose driver is missing.
                 Errno::OPNOTSUPP | Errno::NXIO | Errno::XDEV => PL_UNSUPPORTED,
                 Errno::NODEV => PL_GONE,
-                // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
+                // For missing memory, a descriptor that is not open or not of a dma-buf, or no bytes.
                 Errno::INVAL | Errno::FAULT | Errno::BADF => PL_INVALID,
                 _ => PL_REFUSED,
             }
@@ -215,7 +218,7 @@ fn code(error: &Error) -> i32 {
     }
 }
 
-/// Does what a function does: a panic becomes an error, and an error the thread's last one.
+/// Runs the body of a function: a panic becomes an error, and an error becomes the thread's last one.
 pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
     let failure = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(value)) => return value,
@@ -234,7 +237,7 @@ pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
         number: failure.number,
         piece: failure.piece,
     };
-    // A thread that ends has none any more.
+    // A thread that ends has no last error any more.
     let _ = LAST.try_with(|place| place.replace(last));
     failure.code
 }
@@ -244,8 +247,8 @@ fn last(part: impl FnOnce(&Last) -> *const c_char) -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// The name of a code that this library returns: "PL_BUSY" for PL_BUSY. Numbers from 0 on are no errors, and are "PL_OK".
-/// Thread-safe; never null.
+/// Returns the name of a code that this library returns: "PL_BUSY" for PL_BUSY. Numbers from 0 on are not errors, and
+/// give "PL_OK". Thread-safe; never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
     let name = match code {
@@ -268,26 +271,27 @@ pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
     name.as_ptr()
 }
 
-/// What went wrong in the last call of this thread that returned an error, as one sentence without a line
-/// end. It stays valid until the thread's next error. Thread-safe; never null.
+/// Returns the text of the last error that a call of this thread returned, as one sentence without a line end. It stays
+/// valid until the thread's next error. Thread-safe; never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_error_text() -> *const c_char {
     last(|last| last.text.as_ptr())
 }
 
-/// What to do about it, in a sentence or two. As `pl_error_text`.
+/// Returns a hint how to fix the last error, in a sentence or two. As `pl_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_error_remedy() -> *const c_char {
     last(|last| last.remedy.as_ptr())
 }
 
-/// The number of errno.h that the driver gave for it, or 0. As `pl_error_text`.
+/// Returns the number of errno.h that the driver returned for the last error, or 0. As `pl_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_error_number() -> i32 {
     LAST.try_with(|last| last.borrow().number).unwrap_or(0)
 }
 
-/// Which piece of a list it was, from 0; -1: it was no list, or the error is not of one piece. As `pl_error_text`.
+/// Returns the index of the piece of a list that the last error is about, from 0. -1: it was not a list, or the error
+/// is not about one piece. As `pl_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_error_piece() -> i64 {
     let piece = LAST.try_with(|last| last.borrow().piece).unwrap_or(None);
@@ -304,7 +308,7 @@ mod tests {
         unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
     }
 
-    /// Nothing is left to wait for, or to stop.
+    /// There is nothing left to wait for, or to stop.
     #[test]
     fn a_copy_that_is_late_was_stopped() {
         let late = Error::Timeout {
@@ -334,7 +338,7 @@ mod tests {
         };
         assert_eq!(run(|| Err(open.into())), PL_BUSY);
         assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());
-        // A GPU that is too far away is none that this board works with.
+        // A GPU that is too far away is not a GPU that this board works with.
         for source in [Errno::REMOTEIO, Errno::NXIO, Errno::HOSTUNREACH] {
             let call = "REGISTER";
             let far = Error::Call { call, source };
@@ -351,7 +355,7 @@ mod tests {
             source: Errno::BUSY,
         };
         assert_eq!(run(|| Err(open.into())), PL_BUSY);
-        // What went well before is no error, and changes nothing.
+        // A call that succeeds is not an error, and changes nothing.
         assert_eq!(run(|| Ok(5)), 5);
         assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());
         assert_eq!(run(|| panic!("on purpose")), PL_INTERNAL);

@@ -1,4 +1,4 @@
-//! What a fuzzer gives the functions of C: any of them, in any order, with any arguments that their documentation
+//! Calls of the functions of C for a fuzzer: any of them, in any order, with any arguments that their documentation
 //! allows. `host/fuzz` is the fuzzer, `tests/fuzz.rs` a bounded run without one.
 
 use crate::*;
@@ -6,7 +6,7 @@ use peerlane_host::Device;
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
-/// Bytes, as numbers and choices; zeros when they have run out.
+/// Bytes, used as numbers and choices; zeros when they have run out.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -24,7 +24,7 @@ impl Input<'_> {
         self.0.is_empty()
     }
 
-    /// A number: small, near an edge, or any.
+    /// Returns a number: small, near an edge, or any.
     fn number(&mut self) -> u64 {
         let (kind, byte) = (self.byte(), u64::from(self.byte()));
         match kind % 8 {
@@ -39,7 +39,7 @@ impl Input<'_> {
         }
     }
 
-    /// One of some handles, or null.
+    /// Returns one of some handles, or null.
     fn handle<T>(&mut self, of: &[*mut T]) -> *mut T {
         let choice = usize::from(self.byte());
         match choice % 16 {
@@ -50,7 +50,7 @@ impl Input<'_> {
     }
 }
 
-/// What a function may return.
+/// Checks a result code.
 fn known(code: i32) {
     assert!((PL_INTERNAL..=1).contains(&code), "{code}");
     assert_ne!(code, PL_INTERNAL, "a panic");
@@ -65,12 +65,12 @@ fn known(code: i32) {
     }
 }
 
-/// What lies where a handle is to go: as good as any address, and none that a function gives.
+/// Returns the initial value of a handle's place: a plausible address that no function returns.
 fn stale<T>() -> *mut T {
     std::ptr::without_provenance_mut(0xdead)
 }
 
-/// What a function with a place for a handle may leave there.
+/// Checks the handle that a function has left in its place.
 fn made<T>(code: i32, handle: *mut T, of: &mut Vec<*mut T>) {
     known(code);
     assert_eq!(code == PL_OK, !handle.is_null(), "{code}");
@@ -79,7 +79,7 @@ fn made<T>(code: i32, handle: *mut T, of: &mut Vec<*mut T>) {
     }
 }
 
-/// Takes a handle out, to be ended.
+/// Takes a handle out of the list, to be ended.
 fn taken<T>(input: &mut Input<'_>, of: &mut Vec<*mut T>) -> *mut T {
     match of.is_empty() {
         true => null_mut(),
@@ -87,7 +87,7 @@ fn taken<T>(input: &mut Input<'_>, of: &mut Vec<*mut T>) -> *mut T {
     }
 }
 
-/// A request, or a piece of a list.
+/// Makes a request, or a piece of a list.
 fn request(input: &mut Input<'_>, regions: &[*mut pl_region]) -> pl_request {
     pl_request {
         size: size_of::<pl_request>() as u64 - u64::from(input.byte() == 1),
@@ -100,7 +100,7 @@ fn request(input: &mut Input<'_>, regions: &[*mut pl_region]) -> pl_request {
     }
 }
 
-/// Calls functions as the bytes say, for a device whose driver takes any memory and whose time stands still.
+/// Calls functions as the bytes choose, for a device whose driver takes any memory and whose time does not advance.
 pub fn calls(device: Device, data: &[u8]) {
     let mut input = Input(data);
     let devices = [pl_device::over(device)];
@@ -108,8 +108,8 @@ pub fn calls(device: Device, data: &[u8]) {
     let mut regions: Vec<*mut pl_region> = Vec::new();
     let mut transfers: Vec<*mut pl_transfer> = Vec::new();
     while !input.ends() {
-        // SAFETY: handles are given while they live, once to what ends them; places are places; the driver touches no
-        // memory that is registered.
+        // SAFETY: handles are passed while they live, and once to the function that ends them; places are places; the
+        // driver does not access registered memory.
         unsafe {
             match input.byte() % 21 {
                 0 => {
@@ -193,7 +193,7 @@ pub fn calls(device: Device, data: &[u8]) {
                     known(pl_transfer_poll(input.handle(&transfers), place));
                 }
                 11 => {
-                    // What goes on may not be waited for: the time stands still.
+                    // A transfer under way may not be waited for: time does not advance.
                     known(pl_transfer_wait(input.handle(&transfers), 0, null_mut()));
                 }
                 12 => known(pl_queue_drain(input.handle(&queues), 0)),
@@ -237,13 +237,13 @@ pub fn calls(device: Device, data: &[u8]) {
                     let mut pieces: Vec<_> = (0..input.byte() % 5)
                         .map(|_| request(&mut input, &regions))
                         .collect();
-                    // Most have none of their own.
+                    // Most pieces have no flags of their own.
                     if input.byte() != 0 {
                         pieces.iter_mut().for_each(|piece| piece.flags = 0);
                     }
                     let (asked, count) = match input.byte() {
                         0 => (null(), input.number()),
-                        // Refused before a second piece is looked at.
+                        // Refused before a second piece is read.
                         1 if !pieces.is_empty() => {
                             (pieces.as_ptr(), u64::MAX - u64::from(input.byte()))
                         }
@@ -290,7 +290,7 @@ pub fn calls(device: Device, data: &[u8]) {
             }
         }
     }
-    // In the order that a program may not have: the device first.
+    // In the order that a program may not use: the device first.
     // SAFETY: the handles live, and are not used again.
     unsafe {
         devices.into_iter().for_each(|device| pl_close(device));

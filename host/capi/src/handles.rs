@@ -7,13 +7,13 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Arc, OnceLock};
 
-/// Opens the device of a path, or any.
+/// Function that opens the device of a path, or any device.
 type Opener = fn(Option<&str>) -> peerlane_host::Result<Device>;
 
-/// What `pl_open` asks, in place of the kernel.
+/// Opener that `pl_open` uses in place of the kernel's.
 static OPENER: OnceLock<Opener> = OnceLock::new();
 
-/// Has `pl_open` ask this: for a library over other boards than the kernel's. The first one stays.
+/// Sets the opener of `pl_open`, for a library over other boards than the kernel's. Only the first call has an effect.
 #[doc(hidden)]
 pub fn open_by(opener: fn(Option<&str>) -> peerlane_host::Result<Device>) {
     let _ = OPENER.set(opener);
@@ -31,7 +31,7 @@ fn open_device(path: Option<&str>) -> peerlane_host::Result<Device> {
 pub struct pl_device(pub(crate) Device);
 
 impl pl_device {
-    /// A handle of a device that is open already: for tests.
+    /// Makes a handle of a device that is open already: for tests.
     #[doc(hidden)]
     pub fn over(device: Device) -> *mut Self {
         Box::into_raw(Box::new(Self(device)))
@@ -43,13 +43,13 @@ pub struct pl_region(pub(crate) Region);
 
 /// The board reads the memory: transfers to the FPGA.
 pub const PL_READ: u32 = 1;
-/// The board writes the memory: transfers from the FPGA. With PL_READ, too, the board reads back behind the data, so the end
-/// of a transfer says that they have arrived. With this alone it says that they were sent. It is for a GPU's memory in a
-/// computer that passes no reads between devices: there such a read may end the transfer with PL_FAULT, and where it is
-/// answered by something else it proves nothing.
+/// The board writes the memory: transfers from the FPGA. Together with PL_READ, the board reads back after the data, so
+/// the end of a transfer proves that they have arrived. With PL_WRITE alone it only means that they were sent. That is
+/// for a GPU's memory in a computer that passes no reads between devices: there such a read may end the transfer with
+/// PL_FAULT, and if another device answers it, it proves nothing.
 pub const PL_WRITE: u32 = 2;
 
-/// What the board may do.
+/// Translates the permissions of the board.
 fn permissions(access: u32) -> Result<Permissions, Failure> {
     match access {
         PL_READ => Ok(Permissions::Read),
@@ -61,7 +61,7 @@ fn permissions(access: u32) -> Result<Permissions, Failure> {
     }
 }
 
-/// What a handle points to.
+/// Returns the object of a handle.
 ///
 /// # Safety
 /// The pointer is null, or a handle that was not ended.
@@ -70,7 +70,8 @@ pub(crate) unsafe fn get<'a, T>(handle: *const T, name: &str) -> Result<&'a T, F
     unsafe { handle.as_ref() }.ok_or_else(|| Failure::invalid(format!("{name} is null")))
 }
 
-/// Makes a handle and gives it out. Its place is null before anything else is looked at, so that it is after any error.
+/// Makes a handle and returns it in `place`. The place is set to null before anything else is checked, so it is null
+/// after any error.
 ///
 /// # Safety
 /// `place` is null or a place for a pointer.
@@ -91,7 +92,7 @@ pub(crate) unsafe fn give<T>(
     })
 }
 
-/// Registers memory at a device, and gives the region's handle out.
+/// Registers memory at a device, and returns the region's handle.
 ///
 /// # Safety
 /// The handle was not ended, and `region` is null or a place for a pointer.
@@ -126,8 +127,8 @@ pub(crate) unsafe fn end<T>(handle: *mut T) {
 
 /// Opens a board.
 ///
-/// path: its device node, `/dev/peerlane0` for one, or null: the first one that is free.
-/// device: where the handle goes; null after an error. The caller ends it by `pl_close`.
+/// path: its device node, for example `/dev/peerlane0`, or null: the first one that is free.
+/// device: the place for the handle; null after an error. The caller ends it by `pl_close`.
 ///
 /// Returns PL_OK, PL_NO_DEVICE, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_INVALID. Thread-safe.
 ///
@@ -148,8 +149,8 @@ pub unsafe extern "C" fn pl_open(path: *const c_char, device: *mut *mut pl_devic
     unsafe { give(device, open) }
 }
 
-/// Ends a device's handle; null is nothing. The board is closed when all regions, queues and transfers of it
-/// are ended, too: their order does not matter.
+/// Ends a device's handle; null has no effect. The board is closed when all its regions, queues and transfers are
+/// ended, too: their order does not matter.
 ///
 /// # Safety
 /// The handle was not ended, and no other thread uses it.
@@ -159,14 +160,14 @@ pub unsafe extern "C" fn pl_close(device: *mut pl_device) {
     unsafe { end(device) }
 }
 
-/// The device's file, for poll(): it can be read (POLLIN) while the board has reported something that nobody has
-/// acknowledged. `pl_queue_turn` acknowledges it; a program that calls only `pl_transfer_poll` finds the file readable for
-/// up to a second more. Transfers may end without an interrupt, so the wait has an end of its own:
+/// Returns the device's file, for poll(): it can be read (POLLIN) while the board has reported an event that was not
+/// acknowledged. `pl_queue_turn` acknowledges it; a program that calls only `pl_transfer_poll` finds the file readable
+/// for up to a second more. Transfers may end without an interrupt, so the wait needs a time limit:
 ///
-/// 1. `pl_queue_next_turn(queue, &nanoseconds)` says how long to wait at most;
+/// 1. `pl_queue_next_turn(queue, &nanoseconds)` gives the longest time to wait;
 /// 2. `ppoll()` waits so long for the file;
-/// 3. `pl_queue_turn(queue)` acknowledges, and gives the board what waits for a place in its queue;
-/// 4. `pl_transfer_poll(transfer, &bytes)` says whether the transfer has ended.
+/// 3. `pl_queue_turn(queue)` acknowledges, and gives the board the transfers that wait for a place in its queue;
+/// 4. `pl_transfer_poll(transfer, &bytes)` returns whether the transfer has ended.
 ///
 /// Returns the file, 0 or more, which stays the library's; PL_UNSUPPORTED: a board in the process has none; PL_INVALID.
 /// Thread-safe.
@@ -186,11 +187,11 @@ pub unsafe extern "C" fn pl_file(device: *const pl_device) -> c_int {
     })
 }
 
-/// Allocates FPGA memory, all zero: one piece a device, before its queue is made. It is the device's until that is
-/// closed.
+/// Allocates FPGA memory, all zero: one piece a device, before its queue is made. It belongs to the device until that
+/// is closed.
 ///
-/// bytes: how much, rounded up to whole 64 KiB. The call waits while the board fills it with zeros.
-/// address: where its first address in FPGA memory goes.
+/// bytes: its size, rounded up to whole 64 KiB. The call waits while the board fills it with zeros.
+/// address: the place for its first address in FPGA memory.
 ///
 /// Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
 ///
@@ -217,13 +218,14 @@ pub unsafe extern "C" fn pl_allocate(
 
 /// Registers memory of this process.
 ///
-/// address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
-/// no transfer with it is under way: of some the library copies the first and last bytes itself (`pl_submit`).
+/// address, bytes: the memory. It must stay mapped, and no other code may free it, until `pl_unregister` has returned
+/// and no transfer with it is under way: the library copies the first and last bytes of some transfers itself
+/// (`pl_submit`).
 /// access: PL_READ, PL_WRITE, or both.
-/// region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
+/// region: the place for the handle; null after an error. The caller ends it by `pl_unregister`.
 ///
-/// Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_TOO_LARGE, PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
-/// PL_INVALID. Thread-safe.
+/// Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_TOO_LARGE, PL_UNSUPPORTED, PL_REFUSED,
+/// PL_GONE, PL_INVALID. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended, the memory is the program's as described, `region` is a place for a pointer.
@@ -236,7 +238,7 @@ pub unsafe extern "C" fn pl_register(
     region: *mut *mut pl_region,
 ) -> c_int {
     let address = address.expose_provenance() as u64;
-    // SAFETY: the caller promises handle and place, and what the library asks of the memory.
+    // SAFETY: the caller promises handle and place, and the conditions for the memory.
     unsafe {
         register(device, access, region, |device, permissions| {
             Ok(device.register_address(address, bytes, permissions)?)
@@ -248,7 +250,7 @@ pub unsafe extern "C" fn pl_register(
 ///
 /// Transfers to the FPGA read the memory, and not every computer passes such reads: see `pl_region_probe`.
 ///
-/// file: the dma-buf. It stays the caller's, who may close it when the call has returned.
+/// file: the dma-buf. It stays the caller's, and may be closed when the call has returned.
 /// offset, bytes: the part; no alignment is needed.
 /// access, region: as in `pl_register`.
 ///
@@ -269,7 +271,7 @@ pub unsafe extern "C" fn pl_register_dmabuf(
         if file < 0 {
             return Err(Failure::invalid(format!("{file} is no file descriptor")));
         }
-        // SAFETY: it is used within the call only; one that is not open is refused by the driver.
+        // SAFETY: it is used within the call only; the driver refuses one that is not open.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
         Ok(device.register_dmabuf(file, offset, bytes, permissions)?)
     };
@@ -277,14 +279,15 @@ pub unsafe extern "C" fn pl_register_dmabuf(
     unsafe { register(device, access, region, by) }
 }
 
-/// Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
-/// exports dma-bufs, `pl_register_dmabuf` is the better way: examples/01-hello/cuda.c. What it says of reads holds here, too.
+/// Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's
+/// driver exports dma-bufs, `pl_register_dmabuf` is the better way: examples/01-hello/cuda.c. Its remark on reads
+/// applies here, too.
 ///
-/// address, bytes: the memory, as CUDA names it; no alignment is needed. The driver pins the pages of 64 KiB around it, and
-/// the board reaches the bytes that were asked for.
-/// identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID. A region that was ended may stay mapped, and is found again by address,
-/// length and this number: addresses are used again for other memory, it is not. 0: not known; then the driver has only
-/// NVIDIA's word that memory was freed.
+/// address, bytes: the memory, as CUDA names it; no alignment is needed. The driver pins the pages of 64 KiB around it,
+/// and the board reaches the bytes that were asked for.
+/// identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID. A region that was ended may stay cached, and is found again by
+/// address, length and this number: addresses are used again for other memory, these numbers are not. 0: not known;
+/// then only NVIDIA's driver reports to the board's driver that memory was freed.
 /// access, region: as in `pl_register`.
 ///
 /// Returns as `pl_register`. Thread-safe.
@@ -300,7 +303,7 @@ pub unsafe extern "C" fn pl_register_nvidia(
     access: u32,
     region: *mut *mut pl_region,
 ) -> c_int {
-    // SAFETY: the caller promises handle and place, and what the library asks of the memory.
+    // SAFETY: the caller promises handle and place, and the conditions for the memory.
     unsafe {
         register(device, access, region, |device, permissions| {
             Ok(device.register_nvidia(address, bytes, identity, permissions)?)
@@ -311,29 +314,30 @@ pub unsafe extern "C" fn pl_register_nvidia(
 /// Bytes that `pl_region_probe` reads.
 pub const PL_PROBE_BYTES: usize = 64;
 
-// As the driver has it.
+// The driver's number.
 const _: () = assert!(PL_PROBE_BYTES == PROBE_BYTES);
 
-/// Has the board read PL_PROBE_BYTES bytes of a region, and tells what it has read: whether transfers to the FPGA work.
-/// Not every computer passes reads from one PCIe device to another. Some send them elsewhere, and nobody reports an
-/// error: neither the board nor this library can tell such bytes from data. So fill the memory with a pattern, probe,
-/// and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
-/// GPU's own driver first. Host memory is not concerned. Transfers from the FPGA write, but they read back, too, where the
-/// region is PL_READ | PL_WRITE: register memory as PL_WRITE alone where such reads fail (PL_FAULT).
+/// Has the board read PL_PROBE_BYTES bytes of a region, and returns the bytes that it read. This shows whether
+/// transfers to the FPGA work. Not every computer passes reads from one PCIe device to another. Some send them
+/// elsewhere without any error: neither the board nor this library can distinguish such bytes from data. So fill the
+/// memory with a pattern, probe, and compare. If the bytes differ, move data to the FPGA through host memory: copy them
+/// there by the GPU's own driver first. Host memory does not have this problem. Transfers from the FPGA write, but they
+/// also read back if the region is PL_READ | PL_WRITE: where such reads fail (PL_FAULT), register memory as PL_WRITE
+/// alone.
 ///
-/// The device has no queue yet, and gets none afterwards (`pl_queue_open` then says PL_BUSY). So open another device for the
-/// probe by `pl_open`, register the memory there, and close it.
+/// The device must not have a queue yet, and cannot get one afterwards (`pl_queue_open` then returns PL_BUSY). So open
+/// another device for the probe by `pl_open`, register the memory there, and close it.
 ///
 /// region: memory that the board may read.
 /// offset: first byte in the region.
-/// fpga_address: where the bytes go in FPGA memory that the device has allocated; what lies there is overwritten.
-/// data: where the bytes go that the board has read: room for PL_PROBE_BYTES.
+/// fpga_address: the place of the bytes in FPGA memory that the device has allocated; they overwrite its content.
+/// data: the place for the bytes that the board has read: room for PL_PROBE_BYTES.
 ///
-/// Returns PL_OK: the board has read something, compare it; PL_FAULT: it could not read; PL_BUSY: there is a queue;
+/// Returns PL_OK: the board has read bytes, compare them; PL_FAULT: it could not read; PL_BUSY: there is a queue;
 /// PL_UNSUPPORTED: the driver has no probes; PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
 ///
 /// # Safety
-/// The handle was not ended, and `data` is a place for so many bytes.
+/// The handle was not ended, and `data` is a place for PL_PROBE_BYTES bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pl_region_probe(
     region: *const pl_region,
@@ -354,8 +358,8 @@ pub unsafe extern "C" fn pl_region_probe(
     })
 }
 
-/// Copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they have arrived, or a
-/// number for the error's text.
+/// Function that copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they
+/// have arrived, or a number for the error's text.
 pub type pl_copy = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -369,14 +373,14 @@ pub type pl_copy = Option<
 #[derive(Debug)]
 struct Copy {
     copy: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64) -> c_int,
-    /// An address.
+    /// Its first argument, as an address.
     user: usize,
 }
 
 impl Patch for Copy {
     fn patch(&self, offset: u64, bytes: &[u8]) -> peerlane_host::Result<()> {
         let user = std::ptr::with_exposed_provenance_mut(self.user);
-        // SAFETY: whoever gave the function promised that it can be called so.
+        // SAFETY: the program that gave the function promised that it can be called so.
         match unsafe { (self.copy)(user, offset, bytes.as_ptr().cast(), bytes.len() as u64) } {
             0 => Ok(()),
             number => Err(Error::Ends {
@@ -386,14 +390,16 @@ impl Patch for Copy {
     }
 }
 
-/// Says how a few bytes of a GPU's memory are written where the board cannot. Boards by Altera's Avalon-MM bridge write whole
-/// dwords only: `pl_submit` refuses a transfer from the FPGA to memory of `pl_register_dmabuf` or `pl_register_nvidia` that
-/// begins or ends inside of a dword (PL_INVALID), unless this was called before. Host memory needs none of it.
+/// Sets the function that writes a few bytes of a GPU's memory where the board cannot. Boards with Altera's Avalon-MM
+/// bridge write whole dwords only: `pl_submit` refuses a transfer from the FPGA to memory of `pl_register_dmabuf` or
+/// `pl_register_nvidia` that begins or ends inside of a dword (PL_INVALID), unless this was called before. Host memory
+/// does not need it.
 ///
-/// copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
-/// that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
-/// waits or polls, and no other write of the queue ends meanwhile: it calls no function of this library, waits for nothing
-/// that may wait for a transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
+/// copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits
+/// for that copy. It copies 1 to 3 bytes, at each end of such a transfer, before the transfer counts as ended. Any
+/// thread that submits, waits or polls calls it, and no other write of the queue ends in the meantime. So it must not
+/// call functions of this library, must not wait for anything that may wait for a transfer, and must not end by
+/// `longjmp` or an exception. The first call for a region counts.
 /// user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
 ///
 /// Returns PL_OK or PL_INVALID. Thread-safe.
@@ -416,11 +422,11 @@ pub unsafe extern "C" fn pl_region_set_copy(
     })
 }
 
-/// Ends a region's handle; null is nothing. While a transfer with the region is under way it ends nothing: the board may
-/// still write the memory, and the handle stays. So free the memory only if this has returned PL_OK.
+/// Ends a region's handle; null has no effect. While a transfer with the region is under way it does not end the
+/// handle: the board may still write the memory. So free the memory only if this has returned PL_OK.
 ///
-/// Returns PL_OK: no transfer moves the memory any more, and the handle has ended. PL_BUSY: a transfer is under way. Wait
-/// for it, or end it by `pl_transfer_stop`, `pl_queue_restart` or `pl_queue_close`, and call this again.
+/// Returns PL_OK: no transfer moves the memory any more, and the handle has ended. PL_BUSY: a transfer is under way.
+/// Wait for it, or end it by `pl_transfer_stop`, `pl_queue_restart` or `pl_queue_close`, and call this again.
 ///
 /// # Safety
 /// The handle was not ended, and no other thread uses it.

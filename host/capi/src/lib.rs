@@ -1,5 +1,4 @@
-//! `libpeerlane.so`: `peerlane-host` for C. What each function does stands in its documentation, which goes into
-//! `include/libpeerlane.h`.
+//! `libpeerlane.so`: `peerlane-host` for C. The documentation of each function goes into `include/libpeerlane.h`.
 
 #![allow(
     non_camel_case_types,
@@ -20,7 +19,7 @@ pub use transfer::*;
 /// numbers are only added under one version.
 pub const PL_VERSION: u32 = 1;
 
-/// The library's version of this interface. Thread-safe; cannot fail.
+/// Returns the library's version of this interface. Thread-safe; cannot fail.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_version() -> u32 {
     PL_VERSION

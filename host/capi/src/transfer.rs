@@ -49,10 +49,10 @@ impl Moving {
         }
     }
 
-    /// The failure of looking at it or of its end, with the piece of a list that has failed.
+    /// Makes the failure of a poll of it or of its end, with the piece of a list that has failed.
     fn failure(&self, error: Error, of: fn(Error) -> Failure) -> Failure {
         let piece = match self {
-            // Before, the error is none of a piece's end.
+            // Before that, the error is not the end of a piece.
             Self::List(list) if list.has_ended() => list.failed(),
             _ => None,
         };
@@ -62,29 +62,31 @@ impl Moving {
 
 /// From FPGA memory to the region.
 pub const PL_FROM_FPGA: u32 = 0;
-/// From the region to FPGA memory. Of a GPU's memory some computers bring ones, without an error: `pl_region_probe`.
+/// From the region to FPGA memory. In some computers, reads of a GPU's memory return ones, without an error:
+/// `pl_region_probe`.
 pub const PL_TO_FPGA: u32 = 1;
 
 /// Start when all transfers from the FPGA that were submitted before have ended.
 pub const PL_AFTER_FROM_FPGA: u32 = 1;
-/// Start when all transfers to the FPGA that were submitted before have ended. A transfer from the FPGA then finds in FPGA
-/// memory what they brought, if the board's BSP has no interconnect stage between Peerlane's block and that memory. This is
-/// Peerlane's default; `peerlane check` of the BSP says so where it is otherwise, and there the program has to wait.
+/// Start when all transfers to the FPGA that were submitted before have ended. A transfer from the FPGA then finds
+/// their data in FPGA memory, if the board's BSP has no interconnect stage between Peerlane's block and that memory.
+/// This is Peerlane's default. `peerlane check` of the BSP reports a BSP where it does not hold; there the program has
+/// to wait.
 pub const PL_AFTER_TO_FPGA: u32 = 2;
-/// Its interrupt is not held back.
+/// Its interrupt is not delayed.
 pub const PL_URGENT: u32 = 4;
-/// The end of a transfer from the FPGA says that its data were sent, not that they have arrived.
+/// The end of a transfer from the FPGA means that its data were sent, not that they have arrived.
 pub const PL_NO_FLUSH: u32 = 8;
 
-/// What to move: a transfer, or a piece of a list.
+/// A request: a transfer to make, or a piece of a list.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct pl_request {
-    /// `sizeof(struct pl_request)`: so a later version of the library knows which members the program has.
+    /// `sizeof(struct pl_request)`. A later version of the library knows by it which members the program has.
     pub size: u64,
     /// PL_FROM_FPGA or PL_TO_FPGA.
     pub direction: u32,
-    /// PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0. Of a piece 0: the list has them.
+    /// PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0. In a piece of a list 0: the list has them.
     pub flags: u32,
     /// The region.
     pub region: *const pl_region,
@@ -97,7 +99,7 @@ pub struct pl_request {
 }
 
 impl pl_request {
-    /// As the library has it.
+    /// Translates it to the library's request.
     ///
     /// # Safety
     /// The region is null, or a handle that was not ended.
@@ -129,20 +131,20 @@ pub struct pl_statistics {
     pub size: u64,
     /// Transfers that have not ended; each piece of a list counts.
     pub under_way: u64,
-    /// Descriptors given to the board.
+    /// Descriptors that were given to the board.
     pub descriptors: u64,
     /// Stores to the channel's page.
     pub stores: u64,
     /// Records taken from the ring.
     pub records: u64,
-    /// Calls of the driver made to wait.
+    /// Calls of the driver that were made to wait.
     pub system_calls: u64,
-    /// Records that a wait found by itself, after a second, where the board should have raised an interrupt. If it is not 0,
-    /// interrupts are lost, and waits take a second.
+    /// Records that a wait found by itself, after a second, where the board should have raised an interrupt. If this is
+    /// not 0, interrupts are lost, and waits take a second.
     pub late_records: u64,
 }
 
-/// Checks the size that a program has given for a structure.
+/// Checks the size of a structure that a program has given.
 fn check_size<T>(what: &str, size: u64) -> Result<(), Failure> {
     let has = size_of::<T>();
     match size == has as u64 {
@@ -168,12 +170,12 @@ fn terms(flags: u32) -> Result<Terms, Failure> {
     })
 }
 
-/// A limit in nanoseconds; below 0 there is none.
+/// Returns a limit in nanoseconds; none if it is below 0.
 fn limit(nanoseconds: i64) -> Option<Duration> {
     u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
 }
 
-/// A number, for who asks for it: the bytes that were moved.
+/// Writes the bytes that were moved, if the program wants them.
 ///
 /// # Safety
 /// The pointer is null, or a place for a number.
@@ -184,9 +186,9 @@ unsafe fn tell(bytes: *mut u64, moved: u64) {
     }
 }
 
-/// Makes the device's queue, of which it has one in its life.
+/// Makes the device's queue. A device has one queue in its life.
 ///
-/// queue: where the handle goes; null after an error. The caller ends it by `pl_queue_close`.
+/// queue: the place for the handle; null after an error. The caller ends it by `pl_queue_close`.
 ///
 /// Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
 ///
@@ -201,11 +203,11 @@ pub unsafe extern "C" fn pl_queue_open(
     unsafe { give(queue, || Ok(pl_queue(get(device, "device")?.0.queue()?))) }
 }
 
-/// Ends what is under way as `pl_queue_restart` does, and then the queue's handle; null is nothing.
+/// Ends transfers under way as `pl_queue_restart` does, and then the queue's handle; null has no effect.
 ///
-/// Returns PL_OK, or PL_GONE: no transfer of the queue moves anything any more, and the handle has ended. PL_TIMEOUT,
-/// PL_BROKEN, PL_REFUSED: as `pl_queue_restart`. Memory may still change, and the handle stays: call this again, and free
-/// no memory of a transfer before it has ended.
+/// Returns PL_OK, or PL_GONE: no transfer of the queue moves bytes any more, and the handle has ended. PL_TIMEOUT,
+/// PL_BROKEN, PL_REFUSED: as `pl_queue_restart`. Memory may still change, and the handle stays: call this again, and
+/// free no memory of a transfer before the transfer has ended.
 ///
 /// # Safety
 /// The handle was not ended, and no other thread uses it.
@@ -215,7 +217,7 @@ pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) -> c_int {
     let stopped = run(|| {
         // SAFETY: the caller promises it.
         if let Some(queue) = unsafe { queue.as_ref() }
-            // A child of a fork has none of its parent's transfers.
+            // A child of a fork has no transfers of its parent.
             && queue.0.under_way() > 0
         {
             queue.0.restart().map_err(Failure::of_end)?;
@@ -231,18 +233,18 @@ pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) -> c_int {
 
 /// Begins a transfer. It never waits for room on the board.
 ///
-/// A board with Altera's Avalon-MM bridge writes whole dwords only. If a transfer from the FPGA begins or ends inside of a
-/// dword of its region, the library copies the 1 to 3 bytes at that end before the transfer has ended. Each end costs a
-/// descriptor and a copy. Later transfers from the FPGA, and those to the FPGA that are chained, begin when this one has
-/// ended, which is seen while a program waits for a transfer of the queue, polls one, or calls `pl_queue_turn`. A GPU's
-/// memory needs `pl_region_set_copy` for it.
+/// A board with Altera's Avalon-MM bridge writes whole dwords only. If a transfer from the FPGA begins or ends inside
+/// of a dword of its region, the library copies the 1 to 3 bytes at that end before the transfer has ended. Each end
+/// costs a descriptor and a copy. Later transfers from the FPGA, and those to the FPGA that are chained, begin when
+/// this one has ended. The library notices that end while a program waits for a transfer of the queue, polls one, or
+/// calls `pl_queue_turn`. For a GPU's memory this needs `pl_region_set_copy`.
 ///
-/// request: what to move; it is read within the call.
-/// transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
+/// request: the transfer to make; it is read within the call.
+/// transfer: the place for the handle; null after an error. The caller ends it by `pl_transfer_free`.
 ///
 /// Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_REFUSED (the board may only write the
-/// region, because its device has not answered reads; or the queue is the parent's of this child of a fork), PL_GONE,
-/// PL_BROKEN: nothing is moved after an error. Thread-safe.
+/// region, because its device has not answered reads; or this is the child of a fork, and the queue is its parent's),
+/// PL_GONE, PL_BROKEN: no bytes are moved after an error. Thread-safe.
 ///
 /// # Safety
 /// The handles were not ended, `request` is one, `transfer` is a place for a pointer.
@@ -265,23 +267,26 @@ pub unsafe extern "C" fn pl_submit(
     unsafe { give(transfer, submit) }
 }
 
-/// Begins a list: pieces of memory that are moved as one transfer, which ends when all of them have. The pieces of one
-/// direction are moved one behind the other, beside those of the other direction. It never waits for room on the board, and
-/// a list of any length fits. The board raises an interrupt at the end of a list, and not for each piece.
+/// Begins a list: pieces of memory that are moved as one transfer, which ends when all of them have ended. The pieces
+/// of one direction are moved one after the other, concurrently with those of the other direction. It never waits for
+/// room on the board, and a list can have any length. The board raises an interrupt at the end of a list, and not for
+/// each piece.
 ///
 /// pieces: the first of them; they are read within the call. Each has its `size`, and `flags` 0.
-/// count: how many, at least 1.
+/// count: their number, at least 1.
 /// flags: those of `struct pl_request`, for the list: the first piece of each direction starts when they allow it, and
-/// PL_URGENT is for the last piece.
-/// transfer: where the handle goes; null after an error. It is used as any other, and the bytes it gives are those of all
-/// pieces. The caller ends it by `pl_transfer_free`. If pieces fail, the others are moved all the same: the error is that
-/// of the first piece that has failed, and comes when all have ended. `pl_error_piece` says which one it was.
+/// PL_URGENT applies to the last piece.
+/// transfer: the place for the handle; null after an error. It is used as any other, and its bytes are those of all
+/// pieces. The caller ends it by `pl_transfer_free`. If pieces fail, the others are moved all the same. The error is
+/// that of the first piece that has failed, and comes when all have ended. `pl_error_piece` returns the index of that
+/// piece.
 ///
-/// Returns as `pl_submit`. `pl_error_piece` says which piece was refused. Nothing of any piece is moved after an error, but
-/// for PL_GONE and PL_BROKEN: the board has failed meanwhile, and memory may still change (`pl_queue_restart`). Thread-safe.
+/// Returns as `pl_submit`. `pl_error_piece` returns the index of the piece that was refused. No bytes are moved after
+/// an error, except after PL_GONE and PL_BROKEN: the board has failed in the meantime, and memory may still change
+/// (`pl_queue_restart`). Thread-safe.
 ///
 /// # Safety
-/// The handles were not ended, `pieces` are so many requests, `transfer` is a place for a pointer.
+/// The handles were not ended, `pieces` are `count` requests, `transfer` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pl_list_submit(
     queue: *const pl_queue,
@@ -304,7 +309,7 @@ pub unsafe extern "C" fn pl_list_submit(
         if isize::try_from(bytes).is_err() {
             return Err(Failure::invalid(format!("no memory has {count} pieces")));
         }
-        // SAFETY: the caller promises so many, and they are fewer bytes than memory can have.
+        // SAFETY: the caller promises `count` pieces, and they have fewer bytes than memory can have.
         let pieces = unsafe { std::slice::from_raw_parts(pieces, count as usize) };
         let mut asked = Vec::with_capacity(pieces.len());
         for (index, piece) in pieces.iter().enumerate() {
@@ -327,21 +332,21 @@ pub unsafe extern "C" fn pl_list_submit(
     unsafe { give(transfer, submit) }
 }
 
-/// Copies memory of the program, of any size, to FPGA memory. The memory is not registered: the library registers a part of it,
-/// has the board move that, and meanwhile registers the next part. Only host memory can be copied so. Register memory
-/// that is moved often instead.
+/// Copies memory of the program, of any size, to FPGA memory. The memory need not be registered: the library registers
+/// a part of it, has the board move that part, and registers the next part at the same time. Only host memory can be
+/// copied so. Memory that is moved often is better registered.
 ///
 /// fpga_address: first byte in FPGA memory.
 /// memory: first byte.
 /// length: bytes, at least 1.
-/// nanoseconds: the longest time; below 0: for as long as it takes.
+/// nanoseconds: the longest time; below 0: no limit.
 ///
-/// Returns PL_OK: all of it is there; PL_TIMEOUT: it was stopped; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
-/// PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
-/// some of the bytes may have been moved, and the board does not reach the memory any more. What the board has of the
-/// copy at its limit, and of other transfers before it, has a second to end. If it has not, the queue is restarted, and
-/// its other transfers end with PL_STOPPED.
-/// Thread-safe.
+/// Returns PL_OK: all of it is there; PL_TIMEOUT: it was stopped; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room
+/// in the board's table; PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN,
+/// PL_REFUSED, PL_INVALID. After an error some of the bytes may have been moved, and the board does not reach the
+/// memory any more. At the time limit, the descriptors of the copy that the board has, and those of other transfers
+/// before it, have a second to end. If they have not ended by then, the queue is restarted, and its other transfers end
+/// with PL_STOPPED. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended. The bytes are mapped, and no other thread writes them before this returns.
@@ -358,7 +363,7 @@ pub unsafe extern "C" fn pl_copy_to_fpga(
     run(|| unsafe { copy(queue, Direction::ToFpga, place, fpga_address, nanoseconds) })
 }
 
-/// Copies FPGA memory to memory of the program, of any size, as `pl_copy_to_fpga` does it the other way.
+/// Copies FPGA memory to memory of the program, of any size, as `pl_copy_to_fpga` does in the other direction.
 ///
 /// # Safety
 /// The handle was not ended. The bytes are mapped, and no other thread reads or writes them before this returns.
@@ -394,11 +399,11 @@ unsafe fn copy(
     Ok(PL_OK)
 }
 
-/// Looks whether a transfer has ended, without waiting.
+/// Polls whether a transfer has ended, without waiting.
 ///
-/// bytes: where the bytes go that were moved, if it has ended well; or null.
+/// bytes: the place for the number of bytes that were moved, if it has ended well; or null.
 ///
-/// Returns 1 if it has ended well, 0 if it goes on, and below 0 as `pl_transfer_wait`. Thread-safe.
+/// Returns 1 if it has ended well, 0 if it is under way, and below 0 as `pl_transfer_wait`. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended; `bytes` is null or a place for a number.
@@ -419,13 +424,13 @@ pub unsafe extern "C" fn pl_transfer_poll(transfer: *const pl_transfer, bytes: *
     })
 }
 
-/// Waits for a transfer to end. May be called again, after a timeout and after the end.
+/// Waits for a transfer to end. It may be called again, after a timeout and after the end.
 ///
-/// nanoseconds: for how long; below 0: for as long as it takes.
-/// bytes: where the bytes go that were moved, if it has ended well; or null.
+/// nanoseconds: the longest time; below 0: no limit.
+/// bytes: the place for the number of bytes that were moved, if it has ended well; or null.
 ///
-/// Returns PL_OK; PL_TIMEOUT: it goes on; PL_FAULT, PL_RESTARTED, PL_STOPPED: it has ended, and the queue can be used
-/// on; PL_GONE, PL_BROKEN: see `pl_queue_restart`; PL_INVALID. Thread-safe.
+/// Returns PL_OK; PL_TIMEOUT: it is still under way; PL_FAULT, PL_RESTARTED, PL_STOPPED: it has ended, and the queue
+/// remains usable; PL_GONE, PL_BROKEN: see `pl_queue_restart`; PL_INVALID. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended; `bytes` is null or a place for a number.
@@ -447,18 +452,18 @@ pub unsafe extern "C" fn pl_transfer_wait(
     })
 }
 
-/// Calls a transfer off, and returns when nothing of it is under way any more: no byte of its memory changes after that.
-/// (For GPU memory that the board may not read there is no proof of it, only time.) What the board has of it, up to a
-/// descriptor, may end by itself first. If that is not done in time, the queue is restarted, and its other transfers fail
-/// with PL_STOPPED, too.
+/// Calls a transfer off, and returns when it is not under way any more: no byte of its memory changes after that. (For
+/// GPU memory that the board may not read there is no proof of it, only time.) The part of it that the board has, up to
+/// a descriptor, may end by itself first. If it does not end in time, the queue is restarted, and its other transfers
+/// fail with PL_STOPPED, too.
 ///
 /// nanoseconds: the time it has to end by itself, 0 or more.
-/// bytes: where the bytes go that were moved, if it has ended well all the same; or null.
+/// bytes: the place for the number of bytes that were moved, if it has ended well all the same; or null.
 ///
-/// Returns PL_STOPPED: it was called off before it had moved all; PL_OK, PL_FAULT, PL_RESTARTED: it had ended before, or
-/// did meanwhile. In all of these cases the queue can be used on. PL_TIMEOUT, PL_BROKEN, PL_GONE, PL_REFUSED: as
-/// `pl_queue_restart`. After PL_TIMEOUT and PL_BROKEN it may be under way, or its data on their way: keep its memory.
-/// PL_INVALID: nothing was done. Thread-safe.
+/// Returns PL_STOPPED: it was called off before it had moved all bytes; PL_OK, PL_FAULT, PL_RESTARTED: it had ended
+/// before, or ended in the meantime. In all of these cases the queue remains usable. PL_TIMEOUT, PL_BROKEN, PL_GONE,
+/// PL_REFUSED: as `pl_queue_restart`. After PL_TIMEOUT and PL_BROKEN the transfer may be under way, or its data on
+/// their way: do not free its memory. PL_INVALID: the call had no effect. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended; `bytes` is null or a place for a number.
@@ -478,7 +483,7 @@ pub unsafe extern "C" fn pl_transfer_stop(
             let transfer = &get(transfer, "transfer")?.0;
             let moved = transfer.stop(Duration::from_nanos(grace));
             let of = match transfer.has_ended() {
-                // Its data may be on their way, and to call it off once more proves no more.
+                // Its data may be on their way, and calling it off once more proves no more.
                 true => Failure::of_transfer,
                 false => Failure::of_end,
             };
@@ -488,7 +493,7 @@ pub unsafe extern "C" fn pl_transfer_stop(
     })
 }
 
-/// Ends a transfer's handle; null is nothing. The transfer itself goes on, and nobody hears of its end.
+/// Ends a transfer's handle; null has no effect. The transfer itself goes on, and its end is not reported.
 ///
 /// # Safety
 /// The handle was not ended, and no other thread uses it.
@@ -498,9 +503,9 @@ pub unsafe extern "C" fn pl_transfer_free(transfer: *mut pl_transfer) {
     unsafe { end(transfer) }
 }
 
-/// Waits until all that was submitted before has ended, well or not.
+/// Waits until all transfers that were submitted before have ended, well or not.
 ///
-/// nanoseconds: for how long; below 0: for as long as it takes.
+/// nanoseconds: the longest time; below 0: no limit.
 ///
 /// Returns PL_OK, PL_TIMEOUT, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
 ///
@@ -517,9 +522,9 @@ pub unsafe extern "C" fn pl_queue_drain(queue: *const pl_queue, nanoseconds: i64
     })
 }
 
-/// Gives the counters of the queue; zeros in the child of a fork.
+/// Returns the counters of the queue; zeros in the child of a fork.
 ///
-/// statistics: where it goes; the program has set its `size`.
+/// statistics: the place for them; the program has set its `size`.
 ///
 /// Returns PL_OK, PL_INVALID. Thread-safe.
 ///
@@ -553,12 +558,12 @@ pub unsafe extern "C" fn pl_queue_statistics(
     })
 }
 
-/// Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail.
+/// Ends all transfers under way, and leaves an empty queue that remains usable. Transfers that had not ended fail.
 ///
-/// Returns PL_OK: no DMA of this queue runs any more; PL_GONE: none does, and none will; PL_TIMEOUT: the board was not
-/// started again in ten seconds, call it again; PL_BROKEN: open the device anew. After PL_TIMEOUT and PL_BROKEN transfers
-/// may be under way: keep their memory. PL_REFUSED: the queue is the parent's of this child of a fork; PL_INVALID: nothing
-/// was done. Thread-safe.
+/// Returns PL_OK: no DMA of this queue runs any more; PL_GONE: none runs, and none will; PL_TIMEOUT: the board was not
+/// restarted in ten seconds, call this again; PL_BROKEN: close the device and open it again. After PL_TIMEOUT and
+/// PL_BROKEN transfers may be under way: do not free their memory. PL_REFUSED: this is the child of a fork, and the
+/// queue is its parent's; PL_INVALID: the call had no effect. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended.
@@ -572,8 +577,8 @@ pub unsafe extern "C" fn pl_queue_restart(queue: *const pl_queue) -> c_int {
     })
 }
 
-/// Takes note of what the board has reported, and acknowledges it, so that `pl_file` can be read no more until there is
-/// more. It does not wait. For a program that waits by poll(): see `pl_file`.
+/// Processes the board's reports, and acknowledges them, so that `pl_file` cannot be read until the next report. It
+/// does not wait. It is for a program that waits by poll(): see `pl_file`.
 ///
 /// Returns PL_OK, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
 ///
@@ -589,10 +594,11 @@ pub unsafe extern "C" fn pl_queue_turn(queue: *const pl_queue) -> c_int {
     })
 }
 
-/// How long poll() may wait before `pl_queue_turn` is called all the same: a second, and a tenth of a millisecond while
-/// nothing under way will raise an interrupt. It changes with what is submitted and ends, so ask before each poll().
+/// Returns the longest time that poll() may wait before `pl_queue_turn` is called all the same: a second, and a tenth
+/// of a millisecond while no transfer under way will raise an interrupt. It changes when transfers are submitted and
+/// end, so call this before each poll().
 ///
-/// nanoseconds: where the time goes.
+/// nanoseconds: the place for the time.
 ///
 /// Returns PL_OK, PL_INVALID. Thread-safe.
 ///

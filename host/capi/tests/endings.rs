@@ -1,5 +1,5 @@
-//! What functions say of transfers that are ended, or watched by their file, with a driver below that does what the kernel's
-//! does in these cases.
+//! Results of functions for transfers that are ended, or watched by their file. The driver below behaves like the
+//! kernel's in these cases.
 
 #[allow(dead_code, reason = "the host library's tests use more of it")]
 #[path = "../../tests/least/mod.rs"]
@@ -70,8 +70,8 @@ impl Drop for Open {
     }
 }
 
-/// The driver's STOP: EAGAIN and EIO while it starts the board again (peerlane.h, PEERLANE_IOC_STOP), which the library
-/// waits for. Whatever is said, the transfer is under way, so the code has to be one that says so.
+/// The driver's STOP: EAGAIN and EIO while it restarts the board (peerlane.h, PEERLANE_IOC_STOP), for which the library
+/// waits. After every error the transfer is under way, so the code must be one that means this.
 #[test]
 fn what_may_be_under_way_is_told_by_its_code() {
     for (refused, expected) in [
@@ -113,7 +113,7 @@ fn data_that_may_be_on_their_way_are_told_by_the_code() {
     }
 }
 
-/// A program's loop around poll(). As with the kernel's file, only a query acknowledges what was reported.
+/// A program's loop around poll(). As with the kernel's file, only a query acknowledges reports.
 #[test]
 fn a_turn_acknowledges_what_the_file_told() {
     let least = Least::new();
@@ -134,7 +134,7 @@ fn a_turn_acknowledges_what_the_file_told() {
         assert_eq!(next, 1_000_000_000);
         let transfer = open.submit(0);
         assert!(readable());
-        // To look at the transfer acknowledges nothing: a loop without turns would not sleep.
+        // A poll of the transfer acknowledges nothing: a loop without turns would not sleep.
         assert_eq!(pl_transfer_poll(transfer, null_mut()), 1);
         assert!(readable());
         assert_eq!(pl_queue_turn(open.queue), PL_OK);
@@ -147,7 +147,7 @@ fn a_turn_acknowledges_what_the_file_told() {
     }
 }
 
-/// What the driver refuses of a program's arguments: no dma-buf, memory that is not there, no bytes.
+/// Arguments of a program that the driver refuses: not a dma-buf, missing memory, no bytes.
 #[test]
 fn wrong_arguments_are_invalid_whoever_finds_them() {
     for refused in [Errno::INVAL, Errno::FAULT, Errno::BADF] {
@@ -164,7 +164,7 @@ fn wrong_arguments_are_invalid_whoever_finds_them() {
     }
 }
 
-/// Calls of the program's function: offset and bytes. It fails when there are none left to be.
+/// Calls of the program's function: offset and bytes. It fails when no successes are left.
 struct Copies {
     seen: Vec<(u64, u64)>,
     left: usize,
@@ -177,7 +177,7 @@ unsafe extern "C" fn copy(
     length: u64,
 ) -> i32 {
     assert!(!bytes.is_null());
-    // SAFETY: it is what was given with the function, and no other call goes on.
+    // SAFETY: it is the argument that was set with the function, and no other call is in progress.
     let copies = unsafe { &mut *user.cast::<Copies>() };
     if copies.left == 0 {
         return 719;
@@ -187,7 +187,8 @@ unsafe extern "C" fn copy(
     0
 }
 
-/// A GPU's memory of a board that writes whole dwords takes others when the program says how.
+/// Writes of other bytes than whole dwords to a GPU's memory, on a board that writes dwords, work with the program's
+/// function.
 #[test]
 fn the_programs_function_copies_the_ends() {
     let open = Open::over(Least::of_dwords());
@@ -211,7 +212,7 @@ fn the_programs_function_copies_the_ends() {
         let code = unsafe { pl_submit(open.queue, &raw const request, &raw mut transfer) };
         (code, transfer)
     };
-    // SAFETY: the handles live, and the function takes what it is given with.
+    // SAFETY: the handles live, and the function matches its argument.
     unsafe {
         assert_eq!(begin(1, 10).0, PL_INVALID);
         assert_eq!(begin(4, 8).0, PL_OK);
@@ -231,7 +232,7 @@ fn the_programs_function_copies_the_ends() {
     assert_eq!(copies.seen, [(1, 3), (8, 3), (4, 2)]);
 }
 
-/// A list is a transfer like any other, and an error says which piece it is of.
+/// A list is a transfer like any other, and an error has the index of its piece.
 #[test]
 fn a_list_says_which_piece_is_wrong_or_has_failed() {
     let open = Open::over(Least::new());
@@ -351,7 +352,7 @@ fn a_list_says_which_piece_is_wrong_or_has_failed() {
         );
         assert_eq!(after.late_records, 0);
 
-        // The piece that fails is known by its place when all have ended. A piece that goes on has not failed.
+        // The failed piece is known by its index when all have ended. A piece that is under way has not failed.
         open.least.stuck.store(true, Ordering::Relaxed);
         assert_eq!(
             pl_list_submit(open.queue, first, count, 0, &raw mut transfer),
@@ -369,7 +370,7 @@ fn a_list_says_which_piece_is_wrong_or_has_failed() {
         assert_eq!(pl_error_piece(), 0);
         assert!(text().starts_with("piece 0: "), "{}", text());
         pl_transfer_free(transfer);
-        // The next error is of no list.
+        // The next error is not about a list.
         assert_eq!(pl_queue_turn(null()), PL_INVALID);
         assert_eq!(pl_error_piece(), -1);
         let mut statistics = pl_statistics { size: 8, ..after };
@@ -382,8 +383,8 @@ fn a_list_says_which_piece_is_wrong_or_has_failed() {
     }
 }
 
-/// The order in which programs clean up after PL_TIMEOUT: nothing is released that the board may still write, and the
-/// result says so.
+/// The order in which programs clean up after PL_TIMEOUT: memory that the board may still write is not released, and
+/// the result shows that.
 #[test]
 fn memory_of_a_transfer_under_way_is_not_released() {
     let least = Least::new();
@@ -408,7 +409,7 @@ fn memory_of_a_transfer_under_way_is_not_released() {
     }
     (open.queue, open.region) = (null_mut(), null_mut());
     drop(open);
-    // On a board that is gone nothing moves, and all can be released.
+    // On a board that is gone no bytes are moved, and all can be released.
     let least = Least::new();
     let mut open = Open::over(least.clone());
     least.stuck.store(true, Ordering::Relaxed);

@@ -20,7 +20,7 @@ fn any_calls_in_any_order() {
     for round in 0..3000 {
         let length = 1 + usize::from(byte()) * 3;
         let mut data: Vec<u8> = (0..length).map(|_| byte()).collect();
-        // A queue and a region first, in most: else most calls are refused.
+        // Most rounds begin with a queue and a region: otherwise most calls are refused.
         if round % 4 != 0 {
             let begin = [7, 0, 3, 1, 8, 2, 16, 3, 0];
             data.splice(0..0, begin);

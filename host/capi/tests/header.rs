@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Cargo puts the library beside the test.
+/// Returns the directory of the library: cargo puts it next to the test.
 fn library() -> PathBuf {
     let mut program = std::env::current_exe().expect("the test has a name");
     program.pop();

@@ -1,4 +1,4 @@
-//! A panic that left a function of C's would end the program (the Rust Reference, "Unwinding"). Here the driver below
+//! A panic that left a function of C would end the program (the Rust Reference, "Unwinding"). Here the driver below
 //! panics in every function that calls it.
 
 #[allow(dead_code, reason = "the host library's tests use more of it")]
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A driver that panics at its next call, once somebody says so.
+/// A driver that panics at its next call, once it is armed.
 #[derive(Clone)]
 struct Panics(Least, Arc<AtomicBool>);
 
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Panics {
 
 impl Panics {
     fn least(&self) -> &Least {
-        // Once: a panic while another one unwinds ends every program.
+        // Only once: a panic while another one unwinds ends every program.
         assert!(!self.1.swap(false, Ordering::SeqCst), "on purpose");
         &self.0
     }
@@ -103,7 +103,7 @@ impl Context for Panics {
     }
 }
 
-/// The functions that the header declares.
+/// Returns the functions that the header declares.
 fn declared() -> BTreeSet<&'static str> {
     let header = include_str!("../include/libpeerlane.h");
     let lines = header
@@ -116,7 +116,7 @@ fn declared() -> BTreeSet<&'static str> {
     names.filter(|name| name.starts_with("pl_")).collect()
 }
 
-/// Handles of everything, with a transfer under way; the driver panics at its next call.
+/// One handle of each kind, with a transfer under way; the driver panics at its next call.
 struct All {
     device: *mut pl_device,
     region: *mut pl_region,
@@ -153,7 +153,7 @@ impl All {
         all
     }
 
-    /// A device without anything.
+    /// Makes a device without other handles.
     fn bare() -> Self {
         let (least, armed) = (Least::new(), Arc::<AtomicBool>::default());
         let device = Device::over(Panics(least, Arc::clone(&armed))).unwrap();
@@ -192,7 +192,7 @@ type Call = fn(All) -> i32;
 #[test]
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
-    // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
+    // SAFETY: for all of them: the handles live, a function that ends one gets it once, and places are places.
     let calls: [(&str, Call); 31] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
@@ -279,7 +279,7 @@ fn a_panic_is_an_error_of_every_function() {
     };
     let tried: BTreeMap<&str, Call> = calls.into_iter().collect();
     assert_eq!(tried.keys().copied().collect::<BTreeSet<_>>(), declared());
-    // These ask no driver, or say nothing.
+    // These call no driver, or return no error.
     let silent = [
         "pl_version",
         "pl_code_name",
@@ -301,7 +301,8 @@ fn a_panic_is_an_error_of_every_function() {
         };
         assert_eq!(code, expected, "{name}");
     }
-    // A queue that is closed with a transfer under way has asked the driver: the panic was there, and went no further.
+    // A queue that is closed with a transfer under way has called the driver: the panic happened, and did not leave the
+    // function.
     let all = All::new();
     // SAFETY: as above.
     unsafe {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program sees on a machine without this board. */
+/* Results that a program gets on a machine without this board. */
 #include "libpeerlane.h"
 
 #include <stdio.h>

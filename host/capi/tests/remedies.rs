@@ -1,13 +1,13 @@
-//! What is said to do about an error is read by programs in C, Python and Rust: it names nothing that only one of them has.
+//! Hints for errors are read by programs in C, Python and Rust: they must not use names of only one of these.
 
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 
 const HEADER: &str = include_str!("../include/libpeerlane.h");
-/// It has the driver's parameters.
-const DRIVER: &str = include_str!("../../../driver/README.md");
+/// This document has the driver's parameters.
+const DRIVER: &str = include_str!("../../../docs/operate/driver.md");
 
-/// The strings of a source, without its tests.
+/// Returns the strings of a source, without its tests.
 fn strings(source: &str) -> Vec<String> {
     let source = source.split("#[cfg(test)]").next().unwrap();
     let mut found = Vec::new();
@@ -36,7 +36,7 @@ fn strings(source: &str) -> Vec<String> {
     found
 }
 
-/// What of a text a program in another language does not have.
+/// Returns a word of a text that only programs in Rust understand.
 fn foreign(text: &str) -> Option<String> {
     if text.contains("::") || text.contains("()") {
         return Some(text.into());
@@ -81,7 +81,7 @@ fn remedies_of_errors_name_nothing_of_rust() {
             assert_eq!(foreign(&text), None, "{text}");
         }
     }
-    // What it finds.
+    // Texts that the check finds.
     for text in [
         "Use Queue::restart.",
         "Its drop gives it back.",

@@ -132,13 +132,13 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
             "it ended before"
         );
         ensure!(pl_queue_drain(queue, 0) == PL_OK);
-        // A transfer that is lost says so.
+        // A lost transfer reports it.
         let mut lost = null_mut();
         ensure!(pl_submit(queue, &there, &raw mut lost) == PL_OK);
         ensure!(pl_queue_restart(queue) == PL_OK, "{}", text());
         let code = pl_transfer_poll(lost, null_mut());
         ensure!(code == PL_STOPPED, "{code}: {}", text());
-        // So does one that is called off, and what has ended stays so.
+        // So does a transfer that is called off, and an ended transfer stays ended.
         let mut off = null_mut();
         ensure!(pl_submit(queue, &there, &raw mut off) == PL_OK);
         ensure!(pl_transfer_stop(off, -1, null_mut()) == PL_INVALID);
@@ -147,7 +147,7 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
         let code = pl_transfer_stop(other, 0, &raw mut moved);
         ensure!(code == PL_OK && moved == LENGTH, "{code}: {}", text());
 
-        // In any order, and null is nothing.
+        // In any order, and null has no effect.
         pl_close(device);
         ensure!(pl_queue_close(queue) == PL_OK);
         ensure!(pl_unregister(region) == PL_OK, "{}", text());
@@ -215,7 +215,7 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
             ensure!(probe(region, offset, fpga).0 == PL_INVALID, "{}", text());
         }
         ensure!(pl_region_probe(region, 0, address, null_mut()) == PL_INVALID);
-        // The channel is the driver's from the first probe on; or the queue's.
+        // The channel belongs to the driver from the first probe on, or to the queue.
         ensure!(pl_queue_open(device, &raw mut queue) == PL_BUSY && queue.is_null());
         ensure!(pl_unregister(region) == PL_OK && pl_unregister(deaf) == PL_OK);
         pl_close(device);
@@ -231,8 +231,8 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
         ensure!(pl_queue_close(queue) == PL_OK && pl_unregister(region) == PL_OK);
         pl_close(device);
 
-        // A read that is refused is never answered on `Txs`, which is a fault. The board reads nothing more after that,
-        // so this comes last.
+        // A refused read is never answered on `Txs`, which is a fault. After that the board reads nothing more, so this
+        // comes last.
         let device = pl_device::over(driver.open()?);
         let code = pl_allocate(device, LENGTH, &raw mut address);
         ensure!(code == PL_OK, "{}", text());

@@ -34,12 +34,12 @@ type Text = unsafe extern "C" fn(c_int) -> *const c_char;
 /// A function of a board's library by its name (`clGetBoardExtensionFunctionAddressIntelFPGA`).
 type OfBoard = unsafe extern "C" fn(*const c_char, Handle) -> *mut c_void;
 
-/// An error of the extension's.
+/// An error of the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) c_int);
 
 impl Code {
-    /// Memory that is registered anew may be copied.
+    /// Returns whether the copy may succeed after the memory is registered again.
     pub(crate) fn is_stale(self) -> bool {
         [
             CL_INVALID_PEER_MEMORY_PEERLANE,
@@ -48,23 +48,23 @@ impl Code {
         .contains(&self.0)
     }
 
-    /// The peer or the way to it has refused an access: a read, for one, by which the board looks whether what it has written
-    /// has arrived.
+    /// Returns whether the peer or the way to it has refused an access: for example the read by which the board checks
+    /// that its data have arrived.
     pub(crate) fn is_refused(self) -> bool {
         self.0 == CL_PEER_TRANSFER_FAILED_PEERLANE
     }
 
-    /// Less memory may have room.
+    /// Returns whether there may be room for less memory.
     pub(crate) fn is_no_room(self) -> bool {
         self.0 == CL_MEM_OBJECT_ALLOCATION_FAILURE
     }
 }
 
-/// What a board may do with memory.
+/// Permissions of a board for memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Both,
-    /// Then nothing proves that what it has written has arrived.
+    /// Nothing proves then that the board's data have arrived.
     Write,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Board {
 #[derive(Debug)]
 pub(crate) struct Peer {
     board: Arc<Board>,
-    /// The number that its handle is.
+    /// Its handle, as a number.
     handle: usize,
 }
 
@@ -108,7 +108,7 @@ impl Peer {
 }
 
 impl Board {
-    /// The board of a device.
+    /// Returns the board of a device.
     ///
     /// # Safety
     /// It is a `cl_device_id`.
@@ -133,9 +133,9 @@ impl Board {
             text: function!(c"clGetErrorTextPeerlane", Text),
         };
         let mut nowhere = 0;
-        // SAFETY: the caller promises the device, NULL is no buffer, and there is room for an address.
+        // SAFETY: the caller promises the device, NULL is not a buffer, and there is room for an address.
         match unsafe { (board.address)(device, null_mut(), &raw mut nowhere) } {
-            // The device is one of the library's, and is open: what it refuses is the buffer.
+            // The device belongs to the library, and is open: the library only refuses the buffer.
             CL_INVALID_MEM_OBJECT => Ok(Arc::new(board)),
             CL_INVALID_DEVICE => Err(Failure::new(
                 CLRDMA_WRONG_DRIVER,
@@ -149,20 +149,20 @@ impl Board {
         std::ptr::with_exposed_provenance_mut(self.device)
     }
 
-    /// What an error of the library's is here.
+    /// Translates an error of the library.
     fn failure(&self, code: c_int) -> Failure {
         // SAFETY: any number may be asked for; the text stays.
         let text = unsafe { CStr::from_ptr((self.text)(code)) }.to_string_lossy();
         let number = match code {
             CL_INVALID_VALUE | CL_INVALID_MEM_OBJECT => CLRDMA_INVALID,
-            // The library has stopped it: nothing goes on.
+            // The library has stopped it: the copy does not go on.
             CL_PEER_TRANSFER_TIMEOUT_PEERLANE => CLRDMA_TIMEOUT,
             _ => CLRDMA_FAILED,
         };
         Failure::new(number, format!("{text} ({code})"))
     }
 
-    /// Where a buffer lies.
+    /// Returns the address of a buffer.
     ///
     /// # Safety
     /// It is a `cl_mem`.
@@ -178,7 +178,8 @@ impl Board {
     /// Registers memory of a GPU.
     ///
     /// # Safety
-    /// The memory is the program's to let the board into, for as long as the result lives and a copy with it goes on.
+    /// The program has the right to open the memory to the board, for as long as the result lives and a copy with it
+    /// goes on.
     pub(crate) unsafe fn register(
         self: &Arc<Self>,
         address: u64,
@@ -246,7 +247,7 @@ impl Board {
         result(code)
     }
 
-    /// What an error of a copy's is here.
+    /// Translates an error of a copy.
     pub(crate) fn explain(&self, code: Code) -> Failure {
         self.failure(code.0)
     }
@@ -259,9 +260,9 @@ pub(crate) fn result(code: c_int) -> Result<(), Code> {
     }
 }
 
-/// How functions of a board's library are found.
+/// Way in which functions of a board's library are found.
 enum Library {
-    /// By a function of the runtime's.
+    /// By a function of the runtime.
     Runtime(OfBoard),
     /// In the library itself, which the runtime has loaded: runtimes before 14.x have no such function.
     Loaded(*mut c_void),
@@ -316,7 +317,7 @@ fn not_ours() -> Failure {
     )
 }
 
-/// Whether the driver is loaded, which has the boards in this directory (`driver/src`).
+/// Returns whether the driver is loaded, which has its boards in this directory (`driver/src`).
 fn driver() -> bool {
     let devices = std::fs::read_dir("/sys/class/misc").into_iter().flatten();
     devices.flatten().any(|entry| {
@@ -326,10 +327,10 @@ fn driver() -> bool {
     })
 }
 
-/// Peerlane's board library, if the process has loaded it.
+/// Returns Peerlane's board library, if the process has loaded it.
 fn loaded() -> Option<*mut c_void> {
     let mut path: Option<CString> = None;
-    /// Takes the name of a library that is one.
+    /// Takes the path of a library if it is that one.
     unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, path: *mut c_void) -> c_int {
         // SAFETY: the linker gives a description whose name is a string or null, and the place below.
         let (name, path) = unsafe {

@@ -1,4 +1,4 @@
-//! A buffer of the GPU's.
+//! A buffer of the GPU.
 
 use crate::board::{Access, Board, Code, Peer};
 use crate::error::Failure;
@@ -13,14 +13,14 @@ use std::time::Instant;
 /// Memory that CUDA has made and OpenCL has imported.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    /// Given back before the memory.
+    /// Unregistered before the memory is freed.
     peers: Mutex<Peers>,
-    /// The one reference that it has is the program's.
+    /// Its only reference belongs to the program.
     imported: ManuallyDrop<Imported>,
     memory: GpuBuffer,
     /// The address of the `cl_command_queue`, which is retained.
     queue: usize,
-    /// Somebody has it for a transfer.
+    /// A thread has it for a transfer.
     taken: Mutex<bool>,
     free: Condvar,
 }
@@ -29,11 +29,11 @@ pub(crate) struct Buffer {
 #[derive(Debug, Default)]
 struct Peers {
     known: Vec<(Access, Arc<Peer>)>,
-    /// The board may not read it for transfers to it: the platform passes writes only.
+    /// The board may not read it for transfers to it, because the platform passes writes only.
     writes_only: bool,
 }
 
-/// Waits while something is so, but no longer than until a deadline.
+/// Waits while a condition holds, but no longer than until a deadline.
 pub(crate) fn wait_while<'a, T>(
     told: &Condvar,
     guard: MutexGuard<'a, T>,
@@ -50,7 +50,7 @@ pub(crate) fn wait_while<'a, T>(
     waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// A buffer that is somebody's for a transfer, until this is dropped.
+/// The exclusive use of a buffer for a transfer, until this is dropped.
 pub(crate) struct Turn(Arc<Buffer>);
 
 impl Turn {
@@ -93,17 +93,17 @@ impl Buffer {
         })
     }
 
-    /// The `cl_mem`.
+    /// Returns the `cl_mem`.
     pub(crate) fn handle(&self) -> Handle {
         self.imported.raw()
     }
 
-    /// Gives up the reference to the `cl_mem`.
+    /// Releases the reference to the `cl_mem`.
     ///
     /// # Safety
-    /// Nobody else has it or releases it.
+    /// No other code has the reference or releases it.
     pub(crate) unsafe fn release(&self) {
-        // SAFETY: the caller promises it. The value is not used again: only its place is dropped, as nothing.
+        // SAFETY: the caller promises it. The value is not used again: the drop of its place does nothing.
         drop(unsafe { std::ptr::read(&*self.imported) });
     }
 
@@ -111,7 +111,7 @@ impl Buffer {
         self.memory.address()
     }
 
-    /// Whether a range lies in it.
+    /// Returns whether a range lies in it.
     pub(crate) fn has(&self, address: u64, bytes: usize) -> bool {
         let offset = address.checked_sub(self.address());
         let end = offset.and_then(|offset| offset.checked_add(bytes as u64));
@@ -126,7 +126,7 @@ impl Buffer {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its turn for a transfer; none before the deadline is `None`.
+    /// Waits for its turn for a transfer; `None` if it did not come before the deadline.
     pub(crate) fn turn(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
         let mut taken = wait_while(&self.free, self.taken(), deadline, |taken| *taken);
         (!std::mem::replace(&mut *taken, true)).then(|| Turn(Arc::clone(self)))
@@ -136,8 +136,8 @@ impl Buffer {
         std::ptr::with_exposed_provenance_mut(self.queue)
     }
 
-    /// Hands it over to the board: what was enqueued before has ended. `false`: it has not before the deadline, and the buffer
-    /// is the program's again.
+    /// Hands it over to the board, when commands that were enqueued before have ended. Returns `false` if they have not
+    /// ended before the deadline; then the buffer belongs to the program again.
     pub(crate) fn hand_over(&self, deadline: Option<Instant>) -> Result<bool, Failure> {
         // SAFETY: the program has the buffer; the queue is retained, of the buffer's context.
         let over = unsafe {
@@ -145,23 +145,24 @@ impl Buffer {
             released.and_then(|()| opencl::finish_by(self.queue(), deadline))
         };
         if !matches!(over, Ok(true)) {
-            // What has gone wrong is told already.
+            // The first error is reported already.
             let _ = self.take_back();
         }
         over
     }
 
-    /// Takes it back: what is enqueued from now on sees what the board has written.
+    /// Takes it back: commands that are enqueued from now on see the board's data.
     pub(crate) fn take_back(&self) -> Result<(), Failure> {
-        // SAFETY: the queue is retained, and whoever copies keeps the buffer's `cl_mem`. A command that is not flushed keeps
-        // it, too, after the program has released it.
+        // SAFETY: the queue is retained, and the caller of a copy keeps the buffer's `cl_mem`. A command that is not
+        // flushed keeps it, too, after the program has released it.
         unsafe {
             self.imported.acquire(self.queue())?;
             opencl::flush(self.queue())
         }
     }
 
-    /// Keeps its `cl_mem` for a copy that goes on when the program has its call back: until [`let_go`](Self::let_go).
+    /// Keeps its `cl_mem` for a copy that goes on after the program's call has returned: until
+    /// [`let_go`](Self::let_go).
     pub(crate) fn keep(&self) -> Result<(), Failure> {
         // SAFETY: the program is in a call with it, and releases it afterwards at the earliest.
         unsafe { opencl::retain_memory(self.handle()) }
@@ -173,7 +174,7 @@ impl Buffer {
         unsafe { opencl::release_memory(self.handle()) }
     }
 
-    /// What the board may do with it for a transfer.
+    /// Returns the permissions of the board for a transfer with it.
     pub(crate) fn access(&self, direction: Direction) -> Access {
         match direction {
             Direction::ToGpu if self.peers().writes_only => Access::Write,
@@ -181,13 +182,13 @@ impl Buffer {
         }
     }
 
-    /// Whether the board may only write it for transfers to it, from now on; whether that is new.
+    /// Sets whether the board may only write it for transfers to it, from now on. Returns whether that is new.
     pub(crate) fn set_writes_only(&self, only: bool) -> bool {
         let mut peers = self.peers();
         std::mem::replace(&mut peers.writes_only, only) != only
     }
 
-    /// A range of it, registered at a board for as long as the result lives.
+    /// Registers a range of it at a board for as long as the result lives.
     pub(crate) fn register(
         &self,
         board: &Arc<Board>,
@@ -195,11 +196,12 @@ impl Buffer {
         access: Access,
     ) -> Result<Result<Peer, Code>, Failure> {
         let identity = self.memory.identity()?;
-        // SAFETY: the memory is this buffer's, which whoever copies keeps.
+        // SAFETY: the memory belongs to this buffer, which the caller of a copy keeps.
         Ok(unsafe { board.register(self.address() + offset, bytes, identity, access) })
     }
 
-    /// All of it, registered at a board: the first time, and kept from then on.
+    /// Returns all of it, registered at a board. The first call registers it, and the registration is cached from then
+    /// on.
     pub(crate) fn whole(
         &self,
         board: &Arc<Board>,
@@ -220,7 +222,7 @@ impl Buffer {
         }))
     }
 
-    /// Forgets its registrations.
+    /// Drops its registrations.
     pub(crate) fn forget(&self) {
         let known = std::mem::take(&mut self.peers().known);
         drop(known);

@@ -1,17 +1,17 @@
-//! Results, and what the thread's last error was.
+//! Results, and the last error of each thread.
 
 use peerlane_gpu::Error;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// It worked.
+/// The call succeeded.
 pub const CLRDMA_OK: c_int = 0;
 /// The driver is not loaded (the thesis, appendix A).
 pub const CLRDMA_NO_DRIVER: c_int = 1;
 /// Another driver than the one that is needed (the thesis, appendix A).
 pub const CLRDMA_WRONG_DRIVER: c_int = 2;
-/// Anything else.
+/// Any other error.
 pub const CLRDMA_FAILED: c_int = 3;
 /// There is no kernel for addresses (the thesis, appendix A): never a result here.
 pub const CLRDMA_NO_KERNEL: c_int = 4;
@@ -26,7 +26,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Why a call fails.
+/// Failure of a call.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: c_int,
@@ -66,7 +66,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Does what a function does: a panic becomes an error, and an error the thread's last one.
+/// Runs the body of a function: a panic becomes an error, and an error becomes the thread's last one.
 pub(crate) fn run(f: impl FnOnce() -> Result<(), Failure>) -> c_int {
     let failure = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(())) => return CLRDMA_OK,
@@ -76,12 +76,12 @@ pub(crate) fn run(f: impl FnOnce() -> Result<(), Failure>) -> c_int {
         ),
     };
     let text = CString::new(failure.text.replace(char::is_control, " ")).unwrap_or_default();
-    // A thread that ends has none any more.
+    // A thread that ends has no last error any more.
     let _ = LAST.try_with(|last| last.replace(text));
     failure.code
 }
 
-/// What went wrong in the thread's last call that returned an error: `clrdma.h`.
+/// Returns the text of the last error that a call of this thread returned: `clrdma.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn clrdma_error_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr())

@@ -22,7 +22,7 @@ use state::STATE;
 use std::ffi::{c_int, c_ulong};
 use transfer::Direction;
 
-/// A handle that must not be null.
+/// Returns a handle, which must not be null.
 fn some(handle: Handle, what: &str) -> Result<Handle, Failure> {
     match handle.is_null() {
         true => Err(Failure::invalid(format!("the {what} is NULL"))),
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn clrdma_init_nvidia(context: Handle) -> c_int {
 /// Makes a buffer on the GPU: `clrdma.h`.
 ///
 /// # Safety
-/// `context` and `queue` are null or OpenCL's and go together, `buffer` is null or a place for a handle.
+/// `context` and `queue` are null or OpenCL's and belong together, `buffer` is null or a place for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clrdma_create_pinnable_buffer_nvidia(
     context: Handle,
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn clrdma_create_pinnable_buffer_nvidia(
     })
 }
 
-/// Where a buffer lies in the board's memory: `clrdma.h`.
+/// Returns the place of a buffer in the board's memory: `clrdma.h`.
 ///
 /// # Safety
 /// `buffer` is null or OpenCL's, `address` is null or a place for a number.
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn clrdma_get_buffer_address_altera(
     })
 }
 
-/// Where a buffer lies in the GPU's memory: `clrdma.h`.
+/// Returns the place of a buffer in the GPU's memory: `clrdma.h`.
 ///
 /// # Safety
 /// `address` is null or a place for a number.
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn clrdma_get_buffer_address_nvidia(
     })
 }
 
-/// From the board's memory to the GPU's: `clrdma.h`.
+/// Copies from the board's memory to the GPU's: `clrdma.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn read_rdma(
     fpga_address: c_ulong,
@@ -150,7 +150,7 @@ pub extern "C" fn read_rdma(
     run(|| transfer::run(direction, fpga_address, gpu_address, size, timeout_seconds))
 }
 
-/// From the GPU's memory to the board's: `clrdma.h`.
+/// Copies from the GPU's memory to the board's: `clrdma.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn write_rdma(
     fpga_address: c_ulong,

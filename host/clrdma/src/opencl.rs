@@ -1,5 +1,4 @@
-//! OpenCL's own functions, as far as they are called. The library is not linked with any OpenCL: it takes the
-//! program's.
+//! The functions of OpenCL that this library calls. It is not linked with any OpenCL: it uses the program's.
 //!
 //! Types and numbers: the OpenCL Specification 3.0 and the OpenCL Registry's cl.xml.
 
@@ -9,7 +8,7 @@ use std::ops::Range;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
-/// A handle of OpenCL's: of a context, a device, a queue, a buffer.
+/// A handle of OpenCL: of a context, a device, a queue, a buffer.
 pub(crate) type Handle = *mut c_void;
 
 /// `CL_SUCCESS`.
@@ -19,7 +18,7 @@ const CL_DEVICE_PLATFORM: u32 = 0x1031;
 const CL_STATUS: u32 = 0x11D3;
 const CL_COMPLETE: c_int = 0;
 
-/// What OpenCL calls when a buffer is gone.
+/// Function that OpenCL calls when a buffer is gone.
 pub(crate) type Gone = unsafe extern "C" fn(Handle, *mut c_void);
 
 type DeviceInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> c_int;
@@ -28,10 +27,10 @@ type OnEnd = unsafe extern "C" fn(Handle, Gone, *mut c_void) -> c_int;
 type One = unsafe extern "C" fn(Handle) -> c_int;
 type Marker = unsafe extern "C" fn(Handle, u32, *const Handle, *mut Handle) -> c_int;
 
-/// How long to sleep between two looks at a queue, from the first time to any later one.
+/// Sleeps between two looks at a queue: the first one, and the longest.
 const PAUSES: Range<Duration> = Duration::from_micros(20)..Duration::from_millis(1);
 
-/// A function of the OpenCL that the program has: linked with it, or loaded since.
+/// Returns a function of the OpenCL that the program has: linked with it, or loaded since.
 fn find(name: &CStr) -> Result<*mut c_void, Failure> {
     const LIBRARIES: [&CStr; 3] = [c"libOpenCL.so.1", c"libOpenCL.so", c"libalteracl.so"];
     let loaded = LIBRARIES.iter().map(|library| {
@@ -49,7 +48,7 @@ fn find(name: &CStr) -> Result<*mut c_void, Failure> {
     })
 }
 
-/// The function of a name, with its type.
+/// Returns the function of a name, with its type.
 macro_rules! function {
     ($name:literal, $kind:ty) => {{
         let found = find($name)?;
@@ -58,7 +57,7 @@ macro_rules! function {
     }};
 }
 
-/// The error of a call.
+/// Translates the result of a call.
 fn check(call: &str, code: c_int) -> Result<(), Failure> {
     match code {
         SUCCESS => Ok(()),
@@ -68,7 +67,7 @@ fn check(call: &str, code: c_int) -> Result<(), Failure> {
     }
 }
 
-/// The platform of a device.
+/// Returns the platform of a device.
 ///
 /// # Safety
 /// It is a `cl_device_id`.
@@ -76,7 +75,7 @@ pub(crate) unsafe fn platform(device: Handle) -> Result<Handle, Failure> {
     let info = function!(c"clGetDeviceInfo", DeviceInfo);
     let mut platform: Handle = null_mut();
     let room = size_of::<Handle>();
-    // SAFETY: the caller promises the device, and there is so much room.
+    // SAFETY: the caller promises the device, and the place has this much room.
     let code = unsafe {
         let place = (&raw mut platform).cast();
         info(device, CL_DEVICE_PLATFORM, room, place, null_mut())
@@ -85,7 +84,7 @@ pub(crate) unsafe fn platform(device: Handle) -> Result<Handle, Failure> {
     Ok(platform)
 }
 
-/// A function that a platform has beside OpenCL's.
+/// Returns a function that a platform has in addition to OpenCL's.
 ///
 /// # Safety
 /// It is a `cl_platform_id`.
@@ -109,7 +108,7 @@ unsafe fn finish(queue: Handle) -> Result<(), Failure> {
     check("clFinish", unsafe { finish(queue) })
 }
 
-/// The same until a deadline: whether they have.
+/// Waits until all commands of a queue have ended, or until a deadline. Returns whether they have.
 ///
 /// # Safety
 /// As [`finish`].
@@ -146,17 +145,17 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
             if left.is_zero() {
                 return Ok(false);
             }
-            // Late by no more than a part of what it took.
+            // This notices the end late by no more than a part of the time that the commands took.
             let pause = (begin.elapsed() / 8).clamp(PAUSES.start, PAUSES.end);
             std::thread::sleep(pause.min(left));
         }
     });
-    // SAFETY: this gives back the reference that the call made.
+    // SAFETY: this releases the reference that the call made.
     unsafe { release(event) };
     ended
 }
 
-/// Has what was enqueued begin.
+/// Makes the enqueued commands begin.
 ///
 /// # Safety
 /// As [`finish`].
@@ -166,7 +165,7 @@ pub(crate) unsafe fn flush(queue: Handle) -> Result<(), Failure> {
     check("clFlush", unsafe { flush(queue) })
 }
 
-/// Keeps a buffer until [`release_memory`].
+/// Retains a buffer until [`release_memory`].
 ///
 /// # Safety
 /// It is a `cl_mem`.
@@ -176,7 +175,7 @@ pub(crate) unsafe fn retain_memory(buffer: Handle) -> Result<(), Failure> {
     check("clRetainMemObject", unsafe { retain(buffer) })
 }
 
-/// Gives a buffer back.
+/// Releases a buffer.
 ///
 /// # Safety
 /// It is a `cl_mem` that was retained.
@@ -186,7 +185,7 @@ pub(crate) unsafe fn release_memory(buffer: Handle) -> Result<(), Failure> {
     check("clReleaseMemObject", unsafe { release(buffer) })
 }
 
-/// Keeps a queue until [`release_queue`].
+/// Retains a queue until [`release_queue`].
 ///
 /// # Safety
 /// It is a `cl_command_queue`.
@@ -196,7 +195,7 @@ pub(crate) unsafe fn retain_queue(queue: Handle) -> Result<(), Failure> {
     check("clRetainCommandQueue", unsafe { retain(queue) })
 }
 
-/// Gives a queue back.
+/// Releases a queue.
 ///
 /// # Safety
 /// It is a `cl_command_queue` that was retained.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All that there is.
+/// The state of the process.
 pub(crate) static STATE: State = State(Mutex::new(Inner {
     board: None,
     gpu: None,
@@ -33,7 +33,7 @@ fn not_named(what: &str, call: &str) -> Failure {
 }
 
 impl State {
-    /// Nobody else's code runs while this is held.
+    /// Locks the state. No foreign code runs while it is locked.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,7 +58,7 @@ impl State {
         gpu.ok_or_else(|| not_named("GPU", "clrdma_init_nvidia"))
     }
 
-    /// Makes a buffer of the GPU's, which OpenCL has one reference to.
+    /// Makes a buffer of the GPU, to which OpenCL has one reference.
     ///
     /// # Safety
     /// They are a `cl_context` and a `cl_command_queue` of it.
@@ -75,10 +75,10 @@ impl State {
         self.lock().buffers.insert(handle.addr(), Arc::new(buffer));
         // SAFETY: the buffer is new, and `gone` takes nothing but its address.
         if let Err(error) = unsafe { opencl::when_gone(handle, gone, std::ptr::null_mut()) } {
-            // Without it nobody would hear of its end.
+            // Without it the end of the buffer would stay unknown.
             let buffer = self.lock().buffers.remove(&handle.addr());
             if let Some(buffer) = buffer {
-                // SAFETY: the handle was not given to anybody.
+                // SAFETY: the handle has no other owner.
                 unsafe { buffer.release() };
             }
             return Err(error);
@@ -86,7 +86,7 @@ impl State {
         Ok(handle)
     }
 
-    /// A buffer that was made here.
+    /// Returns a buffer that was made here.
     pub(crate) fn buffer(&self, handle: Handle) -> Result<Arc<Buffer>, Failure> {
         let found = self.lock().buffers.get(&handle.addr()).cloned();
         found.ok_or_else(|| {
@@ -97,7 +97,7 @@ impl State {
         })
     }
 
-    /// The buffer with a range of addresses.
+    /// Returns the buffer that has a range of addresses.
     pub(crate) fn at(&self, address: u64, bytes: usize) -> Result<Arc<Buffer>, Failure> {
         let inner = self.lock();
         let mut buffers = inner.buffers.values();
@@ -110,8 +110,8 @@ impl State {
     }
 }
 
-/// Called by OpenCL when a buffer is gone (`clSetMemObjectDestructorCallback`). There no function of CUDA's or
-/// OpenCL's may be called that takes long, so another thread gives the memory back.
+/// Frees a buffer. OpenCL calls this when a buffer is gone (`clSetMemObjectDestructorCallback`). Functions of CUDA or
+/// OpenCL that take long must not be called here, so another thread frees the memory.
 unsafe extern "C" fn gone(handle: Handle, _: *mut c_void) {
     let buffer = STATE.lock().buffers.remove(&handle.addr());
     let give_back = std::thread::Builder::new().name("clrdma".into());

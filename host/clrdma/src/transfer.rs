@@ -8,20 +8,20 @@ use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which way.
+/// Direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToGpu,
     ToBoard,
 }
 
-/// What is registered at a time where there is no room for all of a buffer (the thesis, section 5.5).
+/// Bytes that are registered at a time where there is no room for all of a buffer (the thesis, section 5.5).
 const BLOCK: usize = 32 << 20;
 
-/// How often a copy is tried whose registration is stale.
+/// Number of attempts at a copy whose registration is stale.
 const ATTEMPTS: usize = 2;
 
-/// What somebody waits for, and what a copy needs to its end.
+/// State of a copy for the thread that waits for it, with the objects that the copy needs until its end.
 struct Waited {
     ended: Mutex<Option<c_int>>,
     told: Condvar,
@@ -40,16 +40,16 @@ impl Waited {
     }
 }
 
-/// Why a copy has not ended well.
+/// Reason why a copy has not ended well.
 enum Why {
     Code(Code),
-    /// The time was over before it was begun.
+    /// The time was over before the copy was begun.
     Late,
-    /// It goes on.
+    /// The copy goes on.
     GoesOn(Arc<Waited>),
 }
 
-/// A copy that nobody waits for any more. Until its end the buffer is the board's: the drop waits for it.
+/// A copy that no caller waits for any more. Until its end the buffer belongs to the board: the drop waits for it.
 struct Behind {
     waited: Arc<Waited>,
     turn: Turn,
@@ -60,7 +60,7 @@ struct Behind {
 impl Drop for Behind {
     fn drop(&mut self) {
         self.waited.wait(None);
-        // There is nobody to tell.
+        // There is no caller to report an error to.
         let buffer = self.turn.buffer();
         let _ = buffer.take_back();
         if self.kept {
@@ -69,7 +69,7 @@ impl Drop for Behind {
     }
 }
 
-/// Told by the board's library that a copy has ended.
+/// Notes the end of a copy. The board's library calls this.
 unsafe extern "C" fn ended(status: c_int, user: *mut c_void) {
     // SAFETY: it is the reference that was given to the copy, and this is called once.
     let waited = unsafe { Arc::from_raw(user.cast::<Waited>().cast_const()) };
@@ -85,8 +85,8 @@ struct Part {
     bytes: usize,
 }
 
-/// Copies between registered memory and the board's, and waits for the end. `first` is the registration's place in the
-/// buffer. What is late is not begun.
+/// Copies between registered memory and the board's, and waits for the end. `first` is the offset of the registration
+/// in the buffer. No copy is begun after the deadline.
 fn copy(
     (board, buffer, direction): (&Board, &Arc<Buffer>, Direction),
     (peer, first): (Arc<Peer>, u64),
@@ -116,7 +116,7 @@ fn copy(
         }
     };
     if let Err(code) = begun {
-        // SAFETY: nobody is told, so the reference is still ours.
+        // SAFETY: the function is not called after an error, so the reference is still ours.
         drop(unsafe { Arc::from_raw(user) });
         return Err(Why::Code(code));
     }
@@ -126,7 +126,7 @@ fn copy(
     }
 }
 
-/// By the registration of the whole buffer, or where that has no room by one for each block.
+/// Copies by the registration of the whole buffer, or where that has no room, by one for each block.
 fn move_all(
     which: (&Arc<Board>, &Arc<Buffer>, Direction),
     all: Part,
@@ -161,7 +161,7 @@ fn move_all(
     Ok(Ok(()))
 }
 
-/// The same, with what may be mended on the way.
+/// Copies as [`move_all`], and recovers from errors if possible.
 fn move_or_mend(
     which: (&Arc<Board>, &Arc<Buffer>, Direction),
     all: Part,
@@ -176,17 +176,17 @@ fn move_or_mend(
         }
         moved = move_all(which, all, deadline)?;
     }
-    // The board reads behind what it has written, to look whether that has arrived. A platform that passes writes only, as
-    // the thesis's, refuses that; to memory that the board may only write it does without.
+    // The board reads after its data to check that they have arrived. A platform that passes writes only, as the
+    // thesis's, refuses that read. For memory that the board may only write, no such read is made.
     if let (Direction::ToGpu, Err(Why::Code(code))) = (direction, &moved)
         && code.is_refused()
         && buffer.set_writes_only(true)
     {
-        // Before it takes entries of the board's twice.
+        // Before the memory takes entries of the board twice.
         buffer.forget();
         moved = move_all(which, all, deadline)?;
         if matches!(moved, Err(Why::Code(_))) {
-            // That was not why.
+            // That was not the reason.
             buffer.set_writes_only(false);
         }
     }
@@ -231,7 +231,7 @@ pub(crate) fn run(
     if let Ok(Err(Why::GoesOn(waited))) = moved {
         let kept = turn.buffer().keep().is_ok();
         let behind = Behind { waited, turn, kept };
-        // Where there can be no thread the drop waits here.
+        // If no thread can be started, the drop waits here.
         let thread = std::thread::Builder::new().name("clrdma".into());
         let _ = thread.spawn(move || drop(behind));
         return late(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Time, and platforms that pass writes only, with a board library whose copies take as long as they are told to. */
+/* Time limits, and platforms that pass writes only, with a board library whose copies take a set time. */
 #define _GNU_SOURCE
 #include <clrdma.h>
 
@@ -80,7 +80,7 @@ static void *first(void *unused)
 	return NULL;
 }
 
-/* Another transfer has the buffer for longer than the second may take. */
+/* Another transfer has the buffer for longer than the second one may take. */
 static void turn(void)
 {
 	pthread_t thread;
@@ -98,7 +98,7 @@ static void turn(void)
 	MUST(is_there());
 }
 
-/* So do commands of the queue; and what is late is not begun. */
+/* Commands of the queue do, too; and a late copy is not begun. */
 static void commands(void)
 {
 	double begin = now();
@@ -113,7 +113,7 @@ static void commands(void)
 	MUST(now() - begin >= 3 && is_there());
 }
 
-/* A copy that nobody waits for any more has the buffer to its end. */
+/* A copy that no caller waits for any more has the buffer until its end. */
 static void behind(void)
 {
 	double begin = now();
@@ -122,14 +122,14 @@ static void behind(void)
 	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
 	MUST(now() - begin < 2 && board->begun == 1 && !board->ended);
 	MUST(strstr(clrdma_error_text(), "goes on"));
-	/* It is not the program's yet. */
+	/* It does not belong to the program yet. */
 	MUST(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 1, &begin, 0, NULL, NULL) == CL_INVALID_OPERATION);
 	begin = now();
 	GIVES(read_rdma(0, gpu, 0, 1), CLRDMA_TIMEOUT);
 	GIVES(read_rdma(0, gpu, 0, 30), CLRDMA_OK);
 	MUST(board->begun == 1 && board->ended == 1 && is_there());
 
-	/* Memory that is released meanwhile stays until its end. */
+	/* Memory that is released in the meantime stays until the copy's end. */
 	board->takes = 1500;
 	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
 	MUST(!clReleaseMemObject(buffer));
@@ -163,14 +163,14 @@ static void writes_only(void)
 	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
 	MUST(is_there() && board->begun == 3);
 	GIVES(write_rdma(0, gpu, BYTES, 5), CLRDMA_FAILED);
-	/* What is refused for another reason stays refused, and the next transfer is proven as before. */
+	/* A copy that is refused for another reason stays refused, and the next transfer is proven as before. */
 	board->writes_only = 0;
 	board->begun = 0;
 	GIVES(write_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
 	MUST(board->begun == 1);
 }
 
-/* A failure of another kind is no reason to do without the proof. */
+/* After a failure of another kind the proof is still made. */
 static void refused(void)
 {
 	board->fails = -10005;

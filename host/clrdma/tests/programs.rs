@@ -1,4 +1,4 @@
-//! Programs in C with the library. Board and GPU are the simulated ones; OpenCL and CUDA's driver are stand-ins.
+//! Programs in C with the library. Board and GPU are the simulated ones; OpenCL and CUDA's driver are mocks.
 
 mod standin;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 const HEADER: &str = include_str!("../include/clrdma.h");
 
-/// The functions that the header declares.
+/// Returns the functions that the header declares.
 fn declared() -> BTreeSet<String> {
     let lines = HEADER
         .lines()
@@ -43,8 +43,8 @@ fn the_library_has_what_the_header_declares() {
     }
 }
 
-/// A panic that leaves a function of C's ends the program: all that a function does, it does in `run`, which turns one
-/// into an error.
+/// A panic that leaves a function of C ends the program. So the whole body of a function runs in `run`, which turns a
+/// panic into an error.
 #[test]
 fn no_panic_leaves_a_function() {
     let source = concat!(
@@ -85,7 +85,7 @@ fn header_and_library_have_the_same_numbers() {
     assert_eq!(HEADER.matches("#define CLRDMA_").count(), numbers.len() + 1);
 }
 
-/// What a program is told that has no board, no GPU, or gives wrong arguments.
+/// Errors for a program that has no board, no GPU, or passes wrong arguments.
 #[test]
 fn a_program_without_board_and_gpu_is_told() {
     let lab = Lab::new();
@@ -94,12 +94,12 @@ fn a_program_without_board_and_gpu_is_told() {
         assert_eq!(lab.passes(&program, &["none"], &[]), "");
     }
     let program = lab.program("tests/refused.c", &["-std=c17"]);
-    // The kernel's driver is missing, and one that is too old.
+    // The kernel's driver is missing, and a driver that is too old.
     lab.passes(&program, &["gpu", "1"], &[("STANDIN_NO_GPU", "1")]);
     lab.passes(&program, &["gpu", "2"], &[("STANDIN_OLD_CUDA", "1")]);
 }
 
-/// What takes longer than it may, and what a platform does not pass.
+/// Copies that take longer than they may, and accesses that a platform does not pass.
 #[test]
 fn time_is_kept_to_and_a_platform_may_pass_writes_only() {
     let lab = Lab::new();
@@ -130,18 +130,18 @@ fn the_listing_of_a_direct_buffer_compiles() {
     }
 }
 
-/// `examples/02-appendix-a`, as it stands.
+/// `examples/02-appendix-a`, unchanged.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_program_of_appendix_a_runs() {
     let lab = Lab::new();
     let source = "../../examples/02-appendix-a/appendix_a.c";
     let program = lab.program(source, &["-std=c99", "-Wpedantic"]);
-    // More than a page of the GPU's, and no multiple of anything.
+    // More than a page of the GPU, and not a multiple of anything.
     let said = lab.passes(&program, &["300001"], &[]);
     let moved = "300001 bytes from the FPGA to the GPU, and 300001 bytes back\n";
     assert!(said.contains(moved), "{said}");
-    // The memory went with the buffer.
+    // The memory was freed with the buffer.
     assert!(said.contains("GPU memory freed\n"), "{said}");
     // Another platform comes first that has FPGA in its name.
     let said = lab.passes(&program, &["5000"], &[("STANDIN_EMULATOR", "1")]);

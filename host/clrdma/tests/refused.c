@@ -48,7 +48,7 @@ static void none(void)
 	MUST(strstr(clrdma_error_text(), "context"));
 	GIVES(clrdma_init_altera(contexts[1], NULL), CLRDMA_INVALID);
 	GIVES(clrdma_init_nvidia(NULL), CLRDMA_INVALID);
-	/* The GPU's device is no board, and where there is no driver of Peerlane's either, that is missing first. */
+	/* The GPU's device is not a board. Without a driver of Peerlane, the missing driver is reported first. */
 	if (access("/sys/class/misc/peerlane0", F_OK)) {
 		GIVES(clrdma_init_altera(contexts[1], devices[1]), CLRDMA_NO_DRIVER);
 		MUST(strstr(clrdma_error_text(), "modprobe peerlane"));
@@ -118,7 +118,7 @@ static void board(void)
 		}
 	}
 
-	/* Nothing, and what does not lie in the buffers. */
+	/* No bytes, and bytes outside of the buffers. */
 	GIVES(read_rdma(fpga, gpu, 0, 5), CLRDMA_OK);
 	GIVES(read_rdma(fpga, gpu - 1, 1, 5), CLRDMA_INVALID);
 	GIVES(read_rdma(fpga, gpu, (size_t)1 << 40, 5), CLRDMA_INVALID);
@@ -126,14 +126,14 @@ static void board(void)
 	/* Both sides are usable after errors. */
 	MUST(!clEnqueueReadBuffer(queues[1], buffers[1], CL_TRUE, 0, size, found, 0, NULL, NULL));
 
-	/* Another buffer has another address; one that is gone has none. */
+	/* Another buffer has another address; a buffer that is gone has none. */
 	GIVES(clrdma_create_pinnable_buffer_nvidia(contexts[1], queues[1], &second, size), CLRDMA_OK);
 	GIVES(clrdma_get_buffer_address_nvidia(second, queues[1], &again), CLRDMA_OK);
 	MUST(again != gpu);
 	MUST(!clReleaseMemObject(second));
 	GIVES(read_rdma(fpga, again, 1, 5), CLRDMA_INVALID);
 
-	/* Another context is another opening of the board: registrations are made anew. */
+	/* Another context opens the board again: registrations are made again. */
 	MUST(!clReleaseMemObject(buffers[0]));
 	MUST(!clReleaseCommandQueue(queues[0]));
 	MUST(!clReleaseContext(contexts[0]));

@@ -1,4 +1,4 @@
-//! Contexts, and what is theirs.
+//! Contexts, and the resources that belong to them.
 
 use crate::{Bench, PLACE, Work, bytes, done, pattern, same, told};
 use anyhow::{Result, ensure};
@@ -6,7 +6,7 @@ use peerlane_host::{Direction, Error, MemoryKind, Permissions, Request, Terms, T
 
 type Asked = std::result::Result<Transfer, Error>;
 
-/// What cannot be is refused before the board sees it.
+/// Wrong requests are refused before the board sees them.
 pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(8192)?;
@@ -74,13 +74,13 @@ pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
 pub fn one_queue(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     ensure!(matches!(work.device.queue(), Err(Error::Taken)));
-    // Nor does it get FPGA memory from then on, or give it back.
+    // Nor does it get FPGA memory from then on, or free it.
     let more = work.device.allocate(PLACE);
     ensure!(matches!(more, Err(Error::Memory { .. })), "{more:?}");
     Ok(())
 }
 
-/// Two contexts have different channels and different FPGA memory, and move data beside each other.
+/// Two contexts have different channels and different FPGA memory, and move data concurrently.
 pub fn apart(bench: &dyn Bench) -> Result<()> {
     let works = [Work::new(bench)?, Work::new(bench)?];
     let [one, other] = &works;
@@ -106,7 +106,7 @@ pub fn apart(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// Whatever others have left there.
+/// New FPGA memory is zero, whichever data its previous owner has left there.
 pub fn zeros(bench: &dyn Bench) -> Result<()> {
     const BYTES: usize = 128 << 10;
     for _ in 0..2 {
@@ -118,14 +118,14 @@ pub fn zeros(bench: &dyn Bench) -> Result<()> {
             &work.fpga(work.place, BYTES)?,
             &vec![0; BYTES],
         )?;
-        // The next context is likely to get the same.
+        // The next context is likely to get the same memory.
         work.set_fpga(work.place, &pattern(9, BYTES))?;
     }
     Ok(())
 }
 
-/// FPGA memory is given back, and taken over with what is in it. A context that has a queue keeps its
-/// memory, so somebody fills it, and somebody else hands it on.
+/// FPGA memory is freed, and taken over with its content. A context that has a queue keeps its memory, so one context
+/// fills it, and another one hands it on.
 pub fn handed_on(bench: &dyn Bench) -> Result<()> {
     const BYTES: u64 = 64 << 10;
     let owner = bench.open()?;
@@ -161,7 +161,7 @@ pub fn handed_on(bench: &dyn Bench) -> Result<()> {
     )
 }
 
-/// The window into FPGA memory is refused as the window: a context without FPGA memory has no place for
+/// The window into FPGA memory is refused with the error of the window: a context without FPGA memory has no place for
 /// it, whether the board has a window or not.
 pub fn no_window(bench: &dyn Bench) -> Result<()> {
     let device = bench.open()?;

@@ -48,7 +48,7 @@ pub fn there_and_back(bench: &dyn Bench) -> Result<()> {
         let places = [(Direction::ToFpga, &from), (Direction::FromFpga, &to)];
         for (direction, memory) in places {
             let address = memory.address() + first as u64;
-            // SAFETY: the memory outlives the call, and no thread looks at it meanwhile.
+            // SAFETY: the memory outlives the call, and no thread accesses it during the call.
             let copied = unsafe {
                 copy(
                     &work.queue,

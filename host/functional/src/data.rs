@@ -1,4 +1,4 @@
-//! Data arrives, whole and nowhere else.
+//! Data arrive completely, and nowhere else.
 
 use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
 use anyhow::{Context, Result, ensure};
@@ -44,7 +44,7 @@ fn there_and_back(
     same("the memory written", &bytes(&to)?, &expected)
 }
 
-/// Both ends at every place in a word.
+/// Moves ranges with both ends at every place in a word.
 pub fn every_alignment(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     for offset in 0..8 {
@@ -190,11 +190,11 @@ pub fn threads_share_a_queue(bench: &dyn Bench) -> Result<()> {
 /// Huge pages of the tests' computers.
 const HUGE: u64 = 2 << 20;
 
-/// Memory of two huge pages, with 8 KiB before them and a page after them. Returns where it begins, too.
+/// Allocates memory of two huge pages, with 8 KiB before them and a page after them. Returns its start, too.
 fn around_huge_pages(bench: &dyn Bench, device: &Device) -> Result<(Memory, Region, usize)> {
     const LENGTH: usize = (2 * HUGE as usize) + (12 << 10);
     let space = LENGTH + 2 * HUGE as usize;
-    // With a byte in each page, as huge pages come to be.
+    // With one more byte in each page, because huge pages are made when they are touched.
     let memory = match bench.takes_addresses() {
         true => Memory::new(space),
         false => device.memory(MemoryKind::Host, space),
@@ -236,7 +236,7 @@ pub fn pages_of_two_sizes(bench: &dyn Bench) -> Result<()> {
         }
     }
     same("the memory", &bytes(&memory)?, &expected)?;
-    // One descriptor does not cross.
+    // One descriptor does not cross from one extent to the next.
     let request = Request {
         piece: None,
         ..Request::new(

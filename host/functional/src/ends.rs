@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LENGTH: usize = 128 << 10;
 
-/// Transfers whose handles are dropped are made.
+/// Transfers whose handles are dropped complete.
 pub fn handles_may_go(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(LENGTH)?;
@@ -28,7 +28,7 @@ pub fn handles_may_go(bench: &dyn Bench) -> Result<()> {
     same("the memory", &bytes(&memory)?, &data)
 }
 
-/// A result can be asked for as often as one likes.
+/// A result can be asked for repeatedly.
 pub fn results_stay(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(4096)?;
@@ -40,7 +40,7 @@ pub fn results_stay(bench: &dyn Bench) -> Result<()> {
         done(&transfer)?;
         ensure!(transfer.poll().map_err(told)? == Some(4096));
     }
-    // Behind others, too.
+    // After other transfers, too.
     done(
         &work
             .queue
@@ -50,7 +50,7 @@ pub fn results_stay(bench: &dyn Bench) -> Result<()> {
     done(&transfer)
 }
 
-/// A queue is restarted with transfers under way, and goes on.
+/// A queue is restarted with transfers under way, and remains usable.
 pub fn restarted(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;
@@ -78,7 +78,7 @@ pub fn restarted(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// A channel that is stopped when nothing is under way goes on as before.
+/// A channel that is stopped without transfers under way remains usable.
 pub fn stopped(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(4096)?;
@@ -100,7 +100,7 @@ pub fn stopped(bench: &dyn Bench) -> Result<()> {
     )
 }
 
-/// A drain waits for what was submitted before it.
+/// A drain waits for transfers that were submitted before it.
 pub fn drained(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;
@@ -120,7 +120,7 @@ pub fn drained(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// What is submitted with a region that was taken from the board ends as the board would end it.
+/// Transfers that are submitted with an invalidated region end with the fault that the board would report.
 pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(4096)?;
@@ -135,7 +135,7 @@ pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
         ensure!(fault_of(&transfer.map_err(told)?)? == Fault::AttInvalid);
     }
     same("the memory", &bytes(&memory)?, &expected)?;
-    // Others are used on.
+    // Other regions remain usable.
     let (_memory, region) = work.host(4096)?;
     done(
         &work
@@ -145,7 +145,8 @@ pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
     )
 }
 
-/// What waits in the queue for a region that is taken away fails, and reaches no region that comes after it.
+/// A transfer that waits in the queue fails when its region is invalidated, and does not reach the region that comes
+/// after it.
 pub fn forgotten_while_queued(bench: &dyn Bench) -> Result<()> {
     const LONG: usize = PLACE as usize;
     const SHORT: usize = 4096;
@@ -165,7 +166,7 @@ pub fn forgotten_while_queued(bench: &dyn Bench) -> Result<()> {
         let first = submit(&long, LONG)?;
         let second = submit(&region, SHORT)?;
         region.forget().map_err(told)?;
-        // As long as the one before, so that its entries fit.
+        // As long as the region before, so that its entries fit.
         let (other, other_region) = work.host(SHORT)?;
         other.write(0, &expected).map_err(told)?;
         ensure!(fault_of(&second)? == Fault::AttInvalid, "{direction:?}");

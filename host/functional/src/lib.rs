@@ -1,7 +1,7 @@
-//! What [`peerlane_host`] promises, tried through its public interface and nothing else. The same tests
-//! run on the simulated board, on the kernel's device, and on a fake of the block's registers.
+//! Tests of the promises of [`peerlane_host`], through its public interface and nothing else. The same tests run on the
+//! simulated board, on the kernel's device, and on a fake of the block's registers.
 //!
-//! FPGA memory is looked at by transfers alone, so nobody's model is asked.
+//! FPGA memory is only checked by transfers, not by a look into a model.
 
 mod contexts;
 mod copies;
@@ -27,27 +27,27 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 /// FPGA memory that most tests have.
 const PLACE: u64 = 512 << 10;
 
-/// Where the tests run.
+/// Environment of the tests.
 pub trait Bench {
     /// Opens a new context of the board.
     fn open(&self) -> Result<Device>;
 
-    /// Kinds of memory that the device can allocate.
+    /// Returns the kinds of memory that the device can allocate.
     fn kinds(&self) -> &[MemoryKind] {
         &[MemoryKind::Host]
     }
 
-    /// Whether memory of the process is registered by its address.
+    /// Returns whether memory of the process is registered by its address.
     fn takes_addresses(&self) -> bool {
         false
     }
 
-    /// Whether memory of the process lies on the bus as it does for the process, as far as its pages reach.
+    /// Returns whether huge pages of the process are contiguous on the bus, too.
     fn shows_huge_pages(&self) -> bool {
         false
     }
 
-    /// Resets the board and starts it anew, where the side can do that. Says whether it can.
+    /// Resets and restarts the board, where this environment supports it. Returns whether it does.
     fn reset(&self) -> Result<bool> {
         Ok(false)
     }
@@ -111,7 +111,7 @@ pub fn run(bench: &dyn Bench, name: &str, test: Test) -> Result<()> {
     test(bench).with_context(|| format!("functional test {name}"))
 }
 
-/// The library's error, with its remedy.
+/// Converts the library's error, with its hint.
 fn told(error: Error) -> anyhow::Error {
     let remedy = error.remedy();
     anyhow::Error::new(error).context(remedy)
@@ -141,22 +141,22 @@ impl Work {
         })
     }
 
-    /// Memory of a kind, registered for both directions.
+    /// Allocates memory of a kind, registered for both directions.
     fn buffer(&self, kind: MemoryKind, length: usize) -> Result<(Memory, Region)> {
         let memory = self.device.memory(kind, length).map_err(told)?;
         let region = self.device.register_all(&memory, Permissions::ReadWrite);
         Ok((memory, region.map_err(told)?))
     }
 
-    /// The same in host memory.
+    /// Allocates host memory, registered for both directions.
     fn host(&self, length: usize) -> Result<(Memory, Region)> {
         self.buffer(MemoryKind::Host, length)
     }
 
-    /// What is in FPGA memory.
+    /// Reads FPGA memory.
     fn fpga(&self, address: u64, length: usize) -> Result<Vec<u8>> {
         let (memory, region) = self.host(length)?;
-        // What a read of it would leave.
+        // Shows bytes that the transfer does not write.
         memory.write(0, &vec![0xee; length]).map_err(told)?;
         done(
             &self
@@ -167,7 +167,7 @@ impl Work {
         bytes(&memory)
     }
 
-    /// Puts bytes into FPGA memory.
+    /// Writes FPGA memory.
     fn set_fpga(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let (memory, region) = self.host(bytes.len())?;
         memory.write(0, bytes).map_err(told)?;
@@ -181,7 +181,7 @@ impl Work {
     }
 }
 
-/// Waits for a transfer, which must move all.
+/// Waits for a transfer, which must move all of its bytes.
 fn done(transfer: &Transfer) -> Result<()> {
     let moved = transfer.wait(LIMIT).map_err(told)?;
     ensure!(moved == transfer.length(), "{moved} bytes were moved");
@@ -196,21 +196,21 @@ fn fault_of(transfer: &Transfer) -> Result<Fault> {
     }
 }
 
-/// All bytes of a memory.
+/// Returns all bytes of a memory.
 fn bytes(memory: &Memory) -> Result<Vec<u8>> {
     let mut bytes = vec![0; memory.length()];
     memory.read(0, &mut bytes).map_err(told)?;
     Ok(bytes)
 }
 
-/// Bytes that differ at every place and for every seed.
+/// Returns bytes that differ at every place and for every seed.
 fn pattern(seed: u8, length: usize) -> Vec<u8> {
     (0..length)
         .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ seed)
         .collect()
 }
 
-/// Compares, and says where the first difference is.
+/// Compares bytes, and reports the first difference.
 fn same(what: &str, found: &[u8], expected: &[u8]) -> Result<()> {
     ensure!(found.len() == expected.len(), "{what}: lengths differ");
     match expected.iter().zip(found).position(|(a, b)| a != b) {

@@ -6,7 +6,7 @@ use peerlane_host::{Direction, Error, Region, Request, Terms};
 
 const LENGTH: usize = 48 << 10;
 
-/// Stretches that are no multiple of anything, so that each part begins elsewhere in its page.
+/// Lengths that are not multiples of anything, so that each part begins elsewhere in its page.
 const STRETCHES: [usize; 7] = [1, 4095, 63, 8192, 777, 12_289, 300];
 
 fn part<'a>(
@@ -26,7 +26,7 @@ fn part<'a>(
     }
 }
 
-/// Stretches of two memories are gathered in FPGA memory, and scattered from there in another order, by one list each.
+/// Pieces of two memories are gathered in FPGA memory, and scattered from there in another order, by one list each.
 pub fn both_directions(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (one, one_region) = work.host(LENGTH)?;
@@ -42,7 +42,7 @@ pub fn both_directions(bench: &dyn Bench) -> Result<()> {
     for (index, length) in STRETCHES.into_iter().enumerate() {
         let region = [&one_region, &other_region][index % 2];
         gather.push(part(Direction::ToFpga, region, offset, fpga, length));
-        // From the end of the memory on, with holes of 5 bytes.
+        // From the end of the memory backwards, with holes of 5 bytes.
         end -= length + 5;
         scatter.push(part(Direction::FromFpga, &to_region, end, fpga, length));
         expected[end..end + length].copy_from_slice(&data[index % 2][offset..offset + length]);
@@ -53,7 +53,7 @@ pub fn both_directions(bench: &dyn Bench) -> Result<()> {
     let gathered = work.queue.submit_list(&gather, Terms::default());
     let gathered = gathered.map_err(told)?;
     ensure!(gathered.length() == moved as u64 && gathered.parts().len() == STRETCHES.len());
-    // Behind the reads, without anybody waiting.
+    // After the reads, without a wait in the program.
     let terms = Terms {
         after_to_fpga: true,
         ..Terms::default()
@@ -66,7 +66,7 @@ pub fn both_directions(bench: &dyn Bench) -> Result<()> {
     same("the memory", &bytes(&to)?, &expected)
 }
 
-/// A list with a part that cannot be moves nothing at all.
+/// A list with a wrong part moves nothing at all.
 pub fn wrong_part(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(4096)?;

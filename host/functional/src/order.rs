@@ -1,4 +1,4 @@
-//! Terms of transfers, and what transfers cost.
+//! Terms of transfers, and their costs.
 
 use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
 use anyhow::{Result, ensure};
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 const LENGTH: usize = 32 << 10;
 
-/// A read, a write that must come after it, and a read after that: only the order makes the data right.
+/// A read, a write that must come after it, and a read after that: the data are right only in this order.
 pub fn chained(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (from, from_region) = work.host(LENGTH)?;
@@ -45,12 +45,12 @@ pub fn chained(bench: &dyn Bench) -> Result<()> {
     same("FPGA memory", &work.fpga(second, LENGTH)?, &data)
 }
 
-/// An interrupt that moderation would hold back for good.
+/// An interrupt that moderation would delay for good.
 pub fn urgent(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let moderation = Moderation {
         count: 200,
-        // No limit by time: without urgency none would come.
+        // No limit by time: without urgency no interrupt would come.
         age: 0,
     };
     work.device.moderate(moderation).map_err(told)?;
@@ -70,7 +70,7 @@ pub fn urgent(bench: &dyn Bench) -> Result<()> {
     let transfer = work.queue.submit_with(&request, terms).map_err(told)?;
     let begin = work.device.now();
     while work.device.now().saturating_sub(begin) < LIMIT {
-        // Others share the interrupt on some boards.
+        // Other transfers share the interrupt on some boards.
         let event = work.device.poll(Some(LIMIT)).map_err(told)?;
         ensure!(event, "no event");
         if transfer.poll().map_err(told)?.is_some() {
@@ -82,7 +82,7 @@ pub fn urgent(bench: &dyn Bench) -> Result<()> {
     work.device.moderate(Moderation::default()).map_err(told)
 }
 
-/// A write whose end is not held back until its data have arrived; a flush behind it brings them.
+/// A write whose end is reported before its data have arrived; a later flush makes them arrive.
 pub fn without_a_flush(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(LENGTH)?;
@@ -111,7 +111,7 @@ pub fn without_a_flush(bench: &dyn Bench) -> Result<()> {
     same("the memory", &bytes(&memory)?, &data)
 }
 
-/// A transfer that fits one descriptor is one, and one that is looked at costs no call to wait.
+/// A transfer that fits one descriptor is one descriptor, and polling it makes no call to wait.
 pub fn stores(bench: &dyn Bench) -> Result<()> {
     let begin = Instant::now();
     let work = Work::new(bench)?;
@@ -128,7 +128,7 @@ pub fn stores(bench: &dyn Bench) -> Result<()> {
         ensure!(after.records - before.records == 1);
         // Seven words and a doorbell at most.
         ensure!(after.stores - before.stores <= 8);
-        // One a second is the queue's look at the board's generation.
+        // Once a second the queue checks the board's generation.
         ensure!(after.system_calls - before.system_calls <= begin.elapsed().as_secs());
     }
     Ok(())

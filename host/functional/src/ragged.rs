@@ -1,5 +1,5 @@
-//! Writes that begin and end anywhere, also where the board writes whole dwords only: the bytes of the range change, all of
-//! them, and no others.
+//! Writes that begin and end anywhere, also where the board writes whole dwords only: exactly the bytes of the range
+//! change.
 
 use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
 use anyhow::{Context, Result, ensure};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Bytes of FPGA memory that the tests take data from.
 const SOURCE: usize = 128 << 10;
 
-/// Memory of a side's that is written, and its bytes as they should be.
+/// Memory that a test writes, and the bytes that it must have.
 struct Target {
     memory: Memory,
     region: Region,
@@ -72,7 +72,7 @@ pub fn every_end(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// Around a page, and more than one descriptor's worth.
+/// Writes around the end of a page, and in several descriptors.
 pub fn around_a_page(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(SOURCE)?)?;
@@ -97,7 +97,7 @@ pub fn around_a_page(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// A read that is chained behind such a write sees all of its bytes, and later writes stay.
+/// A read that is chained after such a write sees all of its bytes, and later writes stay.
 pub fn in_order(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(4096)?)?;
@@ -132,7 +132,7 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
             piece: None,
         };
         let read = work.queue.submit_with(&read, behind).map_err(told)?;
-        // By the last one alone: nobody waits for those before it.
+        // Only the last one is waited for.
         done(&read)?;
         for write in &all {
             ensure!(write.poll().map_err(told)?.is_some(), "it ends later");
@@ -147,7 +147,7 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// Another thread writes the other bytes of both dwords meanwhile.
+/// Another thread writes the other bytes of both dwords concurrently.
 pub fn neighbours(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(64)?)?;
@@ -236,7 +236,7 @@ pub fn lists_and_streams(bench: &dyn Bench) -> Result<()> {
     same("the stream", &found, &data[..length])
 }
 
-/// All bytes are in their places however a program learns of the end.
+/// All bytes are in their places, whichever way a program learns of the end.
 pub fn however_it_ends(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(4096)?)?;
@@ -256,7 +256,7 @@ pub fn however_it_ends(bench: &dyn Bench) -> Result<()> {
             1 => ensure!(work.queue.block_on(write.ended()).map_err(told)? == 93),
             2 => work.queue.drain(LIMIT).map_err(told)?,
             3 => {
-                // Its descriptors are the board's by now, so it ends well; or it was stopped before.
+                // The board has its descriptors by now, so it ends well; or it was stopped before.
                 match write.stop(LIMIT) {
                     Ok(moved) => ensure!(moved == 93),
                     Err(Error::Stopped) => return Ok(()),
@@ -264,7 +264,7 @@ pub fn however_it_ends(bench: &dyn Bench) -> Result<()> {
                 }
             }
             _ => {
-                // Nobody holds it.
+                // Its handle is dropped.
                 drop(write);
                 work.queue.drain(LIMIT).map_err(told)?;
             }
@@ -274,7 +274,7 @@ pub fn however_it_ends(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// Memory of the process, by its address.
+/// Memory of the process, registered by its address.
 pub fn by_its_address(bench: &dyn Bench) -> Result<()> {
     if !bench.takes_addresses() {
         return Ok(());
@@ -287,7 +287,7 @@ pub fn by_its_address(bench: &dyn Bench) -> Result<()> {
     // The region itself begins and ends inside of a dword.
     let (first, length) = (4099, 9001);
     let address = memory.address() + first;
-    // SAFETY: the memory outlives the region, and nobody has a reference to it.
+    // SAFETY: the memory outlives the region, and there are no references to it.
     let region = unsafe { (work.device).register_address(address, length, Permissions::Write) };
     let region = region.map_err(told)?;
     for (offset, length) in [(0, 1), (2, 2), (5, 4000), (8998, 3), (1, 9000)] {

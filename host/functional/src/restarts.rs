@@ -1,4 +1,4 @@
-//! The board is reset, and started anew.
+//! The board is reset and restarted.
 
 use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
 use anyhow::{Result, ensure};
@@ -6,7 +6,7 @@ use peerlane_host::{Direction, Error, Region, Transfer};
 
 const LENGTH: usize = 128 << 10;
 
-/// Transfers both ways, in many pieces.
+/// Begins transfers in both directions, in many pieces.
 fn begin(work: &Work, region: &Region) -> Result<Vec<Transfer>> {
     work.queue.set_piece(256);
     let length = LENGTH as u64;
@@ -19,7 +19,7 @@ fn begin(work: &Work, region: &Region) -> Result<Vec<Transfer>> {
     begun.into_iter().collect()
 }
 
-/// Region, FPGA memory and queue are used on.
+/// Checks that region, FPGA memory and queue remain usable.
 fn goes_on(work: &Work, region: &Region) -> Result<()> {
     work.queue.set_piece(u32::MAX);
     let data = pattern(12, LENGTH);
@@ -33,7 +33,7 @@ fn goes_on(work: &Work, region: &Region) -> Result<()> {
     same("FPGA memory", &work.fpga(work.place, LENGTH)?, &data)
 }
 
-/// What was under way ends with the restart, in every context; regions and FPGA memory stay.
+/// Transfers under way end with the restart, in every context; regions and FPGA memory stay.
 pub fn under_way(bench: &dyn Bench) -> Result<()> {
     let works = [Work::new(bench)?, Work::new(bench)?];
     let [one, other] = &works;
@@ -59,8 +59,8 @@ pub fn under_way(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// Who asks for the device's state beside the queue takes nothing from it: the generation is another
-/// one, polling alone finds what has ended, and what is submitted next is made.
+/// A query of the device next to a queue takes nothing from the queue: the generation has changed, polls alone find the
+/// ended transfers, and the next transfer completes.
 pub fn query_beside_a_queue(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;
@@ -80,7 +80,7 @@ pub fn query_beside_a_queue(bench: &dyn Bench) -> Result<()> {
     goes_on(&work, &region)
 }
 
-/// A queue that is made after a restart, and one that is restarted by itself after it, are as new.
+/// A queue that is made after a restart, and a queue that is restarted itself after it, are like new.
 pub fn queues_after(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;

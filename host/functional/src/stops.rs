@@ -1,4 +1,4 @@
-//! Transfers that are called off, or late.
+//! Transfers that are called off, or that miss their deadline.
 
 use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
 use anyhow::{Result, bail, ensure};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LENGTH: usize = 256 << 10;
 
-/// How a transfer that is called off may end: before it, or by it.
+/// Checks the result of a called-off transfer: it ended before the call, or because of it.
 fn ended(direction: Direction, moved: Result<u64, Error>) -> Result<()> {
     match moved {
         Ok(moved) => ensure!(moved == LENGTH as u64),
@@ -17,7 +17,7 @@ fn ended(direction: Direction, moved: Result<u64, Error>) -> Result<()> {
     Ok(())
 }
 
-/// One of several is called off, in the middle: the others end well, and nothing of it is under way.
+/// One of several transfers is called off, in the middle: the others end well, and it is not under way any more.
 pub fn called_off(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let length = LENGTH as u64;
@@ -42,12 +42,12 @@ pub fn called_off(bench: &dyn Bench) -> Result<()> {
             "{late:?}"
         );
         ended(direction, first.stop(LIMIT))?;
-        // It stays so, and may be said again.
+        // It stays ended, and the calls can be repeated.
         ended(direction, first.poll().map(Option::unwrap_or_default))?;
         ended(direction, first.stop(Duration::ZERO))?;
         done(&behind)?;
         ensure!(work.queue.under_way() == 0);
-        // The memory is the program's again.
+        // The memory belongs to the program again.
         memory.write(0, &data).map_err(told)?;
         work.device
             .poll(Some(Duration::from_millis(1)))
@@ -59,7 +59,8 @@ pub fn called_off(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// A deadline that has passed already, without grace: what the board has is aborted, and the queue goes on.
+/// A deadline that has passed already, without grace: descriptors of the board are aborted, and the queue remains
+/// usable.
 pub fn deadline(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let length = LENGTH as u64;

@@ -1,4 +1,4 @@
-//! Streams through memory that is shorter than they are.
+//! Streams through memory that is shorter than the stream.
 
 use crate::{Bench, LIMIT, Work, pattern, same, told};
 use anyhow::{Context, Result, ensure};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const SLOT: usize = 4096;
 
-/// Several times the slots, and no multiple of one.
+/// Several times the slots, and not a multiple of one.
 const LENGTH: usize = 7 * SLOT + 1234;
 
 fn course(work: &Work, direction: Direction, region: &Region, slots: u64) -> Course {
@@ -22,7 +22,7 @@ fn course(work: &Work, direction: Direction, region: &Region, slots: u64) -> Cou
     }
 }
 
-/// All of it comes, in its order, with two and with three slots; a slot that the program has is not written.
+/// All data come, in their order, with two and with three slots; a slot that the program has is not written.
 pub fn from_the_fpga(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let data = pattern(3, LENGTH);
@@ -37,7 +37,7 @@ pub fn from_the_fpga(bench: &dyn Bench) -> Result<()> {
             let mut now = vec![0; turn.length() as usize];
             let (mut later, at) = (now.clone(), turn.offset() as usize);
             memory.read(at, &mut now).map_err(told)?;
-            // The board is at work with the others.
+            // The board works on the other slots.
             let (_other, other) = work.host(SLOT)?;
             let beside = work
                 .queue
@@ -55,7 +55,7 @@ pub fn from_the_fpga(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// What the program puts into each slot in turn is in FPGA memory in the end.
+/// In the end, FPGA memory has the data that the program wrote into each slot in turn.
 pub fn to_the_fpga(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let data = pattern(8, LENGTH);
@@ -72,8 +72,8 @@ pub fn to_the_fpga(bench: &dyn Bench) -> Result<()> {
     same("FPGA memory", &work.fpga(work.place, LENGTH)?, &data)
 }
 
-/// A stream without an end goes round in FPGA memory until it is stopped; then nothing is written any more. What is no
-/// course is refused.
+/// A stream without an end wraps in FPGA memory until it is stopped; then nothing is written any more. Wrong settings
+/// are refused.
 pub fn without_an_end(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let data = pattern(6, 8 * SLOT);
@@ -117,7 +117,7 @@ pub fn without_an_end(bench: &dyn Bench) -> Result<()> {
     stream.stop(LIMIT).map_err(told)?;
     ensure!(work.queue.under_way() == 0);
     memory.write(0, &vec![0xee; 100 + 2 * SLOT]).map_err(told)?;
-    // Time for what would be under way.
+    // Time for bytes that would be under way.
     work.device
         .poll(Some(Duration::from_millis(1)))
         .map_err(told)?;

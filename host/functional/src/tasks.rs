@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 const LENGTH: usize = 10_000;
 
-/// Two transfers are waited for at once, and a third one behind them.
+/// Two transfers are awaited at once, and a third one after them.
 pub fn awaited(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(2 * LENGTH)?;
@@ -28,7 +28,7 @@ pub fn awaited(bench: &dyn Bench) -> Result<()> {
         let back = work
             .queue
             .from_fpga(work.place, region.part(length..length + length))?;
-        // A reference is awaited, too, and the end stays.
+        // A reference is awaited, too, and the result stays.
         ensure_same((&back).await?, back.ended().await?);
         Ok(sum + back.ended().await?)
     });
@@ -40,7 +40,7 @@ fn ensure_same(first: u64, again: u64) {
     assert_eq!(first, again, "an end that was told changes");
 }
 
-/// The sum of two transfers, which are polled at once.
+/// Returns the sum of two transfers, which are polled at once.
 async fn both(first: &Transfer, second: &Transfer) -> peerlane_host::Result<u64> {
     let (mut first, mut second) = (pin!(first.ended()), pin!(second.ended()));
     let (mut one, mut two) = (None, None);
@@ -76,7 +76,7 @@ impl Wake for Count {
     }
 }
 
-/// An executor of the program's own is woken by turns, and a future that was dropped by nobody.
+/// An executor of the program is woken by turns. A future that was dropped is not woken.
 pub fn turned(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;
@@ -120,7 +120,7 @@ pub fn turned(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// A task hears of a fault.
+/// A task gets a fault.
 pub fn fails(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;

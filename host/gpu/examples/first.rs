@@ -37,7 +37,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let region = buffer.register(&device, 0..LENGTH, Permissions::ReadWrite)?;
     let to_the_fpga = queue.to_fpga(&region, fpga.base())?;
     to_the_fpga.wait(LIMIT)?;
-    // So that what is found below has come from the FPGA.
+    // Clears the buffer, so that the bytes found below have come from the FPGA.
     buffer.write(0, &vec![0; LENGTH as usize])?;
     let and_back = queue.from_fpga(fpga.base(), &region)?;
     and_back.wait(LIMIT)?;

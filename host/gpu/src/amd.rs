@@ -1,8 +1,8 @@
 //! GPUs of AMD's, by ROCm: HIP for their memory, HSA for dma-bufs of it. Both are looked for at run time.
 //!
-//! **Not verified on hardware**: there was no GPU of AMD's. What is here was written by AMD's headers and sources, and
-//! runs against a stand-in that keeps to them (`tests/fake-amd`). The probe of routes
-//! ([`peerlane_routes::Routes::findings`]) compares data, and tells whether it works on a computer.
+//! **Not verified on hardware**: there was no GPU of AMD's. This code was written by AMD's headers and sources, and
+//! runs against a mock that keeps to them (`tests/fake-amd`). The probe of routes
+//! ([`peerlane_routes::Routes::findings`]) compares data, and reports whether it works on a computer.
 //!
 //! ```no_run
 //! use peerlane_gpu::amd::AmdGpu;
@@ -26,16 +26,16 @@
 //!
 //! # Order
 //!
-//! The end of a transfer says that its data have arrived at the GPU; the board has read behind its writes then
-//! ([`Permissions::ReadWrite`](peerlane_host::Permissions::ReadWrite)). The GPU's host data path may hold them back
-//! still: [`AmdGpu::flush`], and then launch the kernel. HIP has no call that shows a peer's writes to kernels that run.
-//! Routes flush by themselves.
+//! The end of a transfer says that its data have arrived at the GPU: the board has flushed its writes then
+//! ([`Permissions::ReadWrite`](peerlane_host::Permissions::ReadWrite)). The GPU's host data path may still hold them
+//! back. So call [`AmdGpu::flush`], and then launch the kernel. HIP has no call that shows a peer's writes to kernels
+//! that run. Routes flush by themselves.
 //!
-//! # What the kernel needs
+//! # Requirements of the kernel
 //!
-//! `amdgpu` gives VRAM to other devices where it has `CONFIG_PCI_P2PDMA` and `CONFIG_DMABUF_MOVE_NOTIFY`. Where it has
-//! not, and in its packages for DKMS before 6.14.14, it moves the memory into the host's for whoever asks: all is right,
-//! and slower. Nobody says which it was, so [`AmdMemory`] does not either
+//! `amdgpu` gives VRAM to other devices if it has `CONFIG_PCI_P2PDMA` and `CONFIG_DMABUF_MOVE_NOTIFY`. Without them,
+//! and in its packages for DKMS before 6.14.14, it moves the memory into the host's for any importer: transfers are
+//! correct, and slower. No interface reports which case it was, so [`AmdMemory`] does not either
 //! ([`Residence::Unknown`](peerlane_routes::Residence::Unknown)).
 
 mod buffer;
@@ -70,7 +70,7 @@ impl std::fmt::Debug for AmdGpu {
     }
 }
 
-/// Text that HIP writes.
+/// Returns text that HIP writes.
 fn text(write: impl FnOnce(*mut c_char, c_int) -> Result<()>) -> Result<String> {
     let mut text = [0 as c_char; 256];
     write(text.as_mut_ptr(), text.len() as c_int)?;
@@ -80,10 +80,10 @@ fn text(write: impl FnOnce(*mut c_char, c_int) -> Result<()>) -> Result<String> 
 }
 
 impl AmdGpu {
-    /// GPUs that this process may use.
+    /// Counts the GPUs that this process may use.
     ///
     /// # Errors
-    /// [`NoRocm`](crate::Error::NoRocm) and [`Rocm`](crate::Error::Rocm): that there is no GPU, for one.
+    /// [`NoRocm`](crate::Error::NoRocm) and [`Rocm`](crate::Error::Rocm), for example when there is no GPU.
     pub fn count() -> Result<usize> {
         let hip = Hip::get()?;
         let mut count = 0;
@@ -93,7 +93,7 @@ impl AmdGpu {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// The GPU with this number.
+    /// Opens the GPU with this number.
     ///
     /// # Errors
     /// As [`count`](Self::count).
@@ -113,12 +113,12 @@ impl AmdGpu {
         })
     }
 
-    /// Its place on the bus, as Linux names it: `0000:03:00.0`.
+    /// Returns its place on the bus, as Linux names it: `0000:03:00.0`.
     pub fn bus(&self) -> &str {
         &self.bus
     }
 
-    /// Its name.
+    /// Returns its name.
     ///
     /// # Errors
     /// [`Rocm`](crate::Error::Rocm).
@@ -130,7 +130,7 @@ impl AmdGpu {
         })
     }
 
-    /// New memory, all zero, that boards reach.
+    /// Allocates memory, all zero, that boards reach.
     ///
     /// # Errors
     /// [`Empty`](crate::Error::Empty) and [`Rocm`](crate::Error::Rocm).
@@ -138,12 +138,13 @@ impl AmdGpu {
         AmdBuffer::new(self, length)
     }
 
-    /// Has kernels that are launched from now on, and copies, see what peers have written until now. Call it after the
+    /// Makes peers' writes until now visible to copies, and to kernels that are launched from now on. Call it after the
     /// transfer has ended, and before the launch.
     ///
-    /// What comes over PCIe goes through the GPU's host data path (HDP), which may hold it back. Newer runtimes have
-    /// `hipDeviceFlushGPUDirectRDMAWrites`; for older ones this does what it does: it writes the register whose place
-    /// `hipDeviceAttributeHdpMemFlushCntl` tells, and reads it. A GPU that has no such register has nothing to flush.
+    /// Bytes that come over PCIe go through the GPU's host data path (HDP), which may hold them back. Newer runtimes
+    /// have `hipDeviceFlushGPUDirectRDMAWrites`. For older ones this function does the same as that one: it writes the
+    /// register whose address `hipDeviceAttributeHdpMemFlushCntl` reports, and reads it. A GPU that has no such
+    /// register has nothing to flush.
     ///
     /// # Errors
     /// [`Rocm`](crate::Error::Rocm), and [`NoRocm`](crate::Error::NoRocm) in the child of a fork.
@@ -163,8 +164,8 @@ impl AmdGpu {
             }
         }
         if let Some(register) = self.flush_register() {
-            // SAFETY: the runtime has mapped the register for this process, and keeps it; it is 32 bits, and does nothing
-            // but to flush.
+            // SAFETY: the runtime has mapped the register for this process, and keeps it mapped; it is 32 bits, and its
+            // only effect is to flush.
             unsafe {
                 register.as_ptr().write_volatile(1);
                 let _ = register.as_ptr().read_volatile();
@@ -173,11 +174,11 @@ impl AmdGpu {
         Ok(())
     }
 
-    /// The register that flushes the host data path, if it is mapped.
+    /// Returns the register that flushes the host data path, if it is mapped.
     fn flush_register(&self) -> Option<NonNull<u32>> {
-        // A pointer, whatever the function's type says (ROCm/clr, `ihipDeviceGetAttribute`).
+        // A pointer, although the function's type is int (ROCm/clr, `ihipDeviceGetAttribute`).
         let mut place: *mut u32 = null_mut();
-        // SAFETY: the place has room for a pointer, which is what this attribute writes.
+        // SAFETY: this attribute writes a pointer, and the place has room for one.
         let code = unsafe {
             let place = (&raw mut place).cast::<c_int>();
             (self.hip.device_attribute)(place, HDP_MEM_FLUSH, self.number)
@@ -185,13 +186,13 @@ impl AmdGpu {
         NonNull::new(place).filter(|_| code == 0)
     }
 
-    /// Whether this is the child of a fork: what the parent has is not to be given back, or used.
+    /// Whether this is the child of a fork: it must not use or free the parent's objects.
     pub(crate) fn is_inherited(&self) -> bool {
         self.owner != Process::current()
     }
 
-    /// Makes it the thread's, until the result is dropped: then the one that it had before is again. Programs and their
-    /// libraries go by the thread's device.
+    /// Makes this the thread's device until the result is dropped, which restores the earlier one. Programs and their
+    /// libraries depend on the thread's device.
     fn bind(&self) -> Result<Bound> {
         let mut before = 0;
         // SAFETY: a place for the number.
@@ -211,13 +212,13 @@ impl AmdGpu {
     }
 }
 
-/// A device that is the thread's.
+/// A device that is the thread's current one.
 #[must_use = "the device is the thread's until this is dropped"]
 struct Bound {
     hip: &'static Hip,
-    /// The thread's before, if that was another one.
+    /// The thread's earlier device, if that was another one.
     before: Option<c_int>,
-    /// It is a thread's own.
+    /// Makes the type `!Send`: the device is a thread's own.
     thread: PhantomData<*const ()>,
 }
 

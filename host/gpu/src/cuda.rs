@@ -21,7 +21,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A GPU of NVIDIA's. Clones are the same one.
+/// A GPU of NVIDIA's. Clones are the same GPU.
 #[derive(Clone)]
 pub struct Gpu {
     context: Arc<Context>,
@@ -29,7 +29,7 @@ pub struct Gpu {
     bus: String,
 }
 
-/// A context of CUDA's, and what keeps it.
+/// A context of CUDA's, with the object that keeps it.
 struct Context {
     driver: &'static Driver,
     raw: sys::CUcontext,
@@ -37,22 +37,22 @@ struct Context {
     /// The program's own, or `None`: a share of the GPU's primary context.
     program: Option<Arc<CudaContext>>,
     owner: Process,
-    /// For the library's own fills and copies, or null before it is made. The legacy default stream is not for them: to use
-    /// it while another thread captures a stream that is not `CU_STREAM_NON_BLOCKING` fails and invalidates the graph, whatever
-    /// the thread's mode (driver 580: `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`).
+    /// Stream of the library's own fills and copies, or null before it is made. The legacy default stream is not used
+    /// for them: its use while another thread captures a stream that is not `CU_STREAM_NON_BLOCKING` fails and
+    /// invalidates the graph, in each capture mode of the thread (driver 580: `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`).
     stream: sys::CUstream,
 }
 
-// SAFETY: CUDA's contexts are used by any thread ("Context management"); nothing is accessed through the pointer.
+// SAFETY: any thread may use a context of CUDA's ("Context management"); nothing is accessed through the pointer.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// Makes it the thread's, until the result is dropped: [`Gpu::bind`].
+    /// Makes it the thread's context until the result is dropped: [`Gpu::bind`].
     fn bind(&self) -> Result<Bound> {
         let driver = self.driver;
-        // SAFETY: the context lives as long as this, and as what it is made current for.
+        // SAFETY: the context lives as long as this value, and as the objects that it is made current for.
         let code = unsafe { (driver.context_push)(self.raw) };
         driver.check("cuCtxPushCurrent", code)?;
         let mut bound = Bound {
@@ -61,7 +61,7 @@ impl Context {
             thread: PhantomData,
         };
         let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as c_int;
-        // SAFETY: a place with a mode, which gets the thread's mode of before.
+        // SAFETY: a place with a mode, which gets the thread's earlier mode.
         let code = unsafe { (driver.exchange_capture_mode)(&raw mut mode) };
         driver.check("cuThreadExchangeStreamCaptureMode", code)?;
         bound.mode = Some(mode);
@@ -86,17 +86,17 @@ impl Drop for Context {
         if !self.stream.is_null()
             && let Ok(_bound) = self.bind()
         {
-            // SAFETY: the stream is this value's, and whoever has used it has waited for it.
+            // SAFETY: the stream is this value's, and each of its users has waited for it.
             let _ = unsafe { (self.driver.stream_destroy)(self.stream) };
         }
         if self.program.is_none() {
-            // SAFETY: this gives back the one share that `Gpu::open` took.
+            // SAFETY: this releases the one share that `Gpu::open` took.
             let _ = unsafe { (self.driver.primary_release)(self.device) };
         }
     }
 }
 
-/// What a GPU and its driver offer to other devices.
+/// Abilities of a GPU and its driver that concern other devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
     /// Other devices may access its memory (`GPU_DIRECT_RDMA_SUPPORTED`).
@@ -107,13 +107,13 @@ pub struct Abilities {
     pub dma_buf: bool,
     /// Memory can be shared by file descriptor (`HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED`).
     pub shared: bool,
-    /// How a peer's writes are shown to kernels that run.
+    /// The way that a peer's writes are shown to kernels that run.
     pub flush: Flush,
-    /// For whom a peer's writes are in order without a flush.
+    /// Readers for which a peer's writes are in order without a flush.
     pub ordering: Ordering,
 }
 
-/// How a peer's writes are shown to kernels that run (`GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS`).
+/// Ways that a peer's writes are shown to kernels that run (`GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
     /// By a call of the host's: `cuFlushGPUDirectRDMAWrites`.
@@ -124,11 +124,11 @@ pub enum Flush {
     None,
 }
 
-/// For whom a peer's writes are in order by themselves (`GPU_DIRECT_RDMA_WRITES_ORDERING`). Each value
+/// Readers for which a peer's writes are in order by themselves (`GPU_DIRECT_RDMA_WRITES_ORDERING`). Each value
 /// includes those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ordering {
-    /// For nobody.
+    /// For no reader.
     None,
     /// For the context that owns the memory.
     Owner,
@@ -136,7 +136,7 @@ pub enum Ordering {
     All,
 }
 
-/// Who is to see what a peer wrote: argument of [`Gpu::flush`].
+/// Readers that shall see a peer's writes: argument of [`Gpu::flush`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     /// Kernels of the CUDA context that has the memory.
@@ -154,7 +154,7 @@ impl fmt::Debug for Gpu {
     }
 }
 
-/// Text that a function of the driver writes.
+/// Returns text that a function of the driver writes.
 fn text(write: impl FnOnce(*mut std::ffi::c_char, c_int) -> Result<()>) -> Result<String> {
     let mut text = [0; 256];
     write(text.as_mut_ptr(), text.len() as c_int)?;
@@ -164,7 +164,7 @@ fn text(write: impl FnOnce(*mut std::ffi::c_char, c_int) -> Result<()>) -> Resul
 }
 
 impl Gpu {
-    /// GPUs that this process may use.
+    /// Counts the GPUs that this process may use.
     ///
     /// # Errors
     /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`].
@@ -177,15 +177,15 @@ impl Gpu {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// The number of the GPU that has memory, by its address: what [`open`](Self::open) takes.
+    /// Returns the number of the GPU that has the memory at an address, for [`open`](Self::open).
     ///
     /// # Errors
-    /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`]: that it is no memory of CUDA's, for one.
+    /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`], for example if the memory is not CUDA's.
     pub fn number_of(address: u64) -> Result<usize> {
         Self::number_with(Driver::get()?, address)
     }
 
-    /// The same by any driver.
+    /// Does the work of [`number_of`](Self::number_of) by any driver.
     fn number_with(driver: &'static Driver, address: u64) -> Result<usize> {
         const NO_CONTEXT: c_int = sys::CUresult::CUDA_ERROR_INVALID_CONTEXT as c_int;
         let ask = || {
@@ -197,7 +197,8 @@ impl Gpu {
             (code, number)
         };
         let (code, number) = match ask() {
-            // Any context will do: addresses are all GPUs' ("Unified Addressing"). A thread that has memory has one as a rule.
+            // Any context will do: addresses are all GPUs' ("Unified Addressing"). A thread that has memory usually has
+            // one.
             (NO_CONTEXT, _) => {
                 let first = Self::open_with(driver, 0)?;
                 let _bound = first.bind()?;
@@ -206,7 +207,7 @@ impl Gpu {
             asked => asked,
         };
         driver.check("cuPointerGetAttribute", code)?;
-        // Memory of no GPU has a negative one.
+        // Memory of no GPU has a negative number.
         usize::try_from(number).map_err(|_| {
             driver.error(
                 "cuPointerGetAttribute",
@@ -215,7 +216,7 @@ impl Gpu {
         })
     }
 
-    /// The GPU with this number, by its primary context.
+    /// Opens the GPU with this number, by its primary context.
     ///
     /// # Errors
     /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`].
@@ -223,7 +224,7 @@ impl Gpu {
         Self::open_with(Driver::get()?, ordinal)
     }
 
-    /// The same by any driver.
+    /// Does the work of [`open`](Self::open) by any driver.
     pub(crate) fn open_with(driver: &'static Driver, ordinal: usize) -> Result<Self> {
         let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
         let mut device = 0;
@@ -244,7 +245,7 @@ impl Gpu {
         })
     }
 
-    /// The GPU of a context of the program's own.
+    /// Opens the GPU of a context of the program's own.
     ///
     /// # Errors
     /// [`Error::OldCuda`] and [`Error::Cuda`].
@@ -274,38 +275,38 @@ impl Gpu {
         })
     }
 
-    /// Its context, for functions of CUDA's; it lives as long as this. For streams of [`cudarc`], make a
+    /// Returns its context, for functions of CUDA's; it lives as long as this value. For streams of [`cudarc`], make a
     /// [`CudaContext`] of the same GPU, whose primary context is this one.
     pub fn context(&self) -> sys::CUcontext {
         self.context.raw
     }
 
-    /// Its device, for functions of CUDA's.
+    /// Returns its device, for functions of CUDA's.
     pub fn device(&self) -> sys::CUdevice {
         self.context.device
     }
 
-    /// Its compute capability's major number.
+    /// Returns the major number of its compute capability.
     pub(crate) fn major(&self) -> Result<c_int> {
         (self.context).attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
     }
 
-    /// The driver.
+    /// Returns the driver.
     pub(crate) fn driver(&self) -> &'static Driver {
         self.context.driver
     }
 
-    /// What it offers.
+    /// Returns its abilities.
     pub fn abilities(&self) -> &Abilities {
         &self.abilities
     }
 
-    /// Its place on the bus, as Linux names it: `0000:3b:00.0`.
+    /// Returns its place on the bus, as Linux names it: `0000:3b:00.0`.
     pub fn bus(&self) -> &str {
         &self.bus
     }
 
-    /// Its name.
+    /// Returns its name.
     ///
     /// # Errors
     /// [`Error::Cuda`].
@@ -317,7 +318,7 @@ impl Gpu {
         })
     }
 
-    /// What tells it from all other GPUs.
+    /// Returns the identifier that distinguishes it from all other GPUs.
     pub(crate) fn uuid(&self) -> Result<[u8; 16]> {
         let mut uuid = [0; 16];
         // SAFETY: the first argument is a place for 16 bytes.
@@ -326,7 +327,7 @@ impl Gpu {
         Ok(uuid)
     }
 
-    /// New memory, all zero, that boards reach, and that other APIs take where the GPU allows it.
+    /// Allocates memory, all zero, that boards reach, and that other APIs take where the GPU allows it.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::NoPeers`], and [`Error::Cuda`].
@@ -337,7 +338,7 @@ impl Gpu {
         }
     }
 
-    /// New memory, all zero, by `cuMemAlloc`.
+    /// Allocates memory, all zero, by `cuMemAlloc`.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::NoPeers`], and [`Error::Cuda`].
@@ -345,8 +346,8 @@ impl Gpu {
         GpuBuffer::plain(self, length)
     }
 
-    /// Has readers that run see what peers have written until now. Costs nothing where the GPU orders
-    /// such writes by itself. Call it after the transfer has ended.
+    /// Makes peers' writes until now visible to readers that run. This costs nothing where the GPU orders such writes
+    /// by itself. Call it after the transfer has ended.
     ///
     /// # Errors
     /// [`Error::NoFlush`] and [`Error::Cuda`].
@@ -378,13 +379,13 @@ impl Gpu {
         self.driver().check("cuFlushGPUDirectRDMAWrites", code)
     }
 
-    /// Gives something back that kernels may have used. Says whether it could: after an error of the GPU's it cannot.
+    /// Releases something that kernels may have used. Returns whether it could: after an error of the GPU it cannot.
     ///
-    /// CUDA has no way to wait for all of a context that leaves graphs alone: to synchronise a context of which a stream is
-    /// being captured invalidates the graph, whatever the thread's mode ("CUDA Graphs", "Prohibited and Unhandled
-    /// Operations"), and nobody says whether one is. So whoever gives something back has waited for the library's own work
-    /// before, as CUDA asks programs to do for theirs. To free memory waits for kernels, too, as far as the driver does that
-    /// ("Memory Management", `cuMemFree`: it "may perform implicit synchronization").
+    /// CUDA has no way to wait for all work of a context that leaves graphs alone. To synchronise a context while one
+    /// of its streams is captured invalidates the graph, in each capture mode of the thread ("CUDA Graphs", "Prohibited
+    /// and Unhandled Operations"), and no function reports whether one is captured. So each caller has waited for the
+    /// library's own work before, and CUDA asks programs to do that for theirs. To free memory also waits for kernels,
+    /// as far as the driver does that ("Memory Management", `cuMemFree`: it "may perform implicit synchronization").
     pub(crate) fn give_back(&self, give_back: impl FnOnce()) -> bool {
         if self.is_inherited() {
             return false;
@@ -394,11 +395,11 @@ impl Gpu {
         };
         let driver = self.driver();
         let mut address = 0;
-        // SAFETY: a place for the address; what was allocated is freed, and nobody has used it.
+        // SAFETY: a place for the address; the allocation is freed, and no code has used it.
         let rests = unsafe {
             match (driver.allocate)(&raw mut address, 1) {
                 SUCCESS => (driver.free)(address) == SUCCESS,
-                // Memory that is full is to be given back all the more.
+                // If the memory is full, the release is all the more needed.
                 code => code == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as c_int,
             }
         };
@@ -408,21 +409,22 @@ impl Gpu {
         rests
     }
 
-    /// Whether this is the child of a fork, which CUDA is not for: what the parent has is not to be given back.
+    /// Whether this is the child of a fork, where CUDA does not work: it must not release the parent's objects.
     pub(crate) fn is_inherited(&self) -> bool {
         self.context.owner != Process::current()
     }
 
-    /// Makes its context the thread's, until the result is dropped: then the one that it had before is again. Programs and
-    /// their libraries go by the thread's context, for it is the current device ("Driver API", context management).
+    /// Makes its context the thread's until the result is dropped, which restores the earlier one. Programs and their
+    /// libraries depend on the thread's context, because it is the current device ("Driver API", context management).
     ///
-    /// What the library does in between is none of a graph's that another thread captures: to allocate and to free would
-    /// be refused then, and invalidate the graph ("Stream Management", `cuThreadExchangeStreamCaptureMode`).
+    /// Calls of the library in between do not belong to a graph that another thread captures: otherwise allocations and
+    /// frees would be refused, and would invalidate the graph ("Stream Management",
+    /// `cuThreadExchangeStreamCaptureMode`).
     pub(crate) fn bind(&self) -> Result<Bound> {
         self.context.bind()
     }
 
-    /// Has the library's own stream do something, and waits for it.
+    /// Enqueues work in the library's own stream, and waits for it.
     pub(crate) fn by_stream(
         &self,
         call: &'static str,
@@ -436,9 +438,10 @@ impl Gpu {
         driver.check("cuStreamSynchronize", code)
     }
 
-    /// Has those copies and fills of memory of the program's own that are synchronous be complete when their call returns, as
-    /// a peer must see them ("GPUDirect RDMA", "Synchronization and Memory Ordering"). Asynchronous ones stay so. Memory of virtual memory management does not take the
-    /// attribute (driver 580: `CUDA_ERROR_NOT_SUPPORTED`): there it is the program's to wait for its streams.
+    /// Makes synchronous copies and fills of the program's own memory complete before their call returns, because a
+    /// peer must see them ("GPUDirect RDMA", "Synchronization and Memory Ordering"). Asynchronous ones stay
+    /// asynchronous. Memory of virtual memory management does not take the attribute (driver 580:
+    /// `CUDA_ERROR_NOT_SUPPORTED`): there the program must wait for its streams.
     pub(crate) fn order_copies(&self, address: u64) -> Result<()> {
         const NOT_SUPPORTED: c_int = sys::CUresult::CUDA_ERROR_NOT_SUPPORTED as c_int;
         let _bound = self.bind()?;
@@ -454,20 +457,20 @@ impl Gpu {
     }
 }
 
-/// A context that is the thread's.
+/// A context that is the thread's current one.
 #[must_use = "the context is the thread's until this is dropped"]
 pub(crate) struct Bound {
     driver: &'static Driver,
-    /// How the thread's calls took to captures before (`CUstreamCaptureMode`).
+    /// The thread's earlier capture mode (`CUstreamCaptureMode`).
     mode: Option<c_int>,
-    /// It is a thread's own.
+    /// Makes the type `!Send`: the context is a thread's own.
     thread: PhantomData<*const ()>,
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
         if let Some(mut mode) = self.mode {
-            // SAFETY: a place with the mode of before.
+            // SAFETY: a place with the earlier mode.
             let _ = unsafe { (self.driver.exchange_capture_mode)(&raw mut mode) };
         }
         let mut ours = std::ptr::null_mut();
@@ -512,7 +515,7 @@ impl Abilities {
 }
 
 impl Flush {
-    /// By the attribute's bits (`CUflushGPUDirectRDMAWritesOptions`).
+    /// Makes it from the attribute's bits (`CUflushGPUDirectRDMAWritesOptions`).
     fn of(bits: i32) -> Self {
         use sys::CUflushGPUDirectRDMAWritesOptions as Options;
         let has = |option: Options| bits & option as i32 != 0;
@@ -527,7 +530,7 @@ impl Flush {
 }
 
 impl Ordering {
-    /// By the attribute's value (`CUGPUDirectRDMAWritesOrdering`), which grows with what is promised.
+    /// Makes it from the attribute's value (`CUGPUDirectRDMAWritesOrdering`), which grows with the guarantee.
     fn of(value: i32) -> Self {
         use sys::CUGPUDirectRDMAWritesOrdering as Cuda;
         if value >= Cuda::CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES as i32 {
@@ -564,7 +567,7 @@ mod tests {
         use crate::standin;
         let gpu = standin::gpu();
         let buffer = gpu.plain_buffer(1 << 20).unwrap();
-        // With a context of the thread's, of whichever GPU, and without one.
+        // With a context of the thread's, of any GPU, and without one.
         assert_eq!(standin::current(), None);
         let number = |address| Gpu::number_with(gpu.driver(), address);
         assert_eq!(number(buffer.address() + 5).unwrap(), standin::NUMBER);

@@ -1,31 +1,33 @@
 //! DirectGMA: AMD's extension of OpenCL for memory that other devices reach by bus addresses
 //! (`cl_amd_bus_addressable_memory`). FirePro cards of its time have it; AMD's drivers of today do not.
 //!
-//! **Not verified on hardware**: there was no such GPU. What is here was written by AMD's header, sample and runtime, and
-//! runs against a stand-in that keeps to them (`tests/fake-amd`).
+//! **Not verified on hardware**: there was no such GPU. This code was written by AMD's header, sample and runtime, and
+//! runs against a mock that keeps to them (`tests/fake-amd`).
 //!
 //! | | the extension | with a Peerlane board |
 //! | --- | --- | --- |
-//! | [`BusBuffer`] | GPU memory with a bus address, for other devices to write and read | **not by the kernel's driver**: see below |
+//! | [`BusBuffer`] | GPU memory with a bus address for other devices | **not by the kernel's driver**: see below |
 //! | [`Remote`] | other devices' memory, for the GPU to write | the GPU pushes into the board's window ([`Aperture`]) |
 //! | [`BusBuffer::wait_signal`] | the GPU waits for a number that another device writes | as a [`BusBuffer`] |
-//! | [`Remote::write_signal`] | the GPU writes a number behind what it has written | into FPGA memory that the window shows |
+//! | [`Remote::write_signal`] | the GPU writes a number after its other writes | into FPGA memory in the window |
 //!
 //! [`GmaMemory`] is a [`BusBuffer`] as an end of routes: through the host's memory always, by push where there is an
 //! [`Aperture`], and directly where the board's driver takes bus addresses.
 //!
 //! # Why the kernel's driver takes no bus addresses
 //!
-//! A bus address that a process names is whatever lies there: the host's memory, where no IOMMU translates, or any
-//! device's registers. A check cannot make it safe. The driver could see that the address lies in a GPU's BAR, and not whose
-//! buffer is behind it, and nobody tells it when the buffer is given back: the board would go on writing into what is
-//! another process's by then. A privilege (`CAP_SYS_RAWIO`) would move this into programs that run as root and change
-//! nothing about the end of a buffer. What the kernel has for this is the dma-buf, whose exporter says what may be reached
-//! and takes it back; AMD's driver exports them ([`crate::amd`]). A driver in the process, which has a board to itself,
-//! may take bus addresses ([`Device::register_bus`]); the simulated board does.
+//! A bus address that a process names can be any memory: the host's, where no IOMMU translates, or any device's
+//! registers. A check cannot make it safe. The driver could see that the address lies in a GPU's BAR, but not which
+//! process has the buffer at it. The driver is also not notified when the buffer is freed: the board would go on
+//! writing into memory that is another process's by then. A privilege (`CAP_SYS_RAWIO`) would move this into programs
+//! that run as root and change nothing about the end of a buffer. The kernel's interface for this is the dma-buf, whose
+//! exporter says which memory may be reached and revokes it; AMD's driver exports them ([`crate::amd`]). A driver in
+//! the process, which has a board to itself, may take bus addresses ([`Device::register_bus`]); the simulated board
+//! does.
 //!
-//! The other way round the GPU's driver takes a bus address from a process: a [`Remote`]. Whoever has a GPU with DirectGMA
-//! can have it write anywhere on the bus, whatever Peerlane does. `driver/README.md` says what that means for the window.
+//! In the other direction the GPU's driver takes a bus address from a process: a [`Remote`]. A program that has a GPU
+//! with DirectGMA can make it write anywhere on the bus, and Peerlane cannot prevent that.
+//! `docs/program/driver-interface.md` explains the consequences for the window.
 
 mod api;
 mod side;
@@ -50,10 +52,10 @@ use std::ptr::{null, null_mut};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the extension's addresses are multiples of.
+/// The extension's addresses are multiples of this.
 pub const PAGE: u64 = 4096;
 
-/// An OpenCL device with DirectGMA. Clones are the same.
+/// An OpenCL device with DirectGMA. Clones are the same device.
 #[derive(Clone)]
 pub struct GmaDevice(Arc<Context>);
 
@@ -83,8 +85,8 @@ impl fmt::Debug for GmaDevice {
 }
 
 impl Context {
-    /// Whether this is the child of a fork: it has none of the runtime's threads, so that a call may never return, and what
-    /// the parent has is not to be given back.
+    /// Whether this is the child of a fork. It has none of the runtime's threads, so that a call may never return, and
+    /// it must not release the parent's objects.
     fn is_inherited(&self) -> bool {
         self.owner != Process::current()
     }
@@ -95,15 +97,15 @@ impl Drop for Context {
         if self.is_inherited() {
             return;
         }
-        // SAFETY: this gives back the reference that was taken.
+        // SAFETY: this releases the reference that was taken.
         unsafe { (self.api.release_context)(self.context) };
     }
 }
 
-/// The machine's devices with DirectGMA: those that name the extension and whose platform has its functions.
+/// Lists the machine's devices with DirectGMA: those that name the extension and whose platform has its functions.
 ///
 /// # Errors
-/// [`Error::NoDirectGma`] where there are none, with what is missing, and [`Error::OpenClCall`].
+/// [`Error::NoDirectGma`] where no device has it, with the part that is missing, and [`Error::OpenClCall`].
 pub fn devices() -> Result<Vec<GmaDevice>> {
     let api = Api::get()?;
     let (mut found, mut without) = (Vec::new(), Vec::new());
@@ -123,8 +125,8 @@ pub fn devices() -> Result<Vec<GmaDevice>> {
     }
 }
 
-/// Where a device is on the bus: `cl_device_topology_amd` has a type, 1 for PCIe, and bus, device and function in its last
-/// three bytes. It does not tell the domain, which is 0 on computers of the time.
+/// Returns a device's place on the bus. `cl_device_topology_amd` has a type, 1 for PCIe, and bus, device and function
+/// in its last three bytes. It does not have the domain, which is 0 on computers of the time.
 fn slot(topology: &[u8]) -> Option<String> {
     let (kind, rest) = topology.split_first_chunk()?;
     let [bus, device, function] = *rest.last_chunk()?;
@@ -145,7 +147,7 @@ impl GmaDevice {
         }
         // SAFETY: the platform has a device with the extension.
         let extension = unsafe { api.extension(platform)? };
-        // SAFETY: as above. Where it is, is told by another extension.
+        // SAFETY: as above. The place on the bus is reported by another extension.
         let topology = unsafe { api.info(device, CL_DEVICE_TOPOLOGY_AMD) }.ok();
         let context = made("clCreateContext", |code| {
             // SAFETY: no properties, one device, no callback.
@@ -166,28 +168,28 @@ impl GmaDevice {
         self.0.is_inherited()
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Its place on the bus, as Linux names it, where it tells.
+    /// Returns its place on the bus, as Linux names it, where it reports that.
     pub fn bus(&self) -> Option<&str> {
         self.0.bus.as_deref()
     }
 
-    /// Its `cl_context`, for kernels; it lives as long as this.
+    /// Returns its `cl_context`, for kernels; it lives as long as this value.
     pub fn context(&self) -> Handle {
         self.0.context
     }
 
-    /// Its `cl_device_id`.
+    /// Returns its `cl_device_id`.
     pub fn raw(&self) -> Handle {
         self.0.device
     }
 
-    /// New memory, all zero, that has a bus address for as long as it lives. The GPU's driver has an aperture for such
-    /// memory, of some tens of megabytes.
+    /// Allocates memory, all zero, that has a bus address for as long as it lives. The GPU's driver has an aperture for
+    /// such memory, of some tens of megabytes.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::NotResident`], and [`Error::OpenClCall`].
@@ -213,12 +215,12 @@ impl GmaDevice {
         let queue = buffer.queue.raw;
         let zero = [0_u8];
         let fill = zero.as_ptr().cast();
-        // SAFETY: queue and buffer are living ones of one context, the range is all of the buffer, and the pattern of one
-        // byte was taken when it returns.
+        // SAFETY: queue and buffer are living ones of one context, the range is all of the buffer, and the pattern of
+        // one byte was copied when the call returns.
         let code = unsafe { (api.fill)(queue, memory, fill, 1, 0, size, 0, null(), null_mut()) };
         check("clEnqueueFillBuffer", code)?;
         let place = &raw mut buffer.at;
-        // SAFETY: as above, with a place for one address, which is written before it returns.
+        // SAFETY: as above, with a place for one address, which is written before the call returns.
         let code = unsafe {
             let make = self.0.extension.make_resident;
             make(
@@ -233,7 +235,7 @@ impl GmaDevice {
             )
         };
         check("clEnqueueMakeBuffersResidentAMD", code)?;
-        // A command that fails when it runs leaves zeros, and the call says that all is well (AMD's runtime).
+        // A command that fails when it runs leaves zeros, and the call returns success (AMD's runtime).
         let good = |address: u64| address != 0 && address.is_multiple_of(PAGE);
         if !good(buffer.at.surface) || buffer.at.marker == 0 {
             return Err(Error::NotResident { length });
@@ -241,11 +243,11 @@ impl GmaDevice {
         Ok(BusBuffer(Arc::new(buffer)))
     }
 
-    /// Other devices' memory from a bus address on, for the GPU to write, and never to read. Signals go to the page at
-    /// `marker`.
+    /// Makes a GPU buffer of other devices' memory from a bus address on, for the GPU to write, and never to read.
+    /// Signals go to the page at `marker`.
     ///
     /// # Safety
-    /// All of it, and the page at `marker`, is the caller's to have the GPU write, until this is dropped.
+    /// The caller may let the GPU write all of it, and the page at `marker`, until this is dropped.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Misplaced`], and [`Error::OpenClCall`].
@@ -253,7 +255,7 @@ impl GmaDevice {
         if length == 0 {
             return Err(Error::Empty);
         }
-        // AMD's runtime says no more than "invalid host pointer" of these.
+        // For these AMD's runtime reports no more than "invalid host pointer".
         if [address, marker]
             .iter()
             .any(|at| *at == 0 || !at.is_multiple_of(PAGE))
@@ -272,8 +274,8 @@ impl GmaDevice {
         let memory = made("clCreateBuffer", |code| {
             let (flags, size) = (CL_MEM_EXTERNAL_PHYSICAL_AMD, length as usize);
             let place = (&raw mut at).cast();
-            // SAFETY: a living context; with this flag the pointer is to a `cl_bus_address_amd`, and the caller promises
-            // what is there.
+            // SAFETY: a living context; with this flag the pointer is to a `cl_bus_address_amd`, and the caller
+            // promises the memory at it.
             unsafe { (api.buffer)(self.0.context, flags, size, place, code) }
         })?;
         let remote = Remote {
@@ -284,7 +286,8 @@ impl GmaDevice {
             queue: Queue::new(self)?,
             length,
         };
-        // "Needs to be called explicitly before using this external physical mem object" (AMD's sample, `CLTransferBuffer`).
+        // "Needs to be called explicitly before using this external physical mem object" (AMD's sample,
+        // `CLTransferBuffer`).
         // SAFETY: queue and buffer are living ones of one context.
         let code = unsafe {
             let queue = remote.queue.raw;
@@ -296,7 +299,7 @@ impl GmaDevice {
     }
 }
 
-/// A `cl_mem` with the one reference to it that is given back.
+/// A `cl_mem` with one reference to it, which is released on drop.
 struct Object {
     device: GmaDevice,
     raw: Handle,
@@ -312,7 +315,7 @@ impl Drop for Object {
         if self.device.is_inherited() {
             return;
         }
-        // SAFETY: this gives back the reference that was taken. Commands under way keep theirs.
+        // SAFETY: this releases the reference that was taken. Commands in progress keep theirs.
         unsafe { (self.device.0.api.release_memory)(self.raw) };
     }
 }
@@ -333,7 +336,7 @@ impl Drop for Queue {
         if self.device.is_inherited() {
             return;
         }
-        // SAFETY: the queue is this value's. Commands under way go on to their ends.
+        // SAFETY: the queue is this value's. Commands in progress go on to their ends.
         unsafe { (self.device.0.api.release_queue)(self.raw) };
     }
 }
@@ -350,13 +353,13 @@ impl Queue {
         })
     }
 
-    /// Begins what was enqueued.
+    /// Begins the commands that were enqueued.
     fn flush(&self) -> Result<()> {
         // SAFETY: a living queue.
         check("clFlush", unsafe { (self.device.0.api.flush)(self.raw) })
     }
 
-    /// Waits until what was enqueued has ended.
+    /// Waits until the enqueued commands have ended.
     fn finish(&self) -> Result<()> {
         // SAFETY: a living queue.
         check("clFinish", unsafe { (self.device.0.api.finish)(self.raw) })
@@ -369,7 +372,7 @@ pub struct BusBuffer(Arc<Bus>);
 
 struct Bus {
     memory: Object,
-    /// For signals: a wait holds up what is behind it.
+    /// Queue of the signals alone: a wait delays the commands that follow it in its queue.
     queue: Queue,
     length: u64,
     at: BusAddress,
@@ -386,27 +389,27 @@ impl fmt::Debug for BusBuffer {
 }
 
 impl BusBuffer {
-    /// Its device.
+    /// Returns its device.
     pub fn device(&self) -> &GmaDevice {
         &self.0.memory.device
     }
 
-    /// The `cl_mem`, for kernels' arguments.
+    /// Returns the `cl_mem`, for kernels' arguments.
     pub fn raw(&self) -> Handle {
         self.0.memory.raw
     }
 
-    /// Bytes.
+    /// Returns its length in bytes.
     pub fn length(&self) -> u64 {
         self.0.length
     }
 
-    /// Bus address of the first byte.
+    /// Returns the bus address of the first byte.
     pub fn bus_address(&self) -> u64 {
         self.0.at.surface
     }
 
-    /// Bus address of the 32 bits that [`wait_signal`](Self::wait_signal) waits for.
+    /// Returns the bus address of the 32 bits that [`wait_signal`](Self::wait_signal) waits for.
     pub fn marker_address(&self) -> u64 {
         self.0.at.marker
     }
@@ -414,7 +417,7 @@ impl BusBuffer {
     /// Registers a part of it at a board whose driver takes bus addresses.
     ///
     /// # Errors
-    /// [`Error::Bounds`]; [`Error::BusAddress`] where the driver takes none, as the kernel's; [`Error::Board`] as
+    /// [`Error::Bounds`]; [`Error::BusAddress`] where the driver takes none, as the kernel's; [`Error::Board`] as for
     /// [`Device::register_bus`].
     pub fn register(
         &self,
@@ -433,7 +436,7 @@ impl BusBuffer {
         let start = self.0.at.surface + range.start;
         let region = self.reach(device, start, length, permissions)?;
         let buffer = self.clone();
-        // The region has the buffer, so that it is never gone.
+        // The region has the buffer, so that the buffer is never freed before it.
         let patch = Patch::new(&Gone::default(), move |offset, bytes| {
             buffer.store(range.start + offset, bytes)
         });
@@ -441,14 +444,14 @@ impl BusBuffer {
         Ok(region)
     }
 
-    /// Has the GPU store a few bytes, behind nothing of the program's, and waits for it.
+    /// Makes the GPU store a few bytes, in a queue without commands of the program, and waits for the end.
     fn store(&self, at: u64, bytes: &[u8]) -> Result<()> {
         let queue = Queue::new(self.device())?;
         for (at, byte) in (at as usize..).zip(bytes) {
             let fill = self.device().0.api.fill;
             let from = (&raw const *byte).cast();
-            // SAFETY: queue and buffer are living ones of one context, and the byte lies in the buffer. OpenCL copies the
-            // pattern.
+            // SAFETY: queue and buffer are living ones of one context, and the byte lies in the buffer. OpenCL copies
+            // the pattern.
             let code = unsafe {
                 let (queue, memory) = (queue.raw, self.raw());
                 fill(queue, memory, from, 1, at, 1, 0, null(), null_mut())
@@ -458,7 +461,7 @@ impl BusBuffer {
         queue.finish()
     }
 
-    /// Registers what [`wait_signal`](Self::wait_signal) waits for: 4 bytes that the board writes.
+    /// Registers the 4 bytes that [`wait_signal`](Self::wait_signal) waits for, so that the board can write them.
     ///
     /// # Errors
     /// As [`register`](Self::register).
@@ -474,7 +477,8 @@ impl BusBuffer {
         permissions: Permissions,
     ) -> Result<GpuRegion> {
         let keep = Arc::clone(&self.0);
-        // SAFETY: the addresses are those of the buffer, which the region keeps; it is resident for as long as it lives.
+        // SAFETY: the addresses are those of the buffer, which the region keeps; it is resident for as long as it
+        // lives.
         let region = unsafe { device.register_bus(address, length, permissions, keep) };
         match region {
             Ok(region) => GpuRegion::new(region, 0, length),
@@ -485,8 +489,8 @@ impl BusBuffer {
         }
     }
 
-    /// Has the GPU wait until this number is written to the marker; commands that wait for it begin then. Take another
-    /// number each time: the marker keeps the last one.
+    /// Makes the GPU wait until this number is written to the marker; commands that wait for the signal begin then. Use
+    /// another number each time: the marker keeps the last one.
     ///
     /// # Errors
     /// [`Error::OpenClCall`].
@@ -512,7 +516,7 @@ pub struct Signal {
     end: Arc<End>,
 }
 
-/// The end of a command, as its callback tells it.
+/// The end of a command, as its callback reports it.
 #[derive(Default)]
 struct End {
     status: Mutex<Option<i32>>,
@@ -530,10 +534,10 @@ impl fmt::Debug for Signal {
     }
 }
 
-/// Tells the end of a command.
+/// Records the end of a command.
 ///
 /// # Safety
-/// `user` is an `Arc<End>` that nobody else gives back.
+/// `user` is an `Arc<End>` that no other code frees.
 unsafe extern "C" fn ended(_: Handle, status: i32, user: *mut c_void) {
     // SAFETY: the caller promises it.
     let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
@@ -542,7 +546,7 @@ unsafe extern "C" fn ended(_: Handle, status: i32, user: *mut c_void) {
 }
 
 impl Signal {
-    /// Takes an event.
+    /// Takes ownership of an event.
     fn new(device: &GmaDevice, event: Handle) -> Result<Self> {
         let signal = Self {
             device: device.clone(),
@@ -550,22 +554,22 @@ impl Signal {
             end: Arc::default(),
         };
         let user = Arc::into_raw(Arc::clone(&signal.end)).cast_mut().cast();
-        // SAFETY: the event is the command's, and the callback takes what it is given.
+        // SAFETY: the event is the command's, and the callback takes the argument `user`.
         let code = unsafe { (device.0.api.callback)(event, CL_COMPLETE, ended, user) };
         if code != CL_SUCCESS {
-            // SAFETY: nobody calls back, so this is the one who gives it back.
+            // SAFETY: no callback comes, so this is the only code that frees it.
             drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
         }
         check("clSetEventCallback", code)?;
         Ok(signal)
     }
 
-    /// Its `cl_event`, for commands that are to wait for it; it lives as long as this.
+    /// Returns its `cl_event`, for commands that are to wait for it; it lives as long as this value.
     pub fn raw(&self) -> Handle {
         self.event
     }
 
-    /// Waits for it, for so long at most. Says whether it has come.
+    /// Waits for it for at most `limit`. Returns whether it has come.
     ///
     /// # Errors
     /// [`Error::OpenClCall`]: the command has failed.
@@ -591,7 +595,7 @@ impl Drop for Signal {
         if self.device.is_inherited() {
             return;
         }
-        // SAFETY: this gives back the reference that the call made.
+        // SAFETY: this releases the reference that the call made.
         unsafe { (self.device.0.api.release_event)(self.event) };
     }
 }
@@ -614,7 +618,7 @@ impl fmt::Debug for Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // A child's copy waits for nothing: it has none of the runtime's threads.
+        // A child's copy waits for nothing: the child has none of the runtime's threads.
         if !self.memory.device.is_inherited() {
             // The owner of the memory may use it for something else after this.
             let _ = self.queue.finish();
@@ -623,12 +627,12 @@ impl Drop for Remote {
 }
 
 impl Remote {
-    /// Bytes.
+    /// Returns its length in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Has the GPU copy from a buffer of its own to here. The stores are on their way when it returns.
+    /// Makes the GPU copy from a buffer of its own to this memory. The stores are on their way when it returns.
     ///
     /// # Errors
     /// [`Error::Bounds`] and [`Error::OpenClCall`].
@@ -639,7 +643,7 @@ impl Remote {
         }
     }
 
-    /// Enqueues a copy where there is something to copy; its event. An error of this one means that there is no copy.
+    /// Enqueues a copy, unless it is empty, and returns its event. After an error no copy was enqueued.
     fn enqueue(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<Option<Handle>> {
         for (offset, size) in [(at, from.length()), (to, self.length)] {
             within(offset, length, size)?;
@@ -653,20 +657,20 @@ impl Remote {
         let mut event = null_mut();
         let end = &raw mut event;
         // SAFETY: queue and buffers are living ones, the ranges lie in them, and there is a place for the event. OpenCL
-        // keeps what commands use.
+        // keeps the objects that commands use.
         let code = unsafe { copy(queue, source, target, at, to, length, 0, null(), end) };
         check("clEnqueueCopyBuffer", code)?;
         Ok(Some(event))
     }
 
-    /// Has the GPU begin a copy that was enqueued. It may begin it also where this fails.
+    /// Makes the GPU begin a copy that was enqueued. The GPU may begin it also where this fails.
     fn begin(&self, copy: Handle) -> Result<Signal> {
         let end = Signal::new(&self.memory.device, copy)?;
         self.queue.flush()?;
         Ok(end)
     }
 
-    /// Has the GPU write a number at `offset` of the page for signals, behind what it has pushed.
+    /// Makes the GPU write a number at `offset` of the page for signals, after the bytes that it has pushed.
     ///
     /// # Errors
     /// [`Error::Bounds`] if it is not in the page, or not at a multiple of 4 bytes, and [`Error::OpenClCall`].
@@ -692,7 +696,7 @@ impl Remote {
         Ok(signal)
     }
 
-    /// Waits until the GPU has sent all that it was to push.
+    /// Waits until the GPU has sent all of its pushes.
     ///
     /// # Errors
     /// [`Error::OpenClCall`].

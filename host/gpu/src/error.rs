@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of the library, with hints.
 
 use cudarc::driver::sys::CUresult;
 use peerlane_host::Fault;
@@ -6,7 +6,7 @@ use peerlane_host::Fault;
 /// Result of the library's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the library. [`Error::remedy`] says what to do.
+/// An error of the library. [`Error::remedy`] has a hint for each.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,9 +16,9 @@ pub enum Error {
     /// CUDA's driver is too old.
     #[error("CUDA's driver supports version {}.{} only, not {}.{}", found / 1000, found % 1000 / 10, needed / 1000, needed % 1000 / 10)]
     OldCuda {
-        /// What it says, as CUDA writes versions: 1000 × major + 10 × minor.
+        /// The driver's version, as CUDA writes versions: 1000 × major + 10 × minor.
         found: i32,
-        /// The least that is needed, in the same form.
+        /// The oldest version that is enough, in the same form.
         needed: i32,
     },
     /// A call of CUDA's driver failed.
@@ -28,7 +28,7 @@ pub enum Error {
         call: &'static str,
         /// Its result (`CUresult` of `cuda.h`), as a number: a newer driver has results that older headers lack.
         code: i32,
-        /// The result's name, as the driver says it.
+        /// The result's name, from the driver.
         name: String,
     },
     /// The GPU lets no other device into its memory.
@@ -47,7 +47,7 @@ pub enum Error {
         /// Bytes of the buffer.
         size: u64,
     },
-    /// Pieces of memory that lie side by side, and that CUDA's driver does not export as one.
+    /// Pieces of memory that lie side by side, and that CUDA's driver does not export as one dma-buf.
     #[error(
         "CUDA's driver does not export {length} bytes as one that lie in {pieces} pieces: {name}"
     )]
@@ -56,7 +56,7 @@ pub enum Error {
         length: u64,
         /// Pieces that were mapped side by side.
         pieces: usize,
-        /// What the driver says.
+        /// The driver's result, by name.
         name: String,
     },
     /// A buffer of no bytes.
@@ -65,16 +65,16 @@ pub enum Error {
     /// The buffer cannot be shared with another API.
     #[error("the buffer cannot be shared with another API: {reason}")]
     NotShareable {
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// The GPU offers no way to order a peer's writes before what runs on it.
+    /// The GPU offers no way to order a peer's writes before work that runs on it.
     #[error("the GPU {gpu} cannot be asked to show a peer's writes to kernels that run")]
     NoFlush {
         /// The GPU's place on the bus.
         gpu: String,
     },
-    /// A transfer that a stream started has not ended well.
+    /// A transfer that a stream started has failed.
     #[error("a transfer of the GPU's queue failed: {0}")]
     Transfer(Fault),
     /// No record of a transfer that a stream started has come in time.
@@ -83,10 +83,10 @@ pub enum Error {
     /// The stream is another context's.
     #[error("the stream belongs to another CUDA context than the queue")]
     Foreign,
-    /// OpenCL does not offer what the import needs.
+    /// OpenCL lacks a part that the import needs.
     #[error("OpenCL cannot take the buffer: {reason}")]
     OpenCl {
-        /// What is missing.
+        /// The part that is missing.
         reason: String,
     },
     /// A call of OpenCL failed.
@@ -100,7 +100,7 @@ pub enum Error {
     /// AMD's runtimes are not there, or lack a function.
     #[error("AMD's GPUs cannot be used: {reason}")]
     NoRocm {
-        /// What is missing.
+        /// The part that is missing.
         reason: String,
     },
     /// A call of HIP or HSA failed.
@@ -110,19 +110,19 @@ pub enum Error {
         call: &'static str,
         /// Its result (`hipError_t`, `hsa_status_t`), as a number.
         code: i32,
-        /// What the runtime says of it.
+        /// The runtime's description of it.
         name: String,
     },
     /// A GPU's driver has exported a dma-buf that cannot be right.
     #[error("the GPU's dma-buf cannot be right: {reason}")]
     BadExport {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A device has no DirectGMA, or not this part of it.
     #[error("there is no DirectGMA: {reason}")]
     NoDirectGma {
-        /// What is missing.
+        /// The part that is missing.
         reason: String,
     },
     /// The board's driver takes no bus addresses.
@@ -154,12 +154,12 @@ pub enum Error {
     /// The stream is not being captured, or its graph was invalidated.
     #[error("the stream is not being captured into a graph")]
     NotCapturing,
-    /// The board's side failed.
+    /// The board, its driver or the host library failed.
     #[error(transparent)]
     Board(#[from] peerlane_host::Error),
 }
 
-/// Whether a range lies in a buffer of so many bytes.
+/// Checks that a range lies in a buffer of so many bytes.
 pub(crate) fn within(offset: u64, length: u64, size: u64) -> Result<()> {
     match offset.checked_add(length) {
         Some(end) if end <= size => Ok(()),
@@ -172,7 +172,7 @@ pub(crate) fn within(offset: u64, length: u64, size: u64) -> Result<()> {
 }
 
 impl Error {
-    /// Whether memory, or room in a BAR, is all that was missing.
+    /// Whether the only cause is a lack of memory, or of room in a BAR.
     pub(crate) fn lacks_room(&self) -> bool {
         match self {
             Self::Cuda { code, .. } => *code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32,
@@ -185,7 +185,7 @@ impl Error {
         }
     }
 
-    /// What to do about it, in one sentence or two.
+    /// Returns a hint: how to fix the error, in one sentence or two.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::NoCuda => {
@@ -248,7 +248,7 @@ impl Error {
     }
 }
 
-/// What to do about a result of a call of CUDA's.
+/// Returns the hint for a result of a call of CUDA's.
 fn cuda_remedy(call: &str, code: i32) -> &'static str {
     let is = |results: &[CUresult]| results.iter().any(|result| *result as i32 == code);
     if is(&[CUresult::CUDA_ERROR_OUT_OF_MEMORY]) {
@@ -259,7 +259,7 @@ fn cuda_remedy(call: &str, code: i32) -> &'static str {
     ]) {
         "Name a GPU that nvidia-smi lists, and look at CUDA_VISIBLE_DEVICES."
     } else if call == "cuMemHostRegister" {
-        // Of host memory nothing of the kind is asked for: whoever registers that does without.
+        // Only calls that map registers report this: the code that registers host memory goes on without it.
         MAP_REGISTERS
     } else if is(&[CUresult::CUDA_ERROR_NOT_SUPPORTED]) {
         "Use the open kernel modules of the GPU's driver: only they export dma-bufs."
@@ -270,11 +270,12 @@ fn cuda_remedy(call: &str, code: i32) -> &'static str {
     }
 }
 
-/// What NVIDIA's driver asks for before it maps another device's registers into CUDA. The key is one of its registry, which the
-/// module's parameter `NVreg_RegistryDwords` has (NVSHMEM's installation guide, on IBGDA).
+/// Hint of the condition under which NVIDIA's driver maps another device's registers into CUDA. The key is one of its
+/// registry, which the module's parameter `NVreg_RegistryDwords` has (NVSHMEM's installation guide, on IBGDA).
 const MAP_REGISTERS: &str = "Run it as an administrator, or have NVIDIA's module permit every process to map other devices' registers: put `options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` into a file of /etc/modprobe.d, and load the module anew. Else let the host start transfers (Queue).";
 
-/// What to do about a result of HIP's (hip_runtime_api.h) or HSA's (hsa.h, hsa_ext_amd.h), whose numbers are far apart.
+/// Returns the hint for a result of HIP's (hip_runtime_api.h) or HSA's (hsa.h, hsa_ext_amd.h), whose numbers are far
+/// apart.
 fn rocm_remedy(code: i32) -> &'static str {
     match code {
         // hipErrorOutOfMemory.
@@ -301,7 +302,7 @@ fn rocm_remedy(code: i32) -> &'static str {
 mod tests {
     use super::*;
 
-    /// CUDA says of registers that it does not map them what it says of memory that it does not export.
+    /// CUDA has the same results for registers that it does not map, and for memory that it does not export.
     #[test]
     fn a_remedy_is_for_the_call() {
         let remedy = |call, code| {

@@ -2,11 +2,11 @@
 //!
 //! - [`Gpu`] is a GPU of NVIDIA's by CUDA's driver, which is looked for at run time. [`GpuBuffer`] is memory of
 //!   it that boards reach, and [`GpuRegion`] such memory registered at a board.
-//! - [`GpuQueue`] hands a board's channel to the GPU: transfers in a stream's order and in graphs, and such that
-//!   a kernel of the program's own starts (`include/peerlane_gpu.h`).
+//! - [`GpuQueue`] hands a board's channel to the GPU: transfers in a stream's order and in graphs, and transfers that a
+//!   kernel of the program's own starts (`include/peerlane_gpu.h`).
 //! - [`GpuMemory`] is a buffer as an end of routes (`peerlane_routes`): direct ones, and those through the host.
-//! - [`amd`] is GPUs of AMD's by ROCm, and [`directgma`] such by an extension of AMD's OpenCL that older drivers have.
-//!   Neither was verified on hardware.
+//! - [`amd`] is for GPUs of AMD's by ROCm, and [`directgma`] for those by an extension of AMD's OpenCL that older
+//!   drivers have. Neither was verified on hardware.
 //! - [`opencl`] makes an OpenCL buffer of a [`GpuBuffer`]: kernels of OpenCL and the board use the same bytes.
 //!
 //! ```no_run
@@ -32,10 +32,11 @@
 //!
 //! # Order
 //!
-//! The end of a transfer says that its data are in the GPU's memory: the board has read behind its writes
-//! ([`Permissions::ReadWrite`](peerlane_host::Permissions)). Whether a kernel that runs meanwhile sees them is the GPU's business, and
-//! [`Gpu::flush`] asks for it where the GPU does not do so by itself. A kernel that is launched after the end of
-//! the transfer needs no flush (CUDA Driver API, "GPUDirect RDMA", `CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTIONS`).
+//! The end of a transfer says that its data are in the GPU's memory: the board has flushed its writes
+//! ([`Permissions::ReadWrite`](peerlane_host::Permissions)). Whether a kernel that runs at that time sees them depends
+//! on the GPU; [`Gpu::flush`] makes them visible where the GPU does not do so by itself. A kernel that is launched
+//! after the end of the transfer needs no flush (CUDA Driver API, "GPUDirect RDMA",
+//! `CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTIONS`).
 
 pub mod amd;
 mod cuda;

@@ -1,8 +1,8 @@
 //! OpenCL buffers over GPU memory that boards reach.
 //!
-//! A buffer of `clCreateBuffer` is known to OpenCL only: no driver says where it lies. This goes the other way
-//! round. CUDA makes the memory, and OpenCL takes it by `cl_khr_external_memory_opaque_fd`, so that kernels of
-//! OpenCL and the board use the same bytes. No patched driver is needed.
+//! OpenCL alone knows a buffer of `clCreateBuffer`: no driver reports where it lies. This module goes the other way
+//! round. CUDA makes the memory, and OpenCL takes it by `cl_khr_external_memory_opaque_fd`, so that kernels of OpenCL
+//! and the board use the same bytes. No patched driver is needed.
 //!
 //! ```no_run
 //! # fn run(context: *mut std::ffi::c_void) -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +29,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
-/// `cl_context`, `cl_mem`, `cl_command_queue`, `cl_device_id`: pointers to what only OpenCL knows.
+/// `cl_context`, `cl_mem`, `cl_command_queue`, `cl_device_id`: opaque pointers.
 pub type Handle = *mut c_void;
 
 // Values of CL/cl.h and CL/cl_ext.h. The list of devices was CL_DEVICE_HANDLE_LIST_KHR, with the same value, in the
@@ -82,7 +82,7 @@ unsafe impl Send for Imported {}
 // SAFETY: as above.
 unsafe impl Sync for Imported {}
 
-/// What OpenCL lacks.
+/// Makes the error of a part that OpenCL lacks.
 fn lacks(reason: impl Into<String>) -> Error {
     Error::OpenCl {
         reason: reason.into(),
@@ -90,7 +90,7 @@ fn lacks(reason: impl Into<String>) -> Error {
 }
 
 impl OpenCl {
-    /// The machine's OpenCL. It is loaded once and stays: platforms do not bear to be unloaded.
+    /// Returns the machine's OpenCL. It is loaded once and stays: platforms do not survive an unload.
     fn get() -> Result<&'static Self> {
         static FOUND: OnceLock<Option<OpenCl>> = OnceLock::new();
         FOUND
@@ -119,7 +119,7 @@ impl OpenCl {
     }
 }
 
-/// Bytes that an information function has to say.
+/// Returns the bytes of an information function.
 ///
 /// # Safety
 /// `get` is a function of OpenCL's with this form, and `of` a handle that it takes.
@@ -130,7 +130,7 @@ pub(crate) unsafe fn info(
     name: u32,
 ) -> Result<Vec<u8>> {
     let mut size = 0;
-    // SAFETY: without a place for the value it gives the size.
+    // SAFETY: without a place for the value the function gives the size.
     let code = unsafe { get(of, name, 0, null_mut(), &raw mut size) };
     check(call, code)?;
     let mut bytes = vec![0; size];
@@ -140,7 +140,7 @@ pub(crate) unsafe fn info(
     Ok(bytes)
 }
 
-/// The error of a call, if its result is one.
+/// Returns the error of a call, if its result is one.
 pub(crate) fn check(call: &'static str, code: i32) -> Result<()> {
     match code {
         CL_SUCCESS => Ok(()),
@@ -148,7 +148,7 @@ pub(crate) fn check(call: &'static str, code: i32) -> Result<()> {
     }
 }
 
-/// Handles from an information function's bytes.
+/// Takes handles from an information function's bytes.
 fn handles(bytes: &[u8]) -> Vec<Handle> {
     let words = bytes.chunks_exact(size_of::<usize>());
     let words = words.filter_map(|word| word.try_into().ok());
@@ -157,14 +157,14 @@ fn handles(bytes: &[u8]) -> Vec<Handle> {
         .collect()
 }
 
-/// Makes an OpenCL buffer of a [`GpuBuffer`], of its [`size`](GpuBuffer::size) bytes. It is a buffer of the
-/// context's device that is the buffer's GPU, and of no other device of the context.
+/// Makes an OpenCL buffer of a [`GpuBuffer`], of its [`size`](GpuBuffer::size) bytes. It is a buffer of the context's
+/// device that is the buffer's GPU, and of no other device of the context.
 ///
 /// # Safety
 /// `context` is a living context of the machine's OpenCL (`libOpenCL.so.1`).
 ///
 /// # Errors
-/// [`Error::OpenCl`] says what OpenCL lacks; [`Error::NotShareable`], [`Error::OpenClCall`], [`Error::Cuda`].
+/// [`Error::OpenCl`] if OpenCL lacks a part; [`Error::NotShareable`], [`Error::OpenClCall`], [`Error::Cuda`].
 pub unsafe fn import(context: Handle, buffer: &GpuBuffer) -> Result<Imported> {
     let cl = OpenCl::get()?;
     let uuid = buffer.gpu().uuid()?;
@@ -172,13 +172,14 @@ pub unsafe fn import(context: Handle, buffer: &GpuBuffer) -> Result<Imported> {
     unsafe { cl.import(context, &uuid, || buffer.handle(), buffer.size() as usize) }
 }
 
-/// The GPU of a context: the first of CUDA's that is one of its devices and takes memory of [`import`]'s.
+/// Returns the GPU of a context: the first of CUDA's that is one of its devices and takes memory of [`import`]'s.
 ///
 /// # Safety
 /// As [`import`].
 ///
 /// # Errors
-/// [`Error::OpenCl`] if there is none; [`Error::NoCuda`], [`Error::OldCuda`], [`Error::OpenClCall`], [`Error::Cuda`].
+/// [`Error::OpenCl`] if it has no such GPU; [`Error::NoCuda`], [`Error::OldCuda`], [`Error::OpenClCall`],
+/// [`Error::Cuda`].
 pub unsafe fn gpu_of(context: Handle) -> Result<Gpu> {
     let count = Gpu::count()?;
     let cl = OpenCl::get()?;
@@ -201,7 +202,7 @@ enum Fit {
     Same,
     /// It does not say which GPU it is.
     Unknown,
-    /// It cannot, and why.
+    /// It cannot, with the reason.
     No(String),
 }
 
@@ -274,7 +275,7 @@ impl OpenCl {
         })
     }
 
-    /// The context's device that is the GPU with this UUID.
+    /// Finds the context's device that is the GPU with this UUID.
     ///
     /// # Safety
     /// `context` is a living context of this OpenCL.
@@ -288,7 +289,7 @@ impl OpenCl {
             // SAFETY: the device is one of the context's.
             match unsafe { self.fits(device, uuid) } {
                 Ok(Fit::Same) => return Ok(device),
-                // An import elsewhere fails.
+                // An import on another device fails.
                 Ok(Fit::Unknown) if devices.len() == 1 => return Ok(device),
                 Ok(Fit::Unknown) => {
                     reasons.push("devices of the context do not say which GPU they are".to_string())
@@ -304,7 +305,7 @@ impl OpenCl {
         }))
     }
 
-    /// Bytes that a device has to say.
+    /// Returns the bytes of a device's property.
     ///
     /// # Safety
     /// `device` is a device of this OpenCL.
@@ -338,12 +339,13 @@ impl OpenCl {
 }
 
 impl Imported {
-    /// The `cl_mem`, which lives as long as this unless it is retained.
+    /// Returns the `cl_mem`, which lives as long as this unless it is retained.
     pub fn raw(&self) -> Handle {
         self.memory
     }
 
-    /// The context's device that has the buffer, a `cl_device_id`: command queues that use it are this device's.
+    /// Returns the context's device that has the buffer, a `cl_device_id`: command queues that use it are this
+    /// device's.
     pub fn device(&self) -> Handle {
         self.device
     }
@@ -379,7 +381,7 @@ impl Imported {
 
 impl Drop for Imported {
     fn drop(&mut self) {
-        // SAFETY: the buffer was made by an import, and this gives its one reference back.
+        // SAFETY: the buffer was made by an import, and this releases its one reference.
         let _ = unsafe { (self.give_back)(self.memory) };
     }
 }

@@ -10,8 +10,8 @@ use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Part, Permissions, Region};
 use std::ops::Range;
 
-/// GPU memory registered at a board. It is registered in the GPU's own pages, so that it begins in the region
-/// at [`offset`](Self::offset).
+/// GPU memory registered at a board. Whole pages of the GPU's are registered, so the memory begins at
+/// [`offset`](Self::offset) in the region.
 #[derive(Debug, Clone)]
 pub struct GpuRegion {
     region: Region,
@@ -34,7 +34,8 @@ impl GpuRegion {
         })
     }
 
-    /// Names some of the memory's bytes, for a transfer. All of them are named by the region itself: `queue.to_fpga(&region, ..)`.
+    /// Selects some of the memory's bytes, for a transfer. The region itself stands for all of them:
+    /// `queue.to_fpga(&region, ..)`.
     ///
     /// # Errors
     /// [`Error::Bounds`]: they do not lie in the memory, though they may lie in its pages.
@@ -45,24 +46,25 @@ impl GpuRegion {
         Ok(self.region.part(first..first + length))
     }
 
-    /// The region of whole pages that the memory lies in. Other memory may lie in it, too: transfers are of
+    /// Returns the region of whole pages that the memory lies in. Other memory may lie in it, too: transfers are of
     /// [`part`](Self::part)s of the memory.
     pub fn pages(&self) -> &Region {
         &self.region
     }
 
-    /// Where the memory begins in its [`pages`](Self::pages), in bytes.
+    /// Returns the offset in bytes at which the memory begins in its [`pages`](Self::pages).
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The board's address of the memory's first byte, for descriptors that a kernel writes (`peerlane_gpu.h`).
-    /// [`Region::att_address`] is another one, that of its [`pages`](Self::pages): [`offset`](Self::offset) bytes before.
+    /// Returns the board's address of the memory's first byte, for descriptors that a kernel writes (`peerlane_gpu.h`).
+    /// [`Region::att_address`] is another address, that of its [`pages`](Self::pages): [`offset`](Self::offset) bytes
+    /// before.
     pub fn att_address(&self) -> AttAddress {
         self.address
     }
 
-    /// Bytes of the memory.
+    /// Returns the length of the memory in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -89,8 +91,8 @@ impl GpuBuffer {
         let length = range.end.saturating_sub(range.start);
         let at = self.at(range.start, length)?;
         let gpu = self.gpu();
-        // SAFETY: the allocation is this buffer's alone, whose bytes are read and written by copying only. Freed memory
-        // is taken from the board by the driver.
+        // SAFETY: the allocation is this buffer's alone, whose bytes are read and written by copying only. The driver
+        // takes freed memory from the board.
         unsafe {
             gpu.register_in(
                 device,
@@ -103,8 +105,8 @@ impl GpuBuffer {
         }
     }
 
-    /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. It lets go of
-    /// the memory when this buffer is dropped, or with the last transfer that uses it.
+    /// Registers a part of it by a cache: the first call registers it, and later calls find it. The cache must be the
+    /// device's. The cache invalidates the region when this buffer is dropped, or with the last transfer that uses it.
     ///
     /// # Errors
     /// As [`register`](Self::register).
@@ -119,7 +121,7 @@ impl GpuBuffer {
         let at = self.at(range.start, length)?;
         let known = self.known_in(cache)?;
         let gpu = self.gpu();
-        // SAFETY: as in `register`; the cache gives ranges that were asked for of the buffer with this identity.
+        // SAFETY: as in `register`; the cache returns ranges that were registered for the buffer with this identity.
         unsafe {
             gpu.register_by(
                 cache,
@@ -132,7 +134,7 @@ impl GpuBuffer {
         }
     }
 
-    /// What tells its memory from all other memory, for a cache.
+    /// Returns the key that distinguishes its memory from all other memory, for a cache.
     ///
     /// # Errors
     /// [`Error::Cuda`].
@@ -155,25 +157,25 @@ impl NoRoom for Error {
 
 impl Gpu {
     /// Registers GPU memory of the program's own, by its address.
+    /// Work of a stream that writes the memory must have ended before the board reads it: synchronize the stream first.
+    /// An asynchronous copy stays asynchronous. For memory of `cuMemAlloc`, synchronous copies and fills are complete
+    /// when their call returns, as the board must see them (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`). The attribute is set
+    /// for the whole allocation and stays set: another library may have set it as well, and CUDA does not count the
+    /// libraries that need it. For memory of virtual memory management CUDA does not offer it.
     ///
-    /// Work of a stream that writes the memory must have ended before the board reads it: synchronize the stream first. An
-    /// asynchronous copy stays asynchronous. Of memory of `cuMemAlloc`, copies and fills that are synchronous are complete
-    /// when their call returns, as the board must see them (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`). The attribute is set for the
-    /// whole allocation and stays set: another library may have set it as well, and CUDA does not count who needs it. For
-    /// memory of virtual memory management CUDA does not offer it.
-    ///
-    /// It goes as a dma-buf where GPU and driver have those, in pages as large as the allocation has room
-    /// for: the board may then reach bytes of the same allocation around the range. (An allocation that does not consist of
-    /// whole pages shares them with others of the program: then the region has only the range.) Otherwise, and where the
-    /// kernel or the GPU's driver refuses the dma-buf to the board, it goes by NVIDIA's interface for peers. Memory of several allocations that virtual memory management has mapped side by side, of
-    /// PyTorch's `expandable_segments` for one, is one region where the driver exports it as one.
+    /// The memory is registered as a dma-buf where GPU and driver have those, in pages as large as the allocation has
+    /// room for: the board may then reach bytes of the same allocation around the range. (An allocation that does not
+    /// consist of whole pages shares them with others of the program: then the region has only the range.) Otherwise,
+    /// and where the kernel or the GPU's driver refuses the dma-buf to the board, the memory is registered by NVIDIA's
+    /// interface for peers. Virtual memory management can map memory of several allocations side by side, for example
+    /// for PyTorch's `expandable_segments`: such memory is one region where the driver exports it as one dma-buf.
     ///
     /// # Safety
-    /// The board may write the memory until the region is dropped and no transfer with it is under way,
-    /// and other bytes of the same allocation are written only by transfers that name them. The memory is not freed before
-    /// a write to it has ended that does not begin and end at multiples of the board's
-    /// [granularity](peerlane_host::peerlane_core::capability::Capabilities::write_granularity): the GPU copies the ends
-    /// of that, by the address.
+    /// The board may write the memory until the region is dropped and no transfer with it is in progress, and other
+    /// bytes of the same allocation are written only by transfers that name them. A write may begin or end at an
+    /// address that is not a multiple of the board's
+    /// [granularity](peerlane_host::peerlane_core::capability::Capabilities::write_granularity): then the GPU copies
+    /// the ends of that write, by the address. The memory is not freed before such a write has ended.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`] if the range lies neither in one allocation nor in pieces side by side,
@@ -199,12 +201,13 @@ impl Gpu {
         }
     }
 
-    /// The same, by a cache: registered the first time, and found from then on, for as long as the same memory is there.
-    /// Memory that is mapped at its address later is other memory. The cache is the device's.
+    /// Registers memory by a cache: the first call registers it, and later calls find it for as long as the same memory
+    /// is at the address. Memory that is mapped at its address later is other memory. The cache must be the device's.
     ///
     /// # Safety
-    /// As [`register`](Self::register), until the cache has let go of it: the memory of whoever frees it is told to the
-    /// cache before ([`Cache::invalidate`], [`Cache::invalidate_addresses`]), or is all the program's.
+    /// As [`register`](Self::register), until the cache has invalidated the region. Code that frees the memory
+    /// invalidates it in the cache before ([`Cache::invalidate`], [`Cache::invalidate_addresses`]), or all such memory
+    /// is the program's.
     ///
     /// # Errors
     /// As [`register`](Self::register).
@@ -222,8 +225,9 @@ impl Gpu {
         unsafe { self.register_by(cache, known, device, asked, permissions, &Gone::default()) }
     }
 
-    /// What tells the memory at an address from all other memory, for a cache. Of memory that was mapped there the cache is told
-    /// more, by [`register_cached`](Self::register_cached): this is what to [invalidate](Cache::invalidate) it by.
+    /// Returns the key that distinguishes the memory at an address from all other memory, for a cache. For mapped
+    /// memory, [`register_cached`](Self::register_cached) gives the cache more; this key
+    /// [invalidates](Cache::invalidate) the memory.
     ///
     /// # Errors
     /// [`Error::Cuda`].
@@ -258,7 +262,7 @@ impl Gpu {
         let cached = match parts {
             Some(parts) => cache.get_parts(&key, &parts, asked, permissions, |range| {
                 let (made, backing) = register(range)?;
-                // Nothing is found by parts that are none.
+                // A range without parts is not found by parts.
                 let parts = backing.parts.unwrap_or_else(Parts::unknown);
                 Ok::<_, Error>((made, parts))
             }),
@@ -270,7 +274,7 @@ impl Gpu {
     }
 
     /// # Safety
-    /// As [`register`](Self::register); `backing` is what is at the address.
+    /// As [`register`](Self::register); `backing` is the memory at the address.
     unsafe fn register_in(
         &self,
         device: &Device,
@@ -296,7 +300,7 @@ impl Gpu {
                     region.do_not_keep();
                     found = Some((region, dmabuf.offset - start));
                 }
-                // NVIDIA's driver applies rules of its own to dma-bufs, and not to these pages.
+                // NVIDIA's driver has rules of its own for dma-bufs, which do not apply to these pages.
                 Err(error) if error.is_no_way() && device.has(feature::NVIDIA) => {
                     refused = Some(error);
                 }
@@ -310,7 +314,7 @@ impl Gpu {
                 // SAFETY: the caller promises it.
                 let pages =
                     unsafe { device.register_nvidia(address, length, identity, permissions) };
-                // Of two refusals the dma-buf's says more: it is the way that NVIDIA recommends.
+                // Of two errors the dma-buf's says more: it is the way that NVIDIA recommends.
                 (pages.map_err(|error| refused.unwrap_or(error))?, 0)
             }
         };
@@ -318,8 +322,8 @@ impl Gpu {
         region.set_patch(Patch::new(gone, move |offset, bytes| {
             gpu.by_stream("cuMemcpyHtoDAsync", |driver, stream| {
                 let (at, from) = (first + offset, bytes.as_ptr().cast());
-                // SAFETY: the bytes are a region's, whose memory is not gone: a buffer says so, and of others the caller
-                // promises it. The stream is waited for.
+                // SAFETY: the bytes are a region's, whose memory is not gone: a buffer ensures that, and for other
+                // memory the caller promises it. The stream is waited for.
                 unsafe { (driver.copy_in)(at, from, bytes.len(), stream) }
             })
         }));
@@ -334,7 +338,7 @@ mod tests {
     use crate::standin;
     use peerlane_host::cache::Limits;
 
-    /// NVIDIA's way: the stand-in's board has no dma-bufs.
+    /// NVIDIA's interface: the mock's board has no dma-bufs.
     #[test]
     fn a_buffer_is_registered_once_and_another_at_its_address_anew() {
         let least = Least::new();
@@ -351,7 +355,7 @@ mod tests {
             .unwrap();
         assert_eq!(part.pages().handle(), region.pages().handle());
         assert_eq!((part.offset(), part.length()), (4096, 4096));
-        // The program's own way to the same memory.
+        // The same memory, registered by the program itself.
         let address = buffer.address() + 4096;
         // SAFETY: the memory is the buffer's.
         let own = unsafe { gpu.register_cached(&cache, &device, address, 4, both) }.unwrap();
@@ -378,14 +382,14 @@ mod tests {
         assert_ne!(region.pages().handle(), before);
         let known: Vec<u32> = least.regions.lock().unwrap().keys().copied().collect();
         assert_eq!(known, [region.pages().handle()]);
-        // Without this the buffer's memory stays the cache's, whoever has it next.
+        // Without this the buffer's memory would stay in the cache, also for its next owner.
         let other = Cache::new(Limits::default());
         let second = buffer.register_cached(&other, &device, 0..4096, both);
         drop((region, second.unwrap()));
         assert_eq!(least.regions.lock().unwrap().len(), 2);
         cache.invalidate(&buffer.cache_key().unwrap());
         assert_eq!(least.regions.lock().unwrap().len(), 1);
-        // A cache that is gone is not told.
+        // A cache that was dropped is not notified.
         drop(other);
         assert!(least.regions.lock().unwrap().is_empty());
         for range in [0..0, 1..1, (1 << 20) - 1..(1 << 20) + 1] {
@@ -397,7 +401,7 @@ mod tests {
         }
     }
 
-    /// NVIDIA's driver has rules for dma-bufs that it has not for its pages. A full BAR is full for both.
+    /// NVIDIA's driver has rules for dma-bufs that do not apply to its pages. A full BAR is full for both.
     #[test]
     fn where_a_dma_buf_is_refused_nvidias_pages_are_tried() {
         use peerlane_host::Errno;
@@ -429,7 +433,7 @@ mod tests {
         }
     }
 
-    /// The board is asked for the dwords between, and the GPU copies the rest, for as long as its memory is there.
+    /// The board writes the whole dwords, and the GPU copies the rest, for as long as its memory is there.
     #[test]
     fn the_gpu_copies_the_ends_of_writes() {
         let limit = std::time::Duration::from_secs(1);
@@ -471,7 +475,7 @@ mod tests {
         let write = queue.from_fpga(0, regions[0].pages().part(1..3)).unwrap();
         let error = write.wait(limit).unwrap_err().to_string();
         assert!(error.contains("cuMemcpyHtoDAsync"), "{error}");
-        // An address is another buffer's by then.
+        // The address can be another buffer's by then.
         let region = regions.into_iter().next().unwrap();
         drop((buffer, cache));
         standin::copied();
@@ -483,8 +487,8 @@ mod tests {
         assert_eq!(standin::copied(), []);
     }
 
-    /// What was registered by its address is found under its identity, which the program's own memory has to tell itself: the
-    /// driver's answer is asked for at every use, of whichever buffer is at the address then.
+    /// A region that was registered by its address is found by its identity, which has to distinguish the program's own
+    /// memory: the driver is asked at each use, for the buffer that is at the address then.
     #[test]
     fn an_identity_is_asked_for_at_every_use_of_an_address() {
         let least = Least::new();
@@ -510,13 +514,13 @@ mod tests {
         // SAFETY: as above.
         let refused = unsafe { gpu.register_cached(&cache, &device, address, 4096, both) };
         assert!(matches!(refused, Err(Error::Cuda { .. })), "{refused:?}");
-        // A driver that did not answer once is asked again.
+        // A driver whose call failed once is asked again.
         // SAFETY: as above.
         unsafe { gpu.register_cached(&cache, &device, address, 4096, both) }.unwrap();
     }
 
-    /// Frameworks go by the thread's context, and a peer sees copies of the program's own memory only if they are complete
-    /// when they return.
+    /// Frameworks depend on the thread's context, and a peer sees copies of the program's own memory only if they are
+    /// complete when they return.
     #[test]
     fn the_threads_context_stays_and_copies_of_memory_are_complete() {
         let device = Device::over(Least::new()).unwrap();

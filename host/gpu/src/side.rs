@@ -18,10 +18,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use stores::Stores;
 
-/// A [`GpuBuffer`] as an end of routes. Clones are the same.
+/// A [`GpuBuffer`] as an end of routes. Clones are the same end.
 ///
-/// The GPU's copy engine works by a stream of the library's own. What kernels write, the program has ended before a copy
-/// begins (`cuStreamSynchronize`), and what a copy brings is there for kernels that are launched when it has returned.
+/// The GPU's copy engine works by a stream of the library's own. So the program waits for the end of kernels that write
+/// the memory before a copy begins (`cuStreamSynchronize`), and bytes of a copy are visible to kernels that are
+/// launched after the copy has returned.
 #[derive(Debug, Clone)]
 pub struct GpuMemory {
     buffer: Arc<GpuBuffer>,
@@ -29,7 +30,7 @@ pub struct GpuMemory {
 }
 
 impl GpuMemory {
-    /// The buffer as a side.
+    /// Makes a side of the buffer.
     ///
     /// # Errors
     /// As [`Gpu::open`]: functions of CUDA's that are missing.
@@ -40,13 +41,13 @@ impl GpuMemory {
         })
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     pub fn buffer(&self) -> &GpuBuffer {
         &self.buffer
     }
 }
 
-/// An error of the GPU's, for routes.
+/// Converts an error of the GPU's for routes.
 pub(crate) fn told(error: Error) -> peerlane_routes::Error {
     match error {
         Error::Board(error) => error.into(),
@@ -94,7 +95,7 @@ impl Side for GpuMemory {
         })
     }
 
-    /// CUDA's memory of a device stays where it is when it is pinned.
+    /// Pinned memory of a GPU stays where it is.
     fn residence(&self) -> Residence {
         Residence::Device
     }
@@ -109,11 +110,11 @@ impl Side for GpuMemory {
     }
 }
 
-/// Pins memory of this process for the GPU. Without that, copies go by a buffer of CUDA's and may return only when they
-/// have ended: slower, and right.
+/// Pins memory of this process for the GPU. Without that, copies use a buffer of CUDA's and may return only when they
+/// have ended: slower, and correct.
 fn pin(gpu: &Gpu, memory: &Memory) -> Option<Registered> {
     let base = std::ptr::with_exposed_provenance_mut::<u8>(memory.address() as usize);
-    // SAFETY: the memory is mapped for as long as it lives, and whoever has the registration has the memory.
+    // SAFETY: the memory is mapped for as long as it lives, and each holder of the registration has the memory.
     unsafe { Registered::new(gpu, NonNull::new(base)?, memory.length(), [0; 2]) }.ok()
 }
 
@@ -124,7 +125,7 @@ struct Stream {
     raw: sys::CUstream,
 }
 
-// SAFETY: streams are used by any thread that has the context ("Stream management").
+// SAFETY: any thread that has the context may use its streams ("Stream management").
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
@@ -151,7 +152,8 @@ impl Stream {
     /// Begins a copy.
     ///
     /// # Safety
-    /// `host` is so many bytes that stay mapped until the stream has done it; `at` is that many of the GPU's memory.
+    /// `host` is so many bytes that stay mapped until the stream has made the copy; `at` is that many of the GPU's
+    /// memory.
     unsafe fn copy(&self, way: Way, at: u64, host: *mut c_void, length: usize) -> Result<()> {
         let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: the caller promises both ranges.
@@ -170,7 +172,7 @@ impl Stream {
         self.check(call, code)
     }
 
-    /// Whether the stream has done all that it was given. Where it has failed, it calls nobody back any more.
+    /// Whether the stream has done all of its work. A stream that has failed does not run callbacks any more.
     fn rests(&self) -> Result<bool> {
         let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: a living stream.
@@ -187,7 +189,7 @@ impl Drop for Stream {
             return;
         }
         if let Ok(_bound) = self.gpu.bind() {
-            // SAFETY: the stream is this value's. What was enqueued goes on to its end ("cuStreamDestroy").
+            // SAFETY: the stream is this value's. Work that was enqueued goes on to its end ("cuStreamDestroy").
             unsafe { (self.functions.destroy)(self.raw) };
         }
     }
@@ -196,20 +198,20 @@ impl Drop for Stream {
 /// The copy engine between GPU memory and staging memory.
 struct Copies {
     stream: Arc<Stream>,
-    /// Calls back. A call holds up what is behind it in its stream ("cuLaunchHostFunc"), and the next copy is not to
-    /// wait for a thread of the host's.
+    /// Runs the callbacks. A callback delays the work that follows it in its stream ("cuLaunchHostFunc"), and the next
+    /// copy must not wait for a thread of the host's.
     teller: Arc<Stream>,
-    /// Behind the copy that was begun last.
+    /// After the copy that was begun last.
     copied: Event,
     buffer: Arc<GpuBuffer>,
     pinned: Option<Arc<Registered>>,
     reached: Reached,
 }
 
-/// Tells the end of what was enqueued before.
+/// Reports the end of the work that was enqueued before.
 ///
 /// # Safety
-/// `user` is of [`End::to_user`], and nobody else gives it back.
+/// `user` is of [`End::to_user`], and no other code frees it.
 pub(crate) unsafe extern "C" fn ended(user: *mut c_void) {
     // SAFETY: the caller promises it.
     unsafe { End::<()>::from_user(user) }.tell(());
@@ -220,8 +222,8 @@ impl Engine for Copies {
         let at = self.buffer.at(piece.at, piece.length).map_err(told)?;
         let host = self.reached.begin(&piece)?;
         let length = piece.length as usize;
-        // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaves it to the process if it goes
-        // before its end; nobody uses it but by atomics (`Place`).
+        // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaks it if the handle is dropped
+        // before the copy's end; all accesses to it are by atomics (`Place`).
         unsafe { self.stream.copy(piece.way, at, host, length) }?;
         let end = Arc::<End<()>>::default();
         let streams = [&self.stream, &self.teller].map(Arc::clone);
@@ -240,7 +242,7 @@ impl Engine for Copies {
         );
         let user = end.to_user();
         if let Err(error) = self.tell(user) {
-            // SAFETY: nobody calls back, so this is the one who gives it back.
+            // SAFETY: no callback comes, so this is the only code that frees it.
             drop(unsafe { End::<()>::from_user(user) });
             return Ok(Box::new(copying.untold(error)));
         }
@@ -249,15 +251,15 @@ impl Engine for Copies {
 }
 
 impl Copies {
-    /// Has the end of the copy told that was begun last.
+    /// Makes the GPU report the end of the copy that was begun last.
     fn tell(&self, user: *mut c_void) -> Result<()> {
         let Functions { wait, tell, .. } = self.stream.functions;
         self.copied.record(self.stream.raw).map_err(told)?;
-        // SAFETY: a living stream, and an event of the same context. The wait is for what the event is behind now,
-        // wherever it is put later.
+        // SAFETY: a living stream, and an event of the same context. The wait is for the event's place now, also if it
+        // is recorded again later.
         let code = unsafe { wait(self.teller.raw, self.copied.raw(), 0) };
         self.stream.check("cuStreamWaitEvent", code)?;
-        // SAFETY: the function takes what it is given; the stream is a living one.
+        // SAFETY: the function takes the argument `user`; the stream is a living one.
         let code = unsafe { tell(self.teller.raw, ended, user) };
         self.stream.check("cuLaunchHostFunc", code)
     }

@@ -1,4 +1,4 @@
-//! A stand-in for CUDA's driver: one GPU whose memory is addresses, for tests of what the library does with results.
+//! A mock of CUDA's driver: one GPU whose memory is only addresses, for tests of the library's treatment of results.
 //! Each thread has a driver of its own.
 
 use crate::cuda::{Driver, Gpu, UNHEARD};
@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 use std::ops::Range;
 use std::ptr::without_provenance_mut;
 
-/// Calls of a function that fail: the first is 1.
+/// Calls of a function that fail, counted from 1.
 #[derive(Clone)]
 pub(crate) struct Failure {
     pub(crate) call: &'static str,
@@ -24,7 +24,7 @@ pub(crate) const NOTHING: Failure = Failure {
 
 thread_local! {
     static FAILURE: RefCell<Failure> = const { RefCell::new(NOTHING) };
-    /// Calls of that function until now.
+    /// Calls of the function that fails, until now.
     static CALLS: Cell<u32> = const { Cell::new(0) };
     /// Ranges of host memory that are registered.
     static REGISTERED: Cell<usize> = const { Cell::new(0) };
@@ -42,64 +42,64 @@ thread_local! {
     static ORDERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     /// Kernels that were launched, and events that were recorded.
     static LAUNCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
-    /// What another thread captures.
+    /// State of the capture by another thread.
     static CAPTURE: Cell<Capture> = const { Cell::new(Capture::None) };
     /// `CUstreamCaptureStatus` of streams that are not the default one.
     static STATUS: Cell<c_int> = const { Cell::new(0) };
     /// `CUstreamCaptureMode` of the thread.
     static MODE: Cell<c_int> = const { Cell::new(0) };
-    /// Streams do nothing until somebody waits.
+    /// Streams do nothing until a caller waits.
     static STALLED: Cell<bool> = const { Cell::new(false) };
-    /// Called by the next wait for an event.
+    /// Function that the next wait for an event calls.
     static IN_WAIT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-    /// Places that were copied to, and bytes.
+    /// Places that were copied to, with the bytes.
     static COPIED: RefCell<Vec<(u64, usize)>> = const { RefCell::new(Vec::new()) };
     /// The last identity.
     static LAST: Cell<u64> = const { Cell::new(900) };
 }
 
-/// Has calls fail, from now on.
+/// Makes calls fail, from now on.
 pub(crate) fn fail(failure: Failure) {
     CALLS.set(0);
     FAILURE.set(failure);
 }
 
-/// Places in the GPU's memory that were copied to since this was asked last, and bytes.
+/// Returns the places in the GPU's memory that were copied to since the last call, with the bytes.
 pub(crate) fn copied() -> Vec<(u64, usize)> {
     COPIED.take()
 }
 
-/// Ranges of host memory that are registered now.
+/// Returns the number of ranges of host memory that are registered now.
 pub(crate) fn registered() -> usize {
     REGISTERED.get()
 }
 
-/// Allocations that there are now.
+/// Returns the number of allocations that there are now.
 pub(crate) fn memory() -> usize {
     MEMORY.with_borrow(BTreeMap::len)
 }
 
-/// The thread's current context.
+/// Returns the thread's current context.
 pub(crate) fn current() -> Option<sys::CUcontext> {
     CONTEXTS.with_borrow(|contexts| contexts.last().copied())
 }
 
-/// Steps that were launched, and events that were put behind them, by the thread.
+/// Returns the number of steps that the thread has launched, and of events that it has recorded after them.
 pub(crate) fn launched() -> (u32, u32) {
     LAUNCHED.get()
 }
 
-/// Makes another context than the GPU's the thread's.
+/// Makes a context of another GPU the thread's.
 pub(crate) fn make_current(number: usize) {
     CONTEXTS.with_borrow_mut(|contexts| contexts.push(without_provenance_mut(number)));
 }
 
-/// Addresses of memory whose copies are complete when their call returns, in the order in which that was asked for.
+/// Returns the addresses of memory whose copies are complete when their call returns, in the order of the requests.
 pub(crate) fn ordered() -> Vec<u64> {
     ORDERED.with_borrow(Clone::clone)
 }
 
-/// The result of a call, and what it does if it is well.
+/// Returns the result of a call, after the work of one that succeeds.
 fn call(name: &str, does: impl FnOnce()) -> c_int {
     let fails = FAILURE.with_borrow(|failure| {
         let it = failure.call == name;
@@ -119,8 +119,8 @@ fn call(name: &str, does: impl FnOnce()) -> c_int {
     0
 }
 
-/// A graph that another thread captures in global mode, of a stream that is not `CU_STREAM_NON_BLOCKING`: the legacy default
-/// stream may not be used meanwhile, by whatever mode (measured with driver 580).
+/// A graph that another thread captures in global mode, of a stream that is not `CU_STREAM_NON_BLOCKING`. The legacy
+/// default stream may not be used in the meantime, in any mode of the thread (measured with driver 580).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capture {
     None,
@@ -128,8 +128,8 @@ pub(crate) enum Capture {
     Invalid,
 }
 
-/// Calls that a thread is prohibited from meanwhile, unless it has relaxed that ("Stream Management",
-/// `cuThreadExchangeStreamCaptureMode`: those that allocate for one; the manual has no list).
+/// Calls that are prohibited during a capture, unless the thread has relaxed that ("Stream Management",
+/// `cuThreadExchangeStreamCaptureMode`: calls that allocate are an example; the manual has no list).
 const UNSAFE: [&str; 9] = [
     "allocate",
     "free",
@@ -142,38 +142,38 @@ const UNSAFE: [&str; 9] = [
     "event_destroy",
 ];
 
-/// Has another thread capture, or not.
+/// Makes another thread capture, or not.
 pub(crate) fn capture(capture: Capture) {
     CAPTURE.set(capture);
 }
 
-/// What became of the graph, and how the thread takes to captures: 0 is global, CUDA's default.
+/// Returns the state of the graph, and the thread's capture mode: 0 is global, CUDA's default.
 pub(crate) fn captured() -> (Capture, c_int) {
     (CAPTURE.get(), MODE.get())
 }
 
-/// Has streams be captured: a `CUstreamCaptureStatus`.
+/// Sets the capture state of streams: a `CUstreamCaptureStatus`.
 pub(crate) fn capture_streams(status: c_int) {
     STATUS.set(status);
 }
 
-/// How often a function was called since it was named as one that [fails](fail), if in no call.
+/// Returns how often a function was called since it was named as one that [fails](fail); its `which` can be empty.
 pub(crate) fn calls() -> u32 {
     CALLS.get()
 }
 
-/// Forgets what was registered, and lets streams run.
+/// Drops all registrations, and lets streams run.
 pub(crate) fn reset() {
     STALLED.set(false);
     REGISTERED.set(0);
 }
 
-/// Has the next wait for an event call this.
+/// Makes the next wait for an event call this.
 pub(crate) fn in_wait(hook: impl FnOnce() + 'static) {
     IN_WAIT.set(Some(Box::new(hook)));
 }
 
-/// Has streams do nothing from now on, until an event is waited for.
+/// Makes streams do nothing from now on, until an event is waited for.
 pub(crate) fn stall() {
     STALLED.set(true);
 }
@@ -185,8 +185,8 @@ const INVALID_HANDLE: c_int = 400;
 /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`.
 const CAPTURE_IMPLICIT: c_int = 906;
 
-/// What CUDA says of a stream: null is the default stream of the thread's context, which is another one's where another
-/// context is current.
+/// Returns CUDA's result for a stream: null is the default stream of the thread's context, which is another stream
+/// where another context is current.
 fn of_stream(stream: sys::CUstream, does: impl FnOnce() -> c_int) -> c_int {
     match current() {
         None if stream.is_null() => INVALID_CONTEXT,
@@ -206,7 +206,7 @@ fn put<T>(place: *mut T, value: T) {
     unsafe { place.write(value) };
 }
 
-/// A handle that is none.
+/// Makes a handle that names no object.
 fn handle<T>() -> *mut T {
     without_provenance_mut(8)
 }
@@ -218,7 +218,7 @@ unsafe extern "C" fn device(place: *mut sys::CUdevice, _: c_int) -> c_int {
     call("device", || put(place, 0))
 }
 unsafe extern "C" fn attribute(place: *mut c_int, attribute: c_int, _: sys::CUdevice) -> c_int {
-    // In order for the owner, of Hopper, and everything else is there.
+    // In order for the owner, of Hopper, and with all other abilities.
     let ordering = Attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING as c_int;
     let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as c_int;
     let value = match attribute {
@@ -296,7 +296,7 @@ unsafe extern "C" fn copy_out(
 ) -> c_int {
     of_stream(stream, || call("copy_out", || ()))
 }
-/// Streams that are not of the kind that the default stream waits for are the library's own.
+/// Streams of the library's own are not of the kind that the default stream waits for.
 unsafe extern "C" fn stream_create(place: *mut sys::CUstream, flags: c_uint) -> c_int {
     assert_eq!(flags, sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint);
     call("stream_create", || put(place, handle()))
@@ -304,7 +304,7 @@ unsafe extern "C" fn stream_create(place: *mut sys::CUstream, flags: c_uint) -> 
 unsafe extern "C" fn stream_destroy(_: sys::CUstream) -> c_int {
     call("stream_destroy", || ())
 }
-/// The allocation with an address: its address, size and identity, and its handle if it is mapped.
+/// Finds the allocation with an address: its address, size and identity, and its handle if it is mapped.
 fn holder(address: u64) -> Option<(u64, (usize, u64), Option<u64>)> {
     let plain = MEMORY.with_borrow(|memory| {
         let (base, of) = memory.range(..=address).next_back()?;
@@ -320,12 +320,13 @@ fn holder(address: u64) -> Option<(u64, (usize, u64), Option<u64>)> {
     plain.or_else(mapped)
 }
 
-/// Whether a new mapping has the identity of the last one at its address, or one of its own. NVIDIA's manual promises neither.
+/// Sets whether a new mapping has the identity of the last one at its address, or one of its own. NVIDIA's manual
+/// promises neither.
 pub(crate) fn keeps_identity(keeps: bool) {
     KEEPS_IDENTITY.set(keeps);
 }
 
-/// `cuMemCreate`, of a kind. The handle is one that names nothing now, and may have been another memory's.
+/// `cuMemCreate`, of a kind. The handle's number is unused now, and may have been another memory's.
 pub(crate) fn create(kind: u32) -> u64 {
     HANDLES.with_borrow_mut(|handles| {
         let free = (1..).find(|handle| !handles.contains_key(handle));
@@ -335,7 +336,7 @@ pub(crate) fn create(kind: u32) -> u64 {
     })
 }
 
-/// Handles that name memory.
+/// Counts the handles that name memory.
 pub(crate) fn handles() -> usize {
     HANDLES.with_borrow(BTreeMap::len)
 }
@@ -366,7 +367,7 @@ pub(crate) fn forget(handle: u64) {
     count(handle, -1).expect("the handle names memory");
 }
 
-/// Counts references. The memory goes with the last.
+/// Counts references. The memory is freed with the last one.
 fn count(handle: u64, more: i32) -> Option<()> {
     HANDLES.with_borrow_mut(|handles| {
         let (references, _) = handles.get_mut(&handle)?;
@@ -392,8 +393,8 @@ unsafe extern "C" fn retain_handle(place: *mut c_ulonglong, address: *mut c_void
 unsafe extern "C" fn release(handle: c_ulonglong) -> c_int {
     call("release", || forget(handle))
 }
-/// A dma-buf of a range that is backed and mapped, by memory of one kind ("Memory Management",
-/// `cuMemGetHandleForAddressRange`): two allocations of `cuMemAlloc` are not.
+/// Exports a dma-buf of a range that is backed and mapped, by memory of one kind ("Memory Management",
+/// `cuMemGetHandleForAddressRange`). It refuses two allocations of `cuMemAlloc`.
 unsafe extern "C" fn range_handle(
     place: *mut c_void,
     address: sys::CUdeviceptr,
@@ -505,7 +506,7 @@ unsafe extern "C" fn event_record(_: sys::CUevent, stream: sys::CUstream) -> c_i
     of_stream(stream, || call("event_record", does))
 }
 unsafe extern "C" fn stream_capture(stream: sys::CUstream, place: *mut c_int) -> c_int {
-    // It asks and uses nothing, and so invalidates nothing ("Stream Management", `cuStreamIsCapturing`).
+    // The call only asks, and so invalidates nothing ("Stream Management", `cuStreamIsCapturing`).
     if stream.is_null() && CAPTURE.get() != Capture::None {
         return CAPTURE_IMPLICIT;
     }
@@ -548,7 +549,7 @@ unsafe extern "C" fn event_destroy(_: sys::CUevent) -> c_int {
     call("event_destroy", || ())
 }
 
-/// The stand-in's GPU.
+/// Makes the mock's GPU.
 pub(crate) fn gpu() -> Gpu {
     let driver = Driver {
         version,

@@ -1,12 +1,13 @@
-//! A window to FPGA memory that is to be moved while a GPU's stores to it are under way.
+//! A window to FPGA memory that is to be moved while a GPU's stores to it are in progress.
 
 use peerlane_routes::Error;
 use std::time::Duration;
 
-/// How long stores may take to end when nobody waits for them any more: in a copy the GPU has no more to store by then.
+/// The longest time that stores may take to end after the last caller has stopped waiting: a running copy has no more
+/// to store by then.
 pub(crate) const LAST: Duration = Duration::from_secs(1);
 
-/// They have not ended within [`LAST`].
+/// Makes the error of stores that have not ended within [`LAST`].
 pub(crate) fn late() -> Error {
     Error::side(
         "the GPU",

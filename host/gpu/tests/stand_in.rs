@@ -1,4 +1,4 @@
-//! The library by the functions of CUDA and ROCm, which stand-ins in C have (`tests/fake-cuda`, `tests/fake-amd`).
+//! The library with mocks of CUDA and ROCm in C (`tests/fake-cuda`, `tests/fake-amd`).
 
 #[path = "../../../tests/fake-amd/mod.rs"]
 mod fake_amd;
@@ -24,7 +24,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The stand-in, as the library finds it: by its name.
+/// Returns the mock, loaded as the library finds it: by its name.
 fn cuda() -> &'static Library {
     static LOADED: OnceLock<(FakeCuda, Library)> = OnceLock::new();
     let load = || {
@@ -37,14 +37,14 @@ fn cuda() -> &'static Library {
     &LOADED.get_or_init(load).1
 }
 
-/// One test at a time: what one captures prohibits the other's calls.
+/// Runs one test at a time: a capture in one prohibits the calls of another.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     cuda();
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a function of the stand-in's.
+/// Calls a function of the mock's.
 macro_rules! call {
     ($name:literal ($($kind:ty = $argument:expr),*)) => {{
         type Function = unsafe extern "C" fn($($kind),*) -> c_int;
@@ -58,8 +58,8 @@ const GLOBAL: c_int = 0;
 const IMPLICIT: c_int = 906;
 const INVALIDATED: c_int = 901;
 
-/// Captures a stream that the default stream waits for, by this thread, and does something meanwhile on another one; how the
-/// capture ends.
+/// Captures a stream that the default stream waits for, by this thread, and calls `does` on another thread during the
+/// capture. Returns the result of the capture's end.
 fn beside_a_capture(does: impl FnOnce() + Send) -> c_int {
     let mut stream: *mut c_void = null_mut();
     let (at, mut graph) = (&raw mut stream, null_mut());
@@ -101,7 +101,7 @@ fn a_graph_that_another_thread_captures_stays_valid() {
         }
     });
     assert_eq!(ended, 0);
-    // The stand-in does invalidate it.
+    // The mock does invalidate it.
     let ended = beside_a_capture(|| {
         with_context(&gpu);
         assert_eq!(
@@ -112,7 +112,8 @@ fn a_graph_that_another_thread_captures_stays_valid() {
     assert_eq!(ended, INVALIDATED);
 }
 
-/// What `cuMemAlloc` gives a program, as PyCUDA and Numba have it: as many bytes as were asked for, beside others' in a page.
+/// Memory of `cuMemAlloc` of a program, as PyCUDA and Numba use it: of any size, and next to other allocations in a
+/// page.
 #[test]
 fn memory_of_any_size_is_registered_without_its_neighbours() {
     let _turn = turn();
@@ -133,19 +134,20 @@ fn memory_of_any_size_is_registered_without_its_neighbours() {
         let regions = least.regions.lock().unwrap().clone();
         let asked = regions[&region.pages().handle()];
         assert_eq!(asked.provider, provider::DMABUF);
-        // Where it lies in its first page, and no byte of others.
+        // The offset in its first page, and no byte of other allocations.
         assert_eq!((asked.address, asked.length), (address % 4096, length));
         assert_eq!((region.offset(), region.length()), (0, length));
         // SAFETY: as above.
         let beyond = unsafe { gpu.register(&device, address + 1, length, Permissions::Read) };
         assert!(beyond.is_err(), "a byte of its neighbour's");
-        // The next allocation lies in pages of its own: the stand-in has one file for a page.
+        // The next allocation lies in pages of its own: the mock has one file for a page.
         let next = call!(b"cuMemAlloc_v2"(*mut u64 = at, usize = 8192));
         assert_eq!(next, 0);
     }
 }
 
-/// Drops a region of memory with a dma-buf that was exported for it, and looks whether the driver was allowed to keep it.
+/// Drops a region of memory with a dma-buf that was exported for it, and checks that the driver was not allowed to
+/// cache it.
 fn is_let_go(register: impl FnOnce(&Device) -> GpuRegion) {
     let least = Least::with(feature::DMABUF);
     let device = Device::over(least.clone()).unwrap();
@@ -158,7 +160,8 @@ fn is_let_go(register: impl FnOnce(&Device) -> GpuRegion) {
     assert_eq!((gone, kept), (1, 0));
 }
 
-/// Nobody finds such a region again: a driver that kept it would keep the GPU's memory taken, and for nothing.
+/// No later registration finds such a region: a driver that cached it would keep the GPU's memory allocated, for no
+/// use.
 #[test]
 fn a_region_of_memory_that_is_given_back_is_not_kept() {
     let _turn = turn();

@@ -22,15 +22,15 @@ extern "C" {
 #define CL_API_CALL
 #endif
 
-/* cl_command_type: what CL_EVENT_COMMAND_TYPE says of a copy's event. */
+/* cl_command_type: the value that CL_EVENT_COMMAND_TYPE has for a copy's event. */
 #define CL_COMMAND_COPY_BUFFER_PEERLANE 0x50450001
 
-/* What clGetCopyBufferInfoPeerlane() is asked. */
+/* Queries of clGetCopyBufferInfoPeerlane(). */
 typedef cl_uint cl_copy_buffer_info_peerlane;
 #define CL_COPY_BUFFER_PATH_PEERLANE 0x50450010
 #define CL_COPY_BUFFER_REASON_PEERLANE 0x50450011
 
-/* cl_uint: what CL_COPY_BUFFER_PATH_PEERLANE answers. */
+/* cl_uint: the answers to CL_COPY_BUFFER_PATH_PEERLANE. */
 #define CL_COPY_BUFFER_PATH_HOST_PEERLANE 0
 #define CL_COPY_BUFFER_PATH_DIRECT_PEERLANE 1
 

@@ -1,23 +1,23 @@
-//! Answers of the vendor's that hold handles.
+//! Answers of the vendor's that hold handles: the vendor's handles become the program's.
 
 use std::ffi::c_void;
 
 use crate::arguments::{CONTEXT_PLATFORM, DEVICE_LISTS};
 use crate::objects::{self, Handle, Kind};
 
-/// The elements of a list of handles.
+/// Returns the elements of a list of handles.
 ///
 /// # Safety
-/// It has so many, and nobody else uses them meanwhile.
+/// The list has `count` elements, and no other code uses them as long as the result lives.
 pub(crate) unsafe fn list<'a>(handles: *mut Handle, count: u32) -> &'a mut [Handle] {
     // SAFETY: the caller's promise.
     unsafe { std::slice::from_raw_parts_mut(handles, count as usize) }
 }
 
-/// The words of an answer, which may stand at any address.
+/// Changes each word of an answer, which may be at any address.
 ///
 /// # Safety
-/// It has so many bytes.
+/// The answer has `size` bytes.
 unsafe fn each(value: *mut c_void, size: usize, mut change: impl FnMut(usize, usize) -> usize) {
     for index in 0..size / size_of::<usize>() {
         // SAFETY: within the answer.
@@ -28,10 +28,10 @@ unsafe fn each(value: *mut c_void, size: usize, mut change: impl FnMut(usize, us
     }
 }
 
-/// An answer that is a handle or a list of them.
+/// Translates an answer that is a handle or a list of them.
 ///
 /// # Safety
-/// It has so many bytes.
+/// The answer has `size` bytes.
 pub(crate) unsafe fn handles(value: *mut c_void, size: usize, kind: Kind, asked: Handle) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -41,10 +41,10 @@ pub(crate) unsafe fn handles(value: *mut c_void, size: usize, kind: Kind, asked:
     }
 }
 
-/// An answer that is the properties of a context: pairs, and a 0.
+/// Translates an answer that is the properties of a context: pairs, and a 0.
 ///
 /// # Safety
-/// It has so many bytes.
+/// The answer has `size` bytes.
 pub(crate) unsafe fn context_properties(value: *mut c_void, size: usize, asked: Handle) {
     let mut name = 0;
     let change = |index: usize, word: usize| {
@@ -59,10 +59,10 @@ pub(crate) unsafe fn context_properties(value: *mut c_void, size: usize, asked: 
     unsafe { each(value, size, change) };
 }
 
-/// An answer that is properties with lists of devices among them.
+/// Translates an answer that is properties with lists of devices among them.
 ///
 /// # Safety
-/// It has so many bytes.
+/// The answer has `size` bytes.
 pub(crate) unsafe fn device_lists(value: *mut c_void, size: usize, asked: Handle) {
     let mut next = Next::Name;
     let change = |_, word: usize| {
@@ -82,7 +82,7 @@ pub(crate) unsafe fn device_lists(value: *mut c_void, size: usize, asked: Handle
     unsafe { each(value, size, change) };
 }
 
-/// What the next word of a list of properties is.
+/// Meaning of the next word of a list of properties.
 #[derive(Clone, Copy)]
 enum Next {
     Name,

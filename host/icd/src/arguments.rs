@@ -6,7 +6,7 @@ use std::ptr::{null, null_mut};
 use crate::objects::{self, Handle, Held, Kind};
 use crate::{INVALID_MEM_OBJECT, INVALID_OPERATION, OUT_OF_HOST_MEMORY, platform};
 
-/// Answers with an error in the place that the caller has for it.
+/// Writes an error to the caller's place for it, and returns a null handle.
 ///
 /// # Safety
 /// `place` is null or the caller's.
@@ -18,7 +18,7 @@ pub(crate) unsafe fn fail(place: *mut i32, error: i32) -> Handle {
     null_mut()
 }
 
-/// A new handle, or the error for there being no room for its object.
+/// Returns a new handle, or writes the error for a lack of room for its object.
 ///
 /// # Safety
 /// `place` is null or the caller's.
@@ -33,16 +33,16 @@ pub(crate) unsafe fn made(handle: Handle, place: *mut i32) -> Handle {
 /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: a blocking command that was enqueued, and has failed since.
 const FAILED_SINCE: i32 = -14;
 
-/// Whether a call has enqueued its command, so that it has an event. What another failed call has left in the event's
-/// place is nobody's.
+/// Whether a call has enqueued its command, so that it has an event. After another failed call, the value in the
+/// event's place is meaningless.
 pub(crate) fn enqueued(result: i32) -> bool {
     matches!(result, 0 | FAILED_SINCE)
 }
 
-/// So many handles need no memory of the heap.
+/// Lists of up to this length need no memory of the heap.
 const SHORT: usize = 16;
 
-/// A list of handles as the vendor knows them.
+/// A list of handles that were translated to the vendor's.
 pub(crate) struct List {
     short: [Handle; SHORT],
     long: Vec<Handle>,
@@ -88,7 +88,7 @@ impl List {
         }
     }
 
-    /// Whether an element is no live handle of the kind.
+    /// Whether an element is not a live handle of the kind.
     pub(crate) fn has_null(&self) -> bool {
         self.raw().iter().any(|raw| raw.is_null())
     }
@@ -96,7 +96,7 @@ impl List {
     /// Whether an element is neither null nor a live handle of the kind.
     ///
     /// # Safety
-    /// What the list was made of is still there.
+    /// The list from which this was made still exists.
     pub(crate) unsafe fn has_stranger(&self) -> bool {
         let stranger = |(index, raw): (usize, &Handle)| {
             // SAFETY: the caller's promise: as many were read before.
@@ -105,7 +105,7 @@ impl List {
         self.raw().iter().enumerate().any(stranger)
     }
 
-    /// For the vendor. An empty list is passed on, because null means something else.
+    /// Returns the list for the vendor. An empty list is passed on, because null means something else.
     #[inline]
     pub(crate) fn pointer(&self) -> *const Handle {
         match self.length {
@@ -151,7 +151,7 @@ impl ImageDescription {
         }
     }
 
-    /// For the vendor.
+    /// Returns the description for the vendor.
     pub(crate) fn pointer(&self) -> *const c_void {
         match self.null {
             true => null(),
@@ -159,9 +159,9 @@ impl ImageDescription {
         }
     }
 
-    /// What the image keeps.
+    /// Returns the object that the image keeps alive.
     pub(crate) fn held(&self) -> Held {
-        // SAFETY: one element; null is none of ours.
+        // SAFETY: one element; null is not one of our handles.
         unsafe { Held::all(1, &self.of) }
     }
 }
@@ -172,7 +172,7 @@ pub(crate) const CONTEXT_PLATFORM: usize = 0x1084;
 /// and then a 0.
 pub(crate) const DEVICE_LISTS: [usize; 2] = [0x2051, 0x2053];
 
-/// A list of properties with the vendor's handles, for a context or for others.
+/// Translates a list of properties to the vendor's handles, for a context or for other objects.
 ///
 /// # Safety
 /// `list` is null or a list that ends with 0, as the specification has it.
@@ -183,7 +183,7 @@ pub(crate) unsafe fn properties(list: *const usize, context: bool) -> Vec<usize>
     }
     let mut next = list;
     let mut word = || {
-        // SAFETY: nothing is read behind the 0 that ends the list.
+        // SAFETY: nothing is read after the 0 that ends the list.
         unsafe {
             let word = *next;
             next = next.add(1);
@@ -205,7 +205,7 @@ pub(crate) unsafe fn properties(list: *const usize, context: bool) -> Vec<usize>
                     break;
                 }
                 let raw = objects::raw(device as Handle, Kind::Device) as usize;
-                // A 0 would end the list before its end.
+                // A 0 would end the list too early.
                 out.push(if raw == 0 { usize::MAX } else { raw });
             },
             _ => out.push(word()),
@@ -216,9 +216,9 @@ pub(crate) unsafe fn properties(list: *const usize, context: bool) -> Vec<usize>
 /// Kinds that a kernel takes as an argument.
 const KERNEL_TAKES: [Kind; 3] = [Kind::Mem, Kind::Sampler, Kind::Queue];
 
-/// Sets a kernel's argument. A value of a handle's size which is the address of a live object that
-/// a kernel can take is that object; that of one that is gone, or of another kind, is refused. The README says how rarely
-/// a number can be one by accident.
+/// Sets a kernel's argument. A value of a handle's size that is the address of a live object that a kernel can take
+/// counts as that object. The address of an object that is gone, or of another kind, is refused.
+/// `docs/program/icd.md` says how rarely another number can be one by accident.
 ///
 /// # Safety
 /// As the specification has it.
@@ -233,7 +233,7 @@ pub(crate) unsafe extern "C" fn clSetKernelArg(
     };
     let kernel = objects::raw(kernel, Kind::Kernel);
     if size == size_of::<Handle>() && !value.is_null() {
-        // SAFETY: so many bytes stand there, by the caller's promise.
+        // SAFETY: the value has as many bytes, by the caller's promise.
         let handle = unsafe { value.cast::<Handle>().read_unaligned() };
         if let Some(raw) = objects::raw_of(handle, &KERNEL_TAKES) {
             // SAFETY: the value is a handle of the vendor's.

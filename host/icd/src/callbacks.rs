@@ -1,4 +1,4 @@
-//! Callbacks: the vendor calls a function of ours, which calls the program's with its handle.
+//! Callbacks: the vendor calls a function of ours, which calls the program's function with the program's handle.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
@@ -21,22 +21,22 @@ pub(crate) struct Callback {
     owner: Handle,
     /// Whether the call that set it makes the object.
     makes: bool,
-    /// `None` where the object is not known yet, the call that set it failed, or it has been called. Of an object that
-    /// the callback has made known, it stays until that call has returned.
+    /// `None` if the object is not known yet, if the call that set the callback failed, or if the callback was called.
+    /// If the callback has made the object known, it stays until that call has returned.
     need: Mutex<Option<Need>>,
     state: AtomicU32,
 }
 
-/// Neither has the vendor called it, nor has the call that set it returned.
+/// The vendor has not called it, and the call that set it has not returned.
 const NEW: u32 = 0;
-/// The vendor has called it, and the program's function is over.
+/// The vendor has called it, and the program's function has returned.
 const CALLED: u32 = 1;
 /// The call that set it has returned.
 const SET: u32 = 2;
 
 impl Callback {
-    /// Before the vendor is told of it. `function` 0 is none: null. `object` is the one that it will
-    /// be called for, null if that is not made yet; it is of `kind` and belongs to `owner`.
+    /// Makes it before the vendor gets it. For `function` 0 the result is null. `object` is the object that
+    /// it will be called for, null if that is not made yet; the object is of `kind` and belongs to `owner`.
     pub(crate) fn new(
         function: usize,
         data: *mut c_void,
@@ -59,11 +59,11 @@ impl Callback {
         }))
     }
 
-    /// The handle of the object that the call has made; null if it made none. A callback that has come before has given
-    /// the program the same handle, and the reference with it.
+    /// Returns the handle of the object that the call has made; null if it made none. A callback that has come before
+    /// has given the program the same handle, and the reference with it.
     ///
     /// # Safety
-    /// Before [`Self::set`], with what [`Self::new`] gave for such an object.
+    /// The call is before [`Self::set`], with the result of [`Self::new`] for such an object.
     pub(crate) unsafe fn made(
         callback: *mut Self,
         raw: Handle,
@@ -89,36 +89,36 @@ impl Callback {
         }
     }
 
-    /// The call that set it has returned. `told`: whether it may come although the call failed.
+    /// Records that the call that set it has returned. `told`: whether it may come although the call failed.
     ///
     /// # Safety
-    /// Once, with what [`Self::new`] gave.
+    /// Once, with the result of [`Self::new`].
     pub(crate) unsafe fn set(callback: *mut Self, success: bool, told: bool) {
         // SAFETY: the box lives until both the call and the callback are over.
         let Some(this) = (unsafe { callback.as_ref() }) else {
             return;
         };
         if !success {
-            // The object must not wait for what may never come.
+            // The object must not wait for a callback that may never come.
             let need = this.need.lock().take();
             if let Some(need) = need {
                 need.end();
             }
         }
-        // What may still be called keeps its box: of a failed build it is not known.
+        // A callback that may still be called keeps its box: after a failed build it is not known whether it will be.
         let never = !success && !told;
         // The callback may free the box as soon as this is set.
         let called = this.state.fetch_or(SET, AcqRel) & CALLED != 0;
         if called || never {
-            // SAFETY: nobody else has it any more.
+            // SAFETY: no other code has it any more.
             unsafe { Self::over(callback) };
         }
     }
 
-    /// Both the call and the callback are over.
+    /// Frees the callback: both the call and the callback are over.
     ///
     /// # Safety
-    /// Nobody else has it any more.
+    /// No other code has it any more.
     unsafe fn over(callback: *mut Self) {
         // SAFETY: the caller's promise.
         let this = unsafe { Box::from_raw(callback) };
@@ -130,7 +130,7 @@ impl Callback {
     /// Calls the program's function and ends.
     ///
     /// # Safety
-    /// Once, with what [`Self::new`] gave.
+    /// Once, with the result of [`Self::new`].
     unsafe fn run(callback: *mut Self, raw: Handle, call: impl FnOnce(&Self, Handle)) {
         // SAFETY: the box lives until both the call and the callback are over.
         let this = unsafe { &*callback };
@@ -160,7 +160,7 @@ impl Callback {
     }
 }
 
-/// Of a program's build and of the end of an object.
+/// Called by the vendor for a program's build and for the end of an object.
 pub(crate) unsafe extern "C" fn object_called(raw: Handle, data: *mut c_void) {
     let call = |this: &Callback, handle| {
         // SAFETY: the program gave such a function.
@@ -169,11 +169,11 @@ pub(crate) unsafe extern "C" fn object_called(raw: Handle, data: *mut c_void) {
             function(handle, this.data);
         }
     };
-    // SAFETY: the vendor gives back what it got, once.
+    // SAFETY: the vendor passes the pointer that it got, once.
     unsafe { Callback::run(data.cast(), raw, call) }
 }
 
-/// Of an event's status.
+/// Called by the vendor for an event's status.
 pub(crate) unsafe extern "C" fn event_called(raw: Handle, status: i32, data: *mut c_void) {
     let call = |this: &Callback, handle| {
         // SAFETY: the program gave such a function.
@@ -182,28 +182,28 @@ pub(crate) unsafe extern "C" fn event_called(raw: Handle, status: i32, data: *mu
             function(handle, status, this.data);
         }
     };
-    // SAFETY: the vendor gives back what it got, once.
+    // SAFETY: the vendor passes the pointer that it got, once.
     unsafe { Callback::run(data.cast(), raw, call) }
 }
 
-/// What `clReportLiveObjects*` calls for each object.
+/// The function that `clReportLiveObjects*` calls for each object.
 type Report = unsafe extern "C" fn(*mut c_void, Handle, *const c_char, u32);
 
-/// A program's function, and what it gets.
+/// A program's function with its argument.
 struct Reported {
     function: Report,
     data: *mut c_void,
 }
 
-/// Of an object that lives at the vendor's. Those that it has made for itself have no handle of ours; the program gets
-/// null for these.
+/// Called for an object that lives at the vendor's. Objects that the vendor has made for itself have no handle of ours;
+/// the program gets null for these.
 unsafe extern "C" fn live_called(
     data: *mut c_void,
     raw: Handle,
     type_name: *const c_char,
     references: u32,
 ) {
-    // SAFETY: what [`report`] gave the vendor, which has not returned yet.
+    // SAFETY: the pointer that [`report`] gave the vendor, and `report` has not returned yet.
     let Some(of) = (unsafe { data.cast::<Reported>().as_ref() }) else {
         return;
     };
@@ -239,7 +239,7 @@ unsafe fn report(
     }
 }
 
-/// Tells a program which objects live.
+/// Reports the live objects to a program.
 ///
 /// # Safety
 /// As the specification of `cl_intelfpga_live_object_tracking` has it.
@@ -253,7 +253,7 @@ pub(crate) unsafe extern "C" fn clReportLiveObjectsIntelFPGA(
     unsafe { report(vendor, platform, report_fn, user_data) }
 }
 
-/// The same under the name that it had until 16.1.
+/// Does the work of [`clReportLiveObjectsIntelFPGA`] under the name that the function had until 16.1.
 ///
 /// # Safety
 /// As of [`clReportLiveObjectsIntelFPGA`].
@@ -267,7 +267,7 @@ pub(crate) unsafe extern "C" fn clReportLiveObjectsAltera(
     unsafe { report(vendor, platform, report_fn, user_data) }
 }
 
-/// Of shared memory that a queue frees.
+/// Called by the vendor for shared memory that a queue frees.
 pub(crate) unsafe extern "C" fn svm_called(
     raw: Handle,
     count: u32,
@@ -282,6 +282,6 @@ pub(crate) unsafe extern "C" fn svm_called(
             function(handle, count, pointers, this.data);
         }
     };
-    // SAFETY: the vendor gives back what it got, once.
+    // SAFETY: the vendor passes the pointer that it got, once.
     unsafe { Callback::run(data.cast(), raw, call) }
 }

@@ -1,4 +1,4 @@
-//! What is to be loaded: the file `/etc/peerlane/icd.toml`, and the environment over it.
+//! Libraries to load: the file `/etc/peerlane/icd.toml`, and the environment, which takes precedence.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ const FILE: &str = "/etc/peerlane/icd.toml";
 /// The library of the closed runtimes (AOCL 13.1 to 14.1 have it in `host/linux64/lib`).
 const DEFAULT_VENDOR: &str = "libalteracl.so";
 
-/// What is to be loaded.
+/// Libraries to load, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
@@ -36,7 +36,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// That of this process.
+    /// Reads the configuration of this process.
     pub(crate) fn of_this_machine() -> Result<Self, String> {
         let variable = |name: &str| {
             let value = env::var_os(name).filter(|value| !value.is_empty());
@@ -54,16 +54,16 @@ impl Config {
         config.with(variable)
     }
 
-    /// From the text of a file.
+    /// Parses the text of a file.
     fn read(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// With what the environment says otherwise.
+    /// Applies the variables of the environment.
     fn with(mut self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
         if let Some(vendor) = variable("PEERLANE_ICD_VENDOR") {
             self.vendor = vendor.into();
-            // Those of the file belong to the file's library.
+            // The file's helpers belong to the file's vendor library.
             self.helpers.clear();
         }
         if let Some(helpers) = variable("PEERLANE_ICD_HELPERS") {
@@ -81,7 +81,7 @@ impl Config {
         Ok(self)
     }
 
-    /// All libraries in the order in which they are loaded.
+    /// Lists all libraries in the order in which they are loaded.
     pub(crate) fn libraries(&self) -> impl Iterator<Item = &Path> {
         self.helpers
             .iter()
@@ -90,18 +90,18 @@ impl Config {
     }
 }
 
-/// Whether the process has rights that its user has not, who then must not choose libraries.
+/// Whether the process has rights that its user lacks. Such a user must not choose libraries.
 fn privileged() -> bool {
     // SAFETY: reads a word that the kernel gave.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Says on standard error, in a line, why there is no platform, if `PEERLANE_ICD_DEBUG` asks.
+/// Prints one line on standard error with the reason why there is no platform, if `PEERLANE_ICD_DEBUG` is set.
 pub(crate) fn explain(why: &str) {
     let asked = env::var_os("PEERLANE_ICD_DEBUG");
     if asked.is_some_and(|value| !value.is_empty() && value != "0") {
         let line = why.trim().replace('\n', "; ");
-        // Nobody reads it where it cannot be written.
+        // An error of the write cannot be reported anywhere.
         let _ = writeln!(io::stderr(), "peerlane-icd: {line}");
     }
 }

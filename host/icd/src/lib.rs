@@ -1,14 +1,12 @@
-//! `libpeerlane_icd.so`: an OpenCL driver around a vendor library that is none.
+//! `libpeerlane_icd.so`: an OpenCL driver around a vendor library that is not a driver itself.
 //!
-//! OpenCL's loaders take a library for a driver if its objects begin with a dispatch table
-//! (`cl_khr_icd`). The FPGA vendors' libraries before AOCL 15 have none; they want to be the only
-//! OpenCL of a process. This library loads such a one beside all others (`load`), wraps each of
-//! its objects (`objects`), and translates handles in every function of OpenCL
-//! (`generated`, by `host/icd/gen`), lists and structures (`arguments`), answers
-//! (`answers`) and callbacks (`callbacks`). Copies between its buffers and those of other platforms
-//! are its own (`copy`).
+//! OpenCL's loaders take a library for a driver if its objects begin with a dispatch table (`cl_khr_icd`). The FPGA
+//! vendors' libraries before AOCL 15 have none; each is meant to be the only OpenCL of a process. This library loads
+//! such a library next to all others (`load`), wraps each of its objects (`objects`), and translates handles in every
+//! function of OpenCL (`generated`, by `host/icd/gen`), lists and structures (`arguments`), answers (`answers`) and
+//! callbacks (`callbacks`). Copies between its buffers and those of other platforms are its own (`copy`).
 //!
-//! `README.md` says how it is set up, and the rules of handles.
+//! `docs/program/icd.md` has the setup, and the rules of handles.
 
 #![allow(non_snake_case, reason = "the specification's names")]
 
@@ -48,7 +46,7 @@ const INVALID_MEM_OBJECT: i32 = -38;
 /// `CL_PLATFORM_NOT_FOUND_KHR` (`cl_khr_icd`).
 const PLATFORM_NOT_FOUND: i32 = -1001;
 
-/// The functions of the driver by their names (`cl_khr_icd`).
+/// Finds functions of the driver by their names (`cl_khr_icd`).
 ///
 /// # Safety
 /// `name` ends with a zero byte, or is null.
@@ -58,7 +56,7 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_char) -> *
     unsafe { platform::clGetExtensionFunctionAddress(name) }
 }
 
-/// The platforms, for a loader (`cl_khr_icd`).
+/// Lists the platforms, for a loader (`cl_khr_icd`).
 ///
 /// # Safety
 /// As of `clGetPlatformIDs`.
@@ -72,7 +70,7 @@ pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     unsafe { platform::clGetPlatformIDs(num_entries, platforms, num_platforms) }
 }
 
-/// Facts about a platform. Loaders ask for this name before they have an object.
+/// Returns a property of a platform. Loaders ask for this name before they have an object.
 ///
 /// # Safety
 /// As the specification has it.
@@ -96,7 +94,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
     }
 }
 
-/// How many objects of the vendor's are wrapped, for tests of lifetimes.
+/// Returns the number of the vendor's objects that are wrapped, for tests of lifetimes.
 #[unsafe(no_mangle)]
 pub extern "C" fn peerlane_icd_live() -> u64 {
     objects::live()

@@ -1,9 +1,8 @@
 //! Brings the vendor library into the process.
 //!
-//! Libraries are loaded for themselves (`RTLD_LOCAL`), helpers first, and then bound to each other
-//! ([`crate::rebind`]). `RTLD_DEEPBIND` would bind them to each other, too, but the vendor's calls of
-//! `malloc` and of the C++ library as well; a name space of its own (`dlmopen`) gives callbacks a
-//! second C library.
+//! Libraries are loaded for themselves (`RTLD_LOCAL`), helpers first, and then bound to each other ([`crate::rebind`]).
+//! `RTLD_DEEPBIND` would bind them to each other, too, but also the vendor's calls of `malloc` and of the C++ library;
+//! a name space of its own (`dlmopen`) gives callbacks a second C library.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::transmute;
@@ -16,7 +15,7 @@ use crate::config::Config;
 use crate::generated::vendor::Vendor;
 use crate::{elf, platform, probe, rebind};
 
-/// The vendor library, tried and loaded; or why there is none.
+/// Tries and loads the vendor library; the error has the reason of a failure.
 pub(crate) fn vendor(config: &Result<Config, String>) -> Result<Vendor, String> {
     let config = config.as_ref().map_err(Clone::clone)?;
     if probe::is_running() {
@@ -29,10 +28,10 @@ pub(crate) fn vendor(config: &Result<Config, String>) -> Result<Vendor, String> 
     load(config)
 }
 
-/// Looks at the files, as far as they are known.
+/// Checks the files, as far as their paths are known.
 pub(crate) fn check(config: &Config) -> Result<(), String> {
     for library in config.libraries() {
-        // What has no directory is looked for by the dynamic linker.
+        // The dynamic linker looks for a name without a directory.
         if library.as_os_str().as_bytes().contains(&b'/') {
             elf::check(library)?;
         }
@@ -42,13 +41,13 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
 
 /// `CL_DEVICE_TYPE_ALL`.
 const DEVICE_TYPE_ALL: u64 = 0xffff_ffff;
-/// Platforms of a library that are asked for boards; known ones have one.
+/// Most platforms of a library that are asked for boards; known libraries have one.
 const PLATFORMS: usize = 8;
 
-/// The handles of the libraries that were loaded, which stay so; exposed.
+/// The handles of the libraries that were loaded, which stay loaded; exposed.
 static LIBRARIES: OnceLock<Vec<usize>> = OnceLock::new();
 
-/// What a name stands for in one of these libraries or what it was linked with; or null.
+/// Finds a symbol in one of these libraries or in the libraries that they were linked with; or returns null.
 pub(crate) fn symbol(name: &CStr) -> *mut c_void {
     let all = LIBRARIES.get().map_or(&[][..], Vec::as_slice).iter();
     let handles = all.map(|library| with_exposed_provenance_mut(*library));
@@ -57,14 +56,14 @@ pub(crate) fn symbol(name: &CStr) -> *mut c_void {
     found.find(|found| !found.is_null()).unwrap_or(null_mut())
 }
 
-/// Loads it, and sees that it has a platform.
+/// Loads the libraries, and checks that the vendor's has a platform.
 pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
     let mut libraries = Vec::new();
     for library in config.libraries() {
         libraries.push(open(library)?);
     }
     rebind::rebind(&libraries)?;
-    // One load in a process is the one that counts.
+    // The first load in a process is the one that counts.
     let _ = LIBRARIES.set(libraries.iter().map(|l| l.expose_provenance()).collect());
     let library = libraries.last().copied().unwrap_or(null_mut());
     let name = config.vendor.display();
@@ -80,7 +79,7 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
             "{name} is no OpenCL library: it has no clGetPlatformIDs"
         ));
     }
-    // What it is linked with may be a loader, with functions of all names.
+    // The library may be linked with a loader, which has functions of all names.
     let file = file_of(symbol(c"clGetPlatformIDs"));
     let own = |name: &CStr| {
         let found = symbol(name);
@@ -121,7 +120,8 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
     }
 }
 
-/// Sees that a board answers. To ask may open boards, so it is for the process that tries the library: its end closes them.
+/// Checks that a board answers. The query may open boards, so the process that tries the library makes it: its end
+/// closes them.
 pub(crate) fn check_boards(vendor: &Vendor) -> Result<(), String> {
     let (Some(platforms), Some(devices)) = (vendor.clGetPlatformIDs, vendor.clGetDeviceIDs) else {
         return Ok(());
@@ -146,7 +146,7 @@ pub(crate) fn check_boards(vendor: &Vendor) -> Result<(), String> {
     ))
 }
 
-/// Whether a library is a driver for OpenCL's loader, which finds its first function so (`cl_khr_icd`).
+/// Whether a library is a driver for OpenCL's loader, which finds its first function in this way (`cl_khr_icd`).
 fn is_driver(symbol: impl Fn(&CStr) -> *mut c_void) -> bool {
     let first = c"clIcdGetPlatformIDsKHR";
     // SAFETY: null, or the function of this name; and a name that ends with a zero byte.
@@ -157,7 +157,7 @@ fn is_driver(symbol: impl Fn(&CStr) -> *mut c_void) -> bool {
     !found.is_null() || !symbol(first).is_null()
 }
 
-/// Where the file begins that holds an address.
+/// Returns the start of the file that holds an address.
 fn file_of(address: *mut c_void) -> usize {
     // SAFETY: zeros are an answer that holds nothing.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -172,11 +172,11 @@ type ByName = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 type OfPlatform = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Platforms = unsafe extern "C" fn(u32, *mut *mut c_void, *mut u32) -> i32;
 
-/// How a vendor library gives the functions of extensions that it does not export.
+/// The way that a vendor library gives the functions of extensions that it does not export.
 struct Extensions {
     by_name: Option<ByName>,
     of_platform: Option<OfPlatform>,
-    /// The first one; several of a library have the same functions.
+    /// The first platform; several platforms of a library have the same functions.
     platform: *mut c_void,
 }
 

@@ -1,11 +1,11 @@
 //! Handles and lifetimes.
 //!
-//! - One object for each pair of kind and vendor's handle, in an arena of its own: whether a
-//!   number is one of our handles is a comparison and a load, and a stale one is no wild pointer.
-//! - An object lives as long as the program has references to it or another object needs it:
-//!   children hold their parents, callbacks their object.
-//! - It is forgotten before the vendor's release is called, because the vendor may give the
-//!   address to another thread at once.
+//! - One object exists for each pair of kind and vendor's handle, in an arena of its own. A comparison and a load find
+//!   out whether a number is one of our handles, and a stale handle is not a wild pointer.
+//! - An object lives as long as the program has references to it or another object needs it: children hold their
+//!   parents, callbacks their object.
+//! - It is invalidated before the vendor's release is called, because the vendor may use the address for another
+//!   thread's object at once.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -25,7 +25,7 @@ use crate::generated::table::TABLE;
 /// A handle: the program's or the vendor's.
 pub(crate) type Handle = *mut c_void;
 
-/// What a handle is of.
+/// The type of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// By the name of its type in C. Vendors report these.
+    /// Returns the kind for the name of its type in C. Vendors report these names.
     pub(crate) fn of_type(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"cl_platform_id" => Self::Platform,
@@ -59,14 +59,13 @@ impl Kind {
     }
 }
 
-/// What the program's handles point at. Dispatch table and loader's word stand where
-/// `cl_khr_icd` 1.0 and 2.0 want them.
+/// The target of a program's handle. Dispatch table and loader's word are at the places of `cl_khr_icd` 1.0 and 2.0.
 #[repr(C, align(64))]
 pub(crate) struct Object {
     dispatch: AtomicPtr<c_void>,
     loaders_word: AtomicPtr<c_void>,
     raw: AtomicPtr<c_void>,
-    /// Low half: the program's references. Next 31 bits: who else needs it. Top: never freed.
+    /// Low half: the program's references. Next 31 bits: the number of other users. Top bit: never freed.
     count: AtomicU64,
     /// 0: a free slot.
     kind: AtomicU32,
@@ -74,7 +73,7 @@ pub(crate) struct Object {
     pins: AtomicU32,
     parent: AtomicPtr<Object>,
     held: AtomicPtr<Vec<Reference>>,
-    /// Of an event: the copy that it is of, or null.
+    /// The copy of an event, or null.
     record: AtomicPtr<Record>,
 }
 
@@ -83,16 +82,16 @@ type Reference = &'static Object;
 const SIZE: usize = size_of::<Object>();
 const NEEDED: u64 = 1 << 32;
 const ROOT: u64 = 1 << 63;
-/// Objects at a time: 1 GiB of addresses, of which only those in use take memory.
+/// Most objects at a time: 1 GiB of addresses, of which only those in use take memory.
 const SLOTS: usize = 1 << 24;
 
-/// The first slot. Before [`set_up`] it is where no handle of a program's can point: the middle of
-/// the addresses is none.
+/// The first slot. Before [`set_up`] it is an address that no handle of a program can have: the middle of the address
+/// space is not usable.
 static BASE: AtomicUsize = AtomicUsize::new(1 << 63);
 /// Slots that were ever used.
 static USED: AtomicU32 = AtomicU32::new(0);
 
-/// Multiplies; addresses need no more.
+/// A hash by multiplication, which is enough for addresses.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -113,7 +112,7 @@ impl Hasher for Mix {
     }
 }
 
-/// A part of the map from the vendor's handles to slots, and the free slots that were of this part.
+/// A part of the map from the vendor's handles to slots, with the free slots of this part.
 #[derive(Default)]
 struct Shard {
     slots: HashMap<usize, u32, BuildHasherDefault<Mix>>,
@@ -138,7 +137,7 @@ fn slot(index: u32) -> Reference {
     unsafe { &*with_exposed_provenance_mut::<Object>(address) }
 }
 
-/// Reserves the arena. Whether there is one.
+/// Reserves the arena. Returns whether there is one.
 pub(crate) fn set_up() -> bool {
     // SAFETY: a new mapping of no file.
     let base = unsafe {
@@ -158,7 +157,7 @@ pub(crate) fn set_up() -> bool {
     true
 }
 
-/// The object of a handle, if it is a live one of ours.
+/// Returns the object of a handle, if it is a live one of ours.
 #[inline]
 fn ours(handle: Handle) -> Option<Reference> {
     let offset = (handle as usize).wrapping_sub(BASE.load(Relaxed));
@@ -174,7 +173,7 @@ impl Object {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// Which slot it is.
+    /// Returns the index of its slot.
     fn index(&self) -> u32 {
         ((self.handle() as usize - BASE.load(Relaxed)) / SIZE) as u32
     }
@@ -187,7 +186,7 @@ impl Object {
         self.count.load(Relaxed) & ROOT != 0
     }
 
-    /// Whether the other one lives at least as long.
+    /// Whether this keeps the other object alive.
     fn keeps(&self, other: Reference) -> bool {
         let mut parent = self.parent.load(Relaxed);
         // SAFETY: objects in the chain of parents are slots of the arena.
@@ -217,11 +216,11 @@ impl Object {
     }
 }
 
-/// Guards all lists of what objects hold besides their parents, and the records of copies.
+/// Guards all lists of objects that an object holds in addition to its parent, and the records of copies.
 static HELD: Mutex<()> = Mutex::new(());
 
-/// The vendor's handle; null for all that is no live handle of this kind, which the vendor then
-/// refuses with the error of the specification.
+/// Returns the vendor's handle. It is null for all numbers that are not a live handle of this kind; the vendor then
+/// refuses the call with the error of the specification.
 #[inline]
 pub(crate) fn raw(handle: Handle, kind: Kind) -> Handle {
     match ours(handle) {
@@ -230,7 +229,7 @@ pub(crate) fn raw(handle: Handle, kind: Kind) -> Handle {
     }
 }
 
-/// The vendor's handle, if it is a live handle of one of these kinds.
+/// Returns the vendor's handle, if it is a live handle of one of these kinds.
 #[inline]
 pub(crate) fn raw_of(handle: Handle, kinds: &[Kind]) -> Option<Handle> {
     let object = ours(handle)?;
@@ -249,7 +248,7 @@ pub(crate) fn is_in_arena(handle: Handle) -> bool {
     (handle as usize).wrapping_sub(BASE.load(Relaxed)) < SLOTS * SIZE
 }
 
-/// An event is that of a copy in a queue, and keeps the queue.
+/// Makes an event that of a copy in a queue; it keeps the queue.
 pub(crate) fn attach(event: Handle, record: Arc<Record>, queue: Handle) {
     let (Some(event), Some(queue)) = (ours(event), ours(queue)) else {
         return;
@@ -260,7 +259,7 @@ pub(crate) fn attach(event: Handle, record: Arc<Record>, queue: Handle) {
     debug_assert!(before.is_null(), "an event is of one copy");
 }
 
-/// The copy that an event is of.
+/// Returns the copy of an event.
 #[inline]
 pub(crate) fn record(event: Handle) -> Option<Arc<Record>> {
     let event = ours(event)?;
@@ -276,7 +275,7 @@ pub(crate) fn record(event: Handle) -> Option<Arc<Record>> {
     })
 }
 
-/// The handle of the live object that a vendor's handle has; null if it has none.
+/// Returns the handle of the live object that a vendor's handle has; null if it has none.
 pub(crate) fn known(raw: Handle, kind: Kind) -> Handle {
     let key = key(raw, kind as u32);
     let guard = shard(key).lock();
@@ -284,22 +283,22 @@ pub(crate) fn known(raw: Handle, kind: Kind) -> Handle {
     index.map_or(null_mut(), |&index| slot(index).handle())
 }
 
-/// How many live objects there are.
+/// Returns the number of live objects.
 pub(crate) fn live() -> u64 {
     let of = |shard: &Mutex<Option<Shard>>| shard.lock().as_ref().map_or(0, |s| s.slots.len());
     SHARDS.iter().map(of).sum::<usize>() as u64
 }
 
-/// What an object hangs on.
+/// Returns the parent of an object.
 pub(crate) fn parent(handle: Handle) -> Handle {
     ours(handle).map_or(null_mut(), |object| object.parent.load(Relaxed).cast())
 }
 
-/// The loader's word of the last platform that got one, for objects that belong to none. Words of
-/// several platforms lead to the same functions.
+/// The loader's word of the last platform that got one, for objects without a platform. Words of several platforms lead
+/// to the same functions.
 static LOADERS_WORD: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Sets the loader's word of an object; those that are made of it have it, too (`cl_khr_icd` 2.0).
+/// Sets the loader's word of an object; objects that are made of it have it, too (`cl_khr_icd` 2.0).
 pub(crate) fn set_loaders_word(handle: Handle, kind: Kind, word: *mut c_void) -> bool {
     match ours(handle) {
         Some(object) if object.kind.load(Relaxed) == kind as u32 => {
@@ -319,7 +318,7 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
     let shard = guard.get_or_insert_default();
     let known = shard.slots.get(&key).map(|&index| slot(index));
     let known = known.filter(|object| {
-        // The program has no reference to it, and the vendor has made another event there: what still needs it is a
+        // The program has no reference to it, and the vendor has made another event there: the only user left is a
         // callback that the vendor has dropped with the event.
         let gone = kind == Kind::Event && add == 1 && object.count.load(Relaxed) as u32 == 0;
         if gone {
@@ -364,8 +363,8 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
         .store(TABLE.as_ptr().cast_mut().cast(), Relaxed);
     object.loaders_word.store(word, Relaxed);
     object.raw.store(raw, Relaxed);
-    // Parts of devices are known from their creation on. What only an answer has named is a platform's device,
-    // and these are never freed.
+    // Sub-devices are known from their creation on. A device that only an answer has named is a platform's device, and
+    // these are never freed.
     let whole = add == NEEDED && (kind == Kind::Device || kind == Kind::Platform);
     object
         .count
@@ -383,16 +382,16 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
     Some(object)
 }
 
-/// Objects that a new one keeps besides its owner.
+/// Objects that a new one keeps in addition to its owner.
 pub(crate) struct Held(Vec<Reference>);
 
 impl Held {
-    /// None.
+    /// Keeps no objects.
     pub(crate) fn nothing() -> Self {
         Self(Vec::new())
     }
 
-    /// Those of a list of handles.
+    /// Keeps the objects of a list of handles.
     ///
     /// # Safety
     /// `handles` is null or has `count` elements.
@@ -407,8 +406,8 @@ impl Held {
     }
 }
 
-/// The handle of an object that the vendor made, with one reference of the program's. Null when
-/// the arena is full.
+/// Returns the handle of an object that the vendor made, with one reference of the program's. It is null when the arena
+/// is full.
 pub(crate) fn adopt(raw: Handle, kind: Kind, owner: Handle, held: Held) -> Handle {
     match wrap(raw, kind, owner, 1) {
         Some(object) => {
@@ -424,7 +423,7 @@ pub(crate) fn adopt(raw: Handle, kind: Kind, owner: Handle, held: Held) -> Handl
     }
 }
 
-/// The handle of a platform, or of a device of `clGetDeviceIDs`: these are never freed.
+/// Returns the handle of a platform, or of a device of `clGetDeviceIDs`: these are never freed.
 pub(crate) fn root(raw: Handle, kind: Kind, owner: Handle, _: Held) -> Handle {
     match raw.is_null() {
         true => raw,
@@ -432,8 +431,8 @@ pub(crate) fn root(raw: Handle, kind: Kind, owner: Handle, _: Held) -> Handle {
     }
 }
 
-/// The handle of an object that an answer names: the one there is or a new one. It lives as long
-/// as the one that was asked.
+/// Returns the handle of an object that an answer names: the existing one or a new one. It lives as long as the object
+/// that was asked.
 pub(crate) fn named(raw: Handle, kind: Kind, asked: Handle) -> Handle {
     if raw.is_null() {
         return raw;
@@ -452,10 +451,10 @@ pub(crate) fn named(raw: Handle, kind: Kind, asked: Handle) -> Handle {
     object.handle()
 }
 
-/// What must outlast the vendor's release of an object.
+/// An object that must outlast the vendor's release of another one.
 pub(crate) type Later = Option<Arc<Record>>;
 
-/// Takes a part of what an object's count is of. With the last of it the object is ours no more.
+/// Subtracts a part of an object's count. After the last part the object is not ours any more.
 fn give_up(object: Reference, part: u64) -> Later {
     let mut count = object.count.load(Relaxed);
     while count > part {
@@ -469,10 +468,10 @@ fn give_up(object: Reference, part: u64) -> Later {
     give_up_last(object, key, part)
 }
 
-/// The same for what may be the last part. `key` is the object's, or was it a moment ago.
+/// Subtracts a part that may be the last one. `key` is the object's, or was it a moment ago.
 fn give_up_last(object: Reference, key: usize, part: u64) -> Later {
     {
-        // The lock under which it is found.
+        // The lock under which the object is found.
         let mut guard = shard(key).lock();
         if object.count.fetch_sub(part, AcqRel) != part {
             return None;
@@ -491,7 +490,7 @@ fn give_up_last(object: Reference, key: usize, part: u64) -> Later {
     }
     let held = object.held.swap(null_mut(), Relaxed);
     if !held.is_null() {
-        // SAFETY: made by `Box::into_raw`, and nobody has the object any more.
+        // SAFETY: made by `Box::into_raw`, and no other code has the object any more.
         for held in *unsafe { Box::from_raw(held) } {
             give_up(held, NEEDED);
         }
@@ -500,7 +499,7 @@ fn give_up_last(object: Reference, key: usize, part: u64) -> Later {
         let _lock = HELD.lock();
         object.record.swap(null_mut(), Relaxed)
     };
-    // SAFETY: made by `Arc::into_raw`, and who reads it without the lock has a count of its own.
+    // SAFETY: made by `Arc::into_raw`, and code that reads it without the lock has a count of its own.
     let later = (!record.is_null()).then(|| unsafe { Arc::from_raw(record) });
     unpin(object, key);
     later
@@ -515,16 +514,16 @@ fn unpin(object: Reference, key: usize) {
     }
 }
 
-/// The vendor has counted one reference more.
+/// Counts a reference that the vendor has added.
 pub(crate) fn retained(handle: Handle) {
     if let Some(object) = ours(handle).filter(|object| !object.is_root()) {
         object.count.fetch_add(1, Relaxed);
     }
 }
 
-/// The vendor's release will be called with the handle that this gives; the caller keeps the rest until that has
-/// returned. The handle is null, which the vendor refuses, also where the program has no reference: the one that it
-/// would take is somebody else's.
+/// Prepares a release. The vendor's release is called with the handle that this returns; the caller keeps the rest
+/// until that call has returned. The handle is null, which the vendor refuses, if the program has no reference:
+/// otherwise the release would take a reference of another user.
 pub(crate) fn releasing(handle: Handle, kind: Kind) -> (Handle, Later) {
     let object = ours(handle).filter(|object| object.kind.load(Relaxed) == kind as u32);
     let Some(object) = object else {
@@ -538,7 +537,7 @@ pub(crate) fn releasing(handle: Handle, kind: Kind) -> (Handle, Later) {
     }
 }
 
-/// What a callback needs of an object until it has run.
+/// The part of an object that a callback needs until it has run.
 pub(crate) struct Need {
     object: Reference,
     key: usize,
@@ -547,7 +546,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Of a live handle.
+    /// Makes the need for a live handle.
     pub(crate) fn of(handle: Handle, slot_only: bool) -> Option<Self> {
         let object = ours(handle)?;
         let key = key(object.raw.load(Relaxed), object.kind.load(Relaxed));
@@ -564,9 +563,9 @@ impl Need {
         })
     }
 
-    /// Of the object of a vendor's handle, which is made if need be; with the program's reference where the call that
-    /// makes it has not returned yet (`early`).
-    /// `None` where there is no such handle, as of a program that could not be linked.
+    /// Makes the need for the object of a vendor's handle, and the object if it does not exist yet; with the program's
+    /// reference if the call that makes it has not returned yet (`early`). Returns `None` where there is no such
+    /// handle, for example for a program that could not be linked.
     pub(crate) fn of_raw(raw: Handle, kind: Kind, owner: Handle, early: bool) -> Option<Self> {
         if raw.is_null() {
             return None;
@@ -580,21 +579,21 @@ impl Need {
         })
     }
 
-    /// The handle that the callback gets.
+    /// Returns the handle that the callback gets.
     pub(crate) fn handle(&self) -> Handle {
         self.object.handle()
     }
 
-    /// Whether it is of the object of this vendor's handle.
+    /// Whether it is for the object of this vendor's handle.
     pub(crate) fn is_of(&self, raw: Handle) -> bool {
         self.object.raw.load(Relaxed) == raw
     }
 
-    /// The need is over.
+    /// Ends the need.
     pub(crate) fn end(self) {
         match self.slot_only {
             true => unpin(self.object, self.key),
-            // The vendor still has an event whose callback this was; it lets go of it when that returns.
+            // The vendor still has an event whose callback this was; it releases the event when the callback returns.
             false => copy::keep_a_while(give_up(self.object, NEEDED)),
         }
     }

@@ -1,4 +1,4 @@
-//! The platforms, their start, and how loaders find functions.
+//! The platforms, their start, and the loaders' ways to find functions.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
@@ -20,28 +20,28 @@ use crate::{
 
 /// The vendor's functions, once they are loaded or known to be missing.
 static VENDOR: OnceLock<Vendor> = OnceLock::new();
-/// For calls that need nobody's library.
+/// For calls that need no vendor library.
 static NOBODY: Vendor = Vendor::NONE;
 /// The thread that loads the vendor library; 0 if none does.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
 
-/// The vendor's functions; none before [`start`].
+/// Returns the vendor's functions; none before [`start`].
 #[inline]
 pub(crate) fn vendor() -> &'static Vendor {
     VENDOR.get().unwrap_or(&NOBODY)
 }
 
-/// Whether what was loaded has called this library.
+/// Whether a loaded library has called this library.
 static NESTED: AtomicBool = AtomicBool::new(false);
 
-/// This thread loads the vendor library.
+/// Records that this thread loads the vendor library.
 pub(crate) fn set_loading() {
     // SAFETY: always succeeds.
     LOADING.store(unsafe { libc::pthread_self() } as usize, Relaxed);
 }
 
-/// Whether this thread is loading the vendor library: that has called a loader of OpenCL, which has
-/// come here.
+/// Whether this thread is loading the vendor library: the vendor library has then called a loader of OpenCL, which has
+/// called this library.
 fn nested() -> bool {
     // SAFETY: always succeeds.
     let nested = LOADING.load(Relaxed) == unsafe { libc::pthread_self() } as usize;
@@ -51,7 +51,7 @@ fn nested() -> bool {
     nested
 }
 
-/// Whether what was loaded is itself a loader.
+/// Whether the loaded library is itself a loader.
 pub(crate) fn was_nested() -> bool {
     NESTED.load(Relaxed)
 }
@@ -76,7 +76,7 @@ fn start() -> &'static Vendor {
     })
 }
 
-/// The platforms.
+/// Lists the platforms.
 ///
 /// # Safety
 /// As the specification has it.
@@ -98,7 +98,7 @@ pub(crate) unsafe extern "C" fn clGetPlatformIDs(
     let Some(vendor) = start().clGetPlatformIDs else {
         return none();
     };
-    // The vendor does not see whether there is a place for the number.
+    // The vendor's function does not check that there is a place for the number.
     if platforms.is_null() && num_platforms.is_null() {
         return INVALID_VALUE;
     }
@@ -118,7 +118,7 @@ pub(crate) unsafe extern "C" fn clGetPlatformIDs(
     }
 }
 
-/// The vendor's answers, with the suffix and the extension that loaders want.
+/// Returns the vendor's properties of a platform, with the suffix and the extension that loaders need.
 ///
 /// # Safety
 /// As the specification has it.
@@ -151,8 +151,9 @@ pub(crate) unsafe extern "C" fn clGetPlatformInfo(
     }
 }
 
-/// `CL_PLATFORM_ICD_SUFFIX_KHR`: by the end of a function's name `clGetExtensionFunctionAddress` of a loader knows whose
-/// platform has it. The vendor's, so that programs from before OpenCL 1.2 find its functions; else that of this driver's.
+/// Returns `CL_PLATFORM_ICD_SUFFIX_KHR`: by the end of a function's name, `clGetExtensionFunctionAddress` of a loader
+/// finds the platform that has it. It is the vendor's suffix, so that programs from before OpenCL 1.2 find the vendor's
+/// functions; else this driver's.
 fn suffix(vendor: &Vendor) -> &'static [u8] {
     if vendor.clGetBoardExtensionFunctionAddressIntelFPGA.is_some() {
         b"IntelFPGA\0"
@@ -163,13 +164,13 @@ fn suffix(vendor: &Vendor) -> &'static [u8] {
     }
 }
 
-/// What stands in the slots of two functions that no loader calls by the table, when the driver
-/// has `cl_khr_icd` 2.0: `CL_ICD2_TAG_KHR` of 64-bit machines.
+/// Value in the slots of two functions that no loader calls by the table, when the driver has `cl_khr_icd` 2.0:
+/// `CL_ICD2_TAG_KHR` of 64-bit machines.
 const TAG: usize = 0x4F50_454E_434C_3331;
 
-/// A function by its name. A loader that asks for `cl_khr_icd` 2.0's last function, before it asks
-/// for platforms, knows it: from then on the table has its tag. Older loaders never ask, and may call
-/// `clUnloadCompiler` by the table.
+/// Returns a function by its name. A loader that asks for `cl_khr_icd` 2.0's last function before it asks for platforms
+/// supports that version: from then on the table has its tag. Older loaders never ask, and may call `clUnloadCompiler`
+/// by the table.
 ///
 /// # Safety
 /// `name` is null or ends with a zero byte.
@@ -199,10 +200,10 @@ pub(crate) unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_cha
     }
 }
 
-/// The same for the functions of one platform.
+/// Returns a function of one platform by its name.
 ///
 /// # Safety
-/// As of [`clGetExtensionFunctionAddress`].
+/// As for [`clGetExtensionFunctionAddress`].
 pub(crate) unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
     platform: Handle,
     name: *const c_char,
@@ -214,11 +215,11 @@ pub(crate) unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
     unsafe { clGetExtensionFunctionAddress(name) }
 }
 
-/// `clIcdGetFunctionAddressForPlatformKHR`: what a loader puts into its own table. Null where the
-/// vendor has no such function: the loader has one that says so.
+/// `clIcdGetFunctionAddressForPlatformKHR`: the function that a loader puts into its own table. Null where the vendor
+/// has no such function: the loader has a function of its own that reports this.
 ///
 /// # Safety
-/// As of [`clGetExtensionFunctionAddress`].
+/// As for [`clGetExtensionFunctionAddress`].
 unsafe extern "C" fn function_for_platform(platform: Handle, name: *const c_char) -> Handle {
     if objects::raw(platform, Kind::Platform).is_null() {
         return null_mut();
@@ -239,8 +240,8 @@ unsafe extern "C" fn set_loaders_word(platform: Handle, word: *mut c_void) -> i3
     }
 }
 
-/// The vendor's way to functions of a board's library: of the open runtime, or of those until 16.1. The old
-/// libraries of boards are the vendor library's helpers, too.
+/// Finds a function of a board's library by the vendor's function for that: the open runtime's, or the one until 16.1.
+/// The old libraries of boards are also helpers of the vendor library.
 ///
 /// # Safety
 /// `device` is null or the vendor's.
@@ -260,11 +261,11 @@ unsafe fn raw_board_function(name: &CStr, device: Handle) -> Handle {
     load::symbol(name)
 }
 
-/// A function of `peerlane_ext.h` in the library of a device's board, for the program's handles: the library
-/// is told to find OpenCL's functions here. Null where there is none, or it takes the vendor's handles only.
+/// Finds a function of `peerlane_ext.h` in the library of a device's board, for the program's handles: the library is
+/// set to find OpenCL's functions here. Null if it does not exist, or takes the vendor's handles only.
 ///
 /// # Safety
-/// The device has been in a context: runtimes crash that do not know their boards yet.
+/// The device has been in a context: runtimes that do not know their boards yet crash.
 pub(crate) unsafe fn peerlane_function(name: &CStr, device: Handle) -> Handle {
     let device = objects::raw(device, Kind::Device);
     if device.is_null() {
@@ -283,8 +284,8 @@ pub(crate) unsafe fn peerlane_function(name: &CStr, device: Handle) -> Handle {
 
 type SetOpenCl = unsafe extern "C" fn(Option<copy::Find>) -> i32;
 
-/// A function of the board's library. Most know nothing of OpenCL's objects; those of `peerlane_ext.h` do,
-/// and what they have OpenCL's functions from is not the program's affair.
+/// Finds a function of the board's library. Most do not use OpenCL's objects. The functions of `peerlane_ext.h` do, and
+/// the source of their OpenCL functions is not the program's concern.
 unsafe fn board_function(
     vendor: Option<BoardFunction>,
     name: *const c_char,
@@ -306,7 +307,7 @@ unsafe fn board_function(
 
 type BoardFunction = unsafe extern "C" fn(*const c_char, Handle) -> Handle;
 
-/// Of the open runtime.
+/// Finds a function of the board's library, with the name of the open runtime.
 ///
 /// # Safety
 /// `name` is null or ends with a zero byte.
@@ -324,7 +325,7 @@ pub(crate) unsafe extern "C" fn clGetBoardExtensionFunctionAddressIntelFPGA(
     }
 }
 
-/// Of the runtimes until 16.1.
+/// Finds a function of the board's library, with the name of the runtimes until 16.1.
 ///
 /// # Safety
 /// `name` is null or ends with a zero byte.

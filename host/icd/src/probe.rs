@@ -1,10 +1,10 @@
 //! Tries the vendor library in a process of its own, so that one that crashes or hangs takes no
 //! program with it.
 //!
-//! The process runs this very file: the dynamic linker can start a shared library, and its entry
-//! point is here. A forked child would not do, since in a child of a process with threads next to
-//! nothing may be called. What the process did, it says by a line in a pipe, so that nothing depends
-//! on who waits for children.
+//! The process runs this very file: the dynamic linker can start a shared library, and its entry point is here. A
+//! forked child is not suitable, since in a child of a process with threads hardly any function may be called. The
+//! process reports its result by a line in a pipe, so that the result does not depend on other code that waits for
+//! children.
 
 use std::arch::naked_asm;
 use std::env;
@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 use crate::config::Config;
 use crate::{load, platform};
 
-/// Set in that process, and in what it starts.
+/// Set in that process, and in all processes that it starts.
 const VARIABLE: &str = "PEERLANE_ICD_PROBING";
-/// A library that takes longer hangs. Boards may be programmed meanwhile.
+/// Limit of the time: a library that takes longer hangs. Boards may be programmed during it.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Where the dynamic linker is, by the ABI, if the process does not know.
+/// Path of the dynamic linker by the ABI, if the process does not know it.
 const LINKER: &str = "/lib64/ld-linux-x86-64.so.2";
 /// The answer for a library that has a platform with a board.
 const SOUND: &str = "sound";
@@ -35,7 +35,7 @@ pub(crate) fn is_running() -> bool {
     env::var_os(VARIABLE).is_some()
 }
 
-/// Tries it.
+/// Tries the vendor library.
 pub(crate) fn run() -> Result<(), String> {
     let cannot = |why: &dyn std::fmt::Display| {
         format!(
@@ -67,7 +67,7 @@ pub(crate) fn run() -> Result<(), String> {
     judge(said, &mut child)
 }
 
-/// The file that holds an address.
+/// Returns the file that holds an address.
 fn file_of(address: *const c_void) -> Option<PathBuf> {
     // SAFETY: zeros are an answer that holds nothing.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -81,7 +81,7 @@ fn file_of(address: *const c_void) -> Option<PathBuf> {
     Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
-/// What the process says until it ends; `None` when the time is over.
+/// Reads the output of the process until its end; `None` after the limit.
 fn listen(mut output: ChildStdout, until: Instant) -> Option<String> {
     let mut said = Vec::new();
     loop {
@@ -106,7 +106,7 @@ fn listen(mut output: ChildStdout, until: Instant) -> Option<String> {
 
 fn judge(said: Option<String>, child: &mut Child) -> Result<(), String> {
     let Some(said) = said else {
-        // It is not to wait for a board that never answers.
+        // The process must not wait for a board that never answers.
         let _ = child.kill();
         let _ = child.wait();
         let seconds = LIMIT.as_secs();
@@ -114,7 +114,7 @@ fn judge(said: Option<String>, child: &mut Child) -> Result<(), String> {
             "the vendor library did not answer within {seconds} s"
         ));
     };
-    // Where the program does not want its children, somebody else has waited.
+    // If the program does not collect its children, other code has waited for this one.
     let status = child.wait().ok();
     match (&*said, status.and_then(|status| status.signal())) {
         (SOUND, _) => Ok(()),
@@ -124,8 +124,8 @@ fn judge(said: Option<String>, child: &mut Child) -> Result<(), String> {
     }
 }
 
-/// Where the dynamic linker starts this library: as the AMD64 ABI has it ("Process Initialization"),
-/// the stack is aligned, but holds no return address.
+/// Entry point at which the dynamic linker starts this library: by the AMD64 ABI ("Process Initialization"), the stack
+/// is aligned, but holds no return address.
 ///
 /// # Safety
 /// Only for the dynamic linker.
@@ -135,12 +135,12 @@ unsafe extern "C" fn peerlane_icd_probe() -> ! {
     naked_asm!("xor ebp, ebp", "and rsp, -16", "call {main}", "ud2", main = sym main)
 }
 
-/// The process that tries.
+/// Runs in the process that tries.
 extern "C" fn main() -> ! {
-    // SAFETY: a descriptor of this process, which is its own; a copy that what it starts does not
-    // have, since the pipe ends with the last copy.
+    // SAFETY: a descriptor of this process, which is its own. The copy is not inherited by the processes that it
+    // starts, since the pipe ends with the last copy.
     let report = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_DUPFD_CLOEXEC, 3) };
-    // The vendor library may write what it likes.
+    // The vendor library may write any output.
     if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
         // SAFETY: descriptors of this process.
         unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO) };
@@ -156,7 +156,7 @@ extern "C" fn main() -> ! {
         Err(why) => why,
     };
     if report >= 0 {
-        // SAFETY: nobody else has this descriptor.
+        // SAFETY: no other code has this descriptor.
         let mut report = unsafe { File::from_raw_fd(report) };
         // Without a report it counts as a crash.
         let _ = report.write_all(said.as_bytes());

@@ -1,13 +1,13 @@
 //! Binds loaded libraries to each other, and to nothing else.
 //!
-//! A vendor library calls its own `cl*` functions by name, and the process has others of these
-//! names: the loader's. Its helpers call it back without having been linked with it. So each entry
-//! of their offset tables whose symbol one of these libraries defines is set to that definition:
-//! `RTLD_DEEPBIND` for these files alone. All else stays as the dynamic linker has bound it, as are names of the C and
-//! C++ libraries, which a vendor library may define as well: memory that one `malloc` gave the `free` beside it must take.
+//! A vendor library calls its own `cl*` functions by name, and the process has others of these names: the loader's. Its
+//! helpers call it back without having been linked with it. So each entry of their offset tables whose symbol one of
+//! these libraries defines is set to that definition: `RTLD_DEEPBIND` for these files alone. All other entries stay as
+//! the dynamic linker has bound them. That includes names of the C and C++ libraries, which a vendor library may define
+//! as well: memory of one `malloc` must go to the `free` of the same library.
 //!
-//! Not reached: calls by the constructors, `dlsym(RTLD_DEFAULT, ...)`, and files that other libraries
-//! bring along without being named.
+//! Not reached: calls by the constructors, `dlsym(RTLD_DEFAULT, ...)`, and files that other libraries bring along
+//! without being named.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
@@ -47,7 +47,7 @@ const DT_JMPREL: usize = 23;
 /// symbol's address and the addend.
 const ADDRESSES: [u32; 3] = [1, 6, 7];
 
-/// Libraries that a process shares: the C library, and what C++ needs.
+/// Libraries that a process shares: the C library, and those that C++ needs.
 const SHARED: [&CStr; 4] = [
     c"libc.so.6",
     c"libstdc++.so.6",
@@ -55,7 +55,7 @@ const SHARED: [&CStr; 4] = [
     c"libm.so.6",
 ];
 
-/// Those of them that are loaded.
+/// The loaded ones of these libraries.
 struct Shared(Vec<*mut c_void>);
 
 impl Shared {
@@ -81,14 +81,14 @@ impl Drop for Shared {
     }
 }
 
-/// What of a loaded file is needed.
+/// The parts of a loaded file that are needed.
 struct Loaded {
     handle: *mut c_void,
     map: *const LinkMap,
     symbols: *const libc::Elf64_Sym,
     names: *const c_char,
     relocations: [(*const libc::Elf64_Rela, usize); 2],
-    /// What the dynamic linker has closed to writing (`PT_GNU_RELRO`): first byte and length.
+    /// The range that the dynamic linker has made read-only (`PT_GNU_RELRO`): first byte and length.
     closed: (usize, usize),
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn rebind(handles: &[*mut c_void]) -> Result<(), String> {
                 let own = library.defines(name);
                 let found = own.or_else(|| others().find_map(|l| l.defines(name)));
                 if let Some(to) = found.filter(|_| !shared.defines(name)) {
-                    // Threads that constructors have started may call by it.
+                    // Threads that constructors have started may call through it.
                     AtomicUsize::from_ptr(slot).store(to.wrapping_add(addend), Relaxed);
                 }
             }
@@ -160,12 +160,12 @@ impl Loaded {
                 entry = entry.add(1);
             }
         }
-        // SAFETY: the callback gets what it is given here, while this call lasts.
+        // SAFETY: the callback uses its argument only during this call.
         unsafe { libc::dl_iterate_phdr(Some(find_closed), (&raw mut loaded).cast()) };
         Some(loaded)
     }
 
-    /// Entries with a symbol: where, its name, what is added.
+    /// Lists the entries with a symbol: place, name of the symbol, addend.
     ///
     /// # Safety
     /// The file stays loaded.
@@ -190,7 +190,7 @@ impl Loaded {
         })
     }
 
-    /// The definition of a symbol in this very file, not in one that it depends on.
+    /// Finds the definition of a symbol in this very file, not in one that it depends on.
     fn defines(&self, name: &CStr) -> Option<usize> {
         // SAFETY: a library that stays loaded.
         let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
@@ -209,7 +209,7 @@ impl Loaded {
         (found && map.cast_const().cast() == self.map).then_some(address as usize)
     }
 
-    /// Sets the protection of what the dynamic linker had closed.
+    /// Sets the protection of the range that the dynamic linker had made read-only.
     fn open_closed(&self, protection: c_int) -> Result<(), String> {
         let (start, length) = self.closed;
         if length == 0 {
@@ -226,13 +226,13 @@ impl Loaded {
     }
 }
 
-/// Finds the `PT_GNU_RELRO` of the file that `data` is of.
+/// Finds the `PT_GNU_RELRO` of the file that `data` describes.
 unsafe extern "C" fn find_closed(
     info: *mut libc::dl_phdr_info,
     _: usize,
     data: *mut c_void,
 ) -> c_int {
-    // SAFETY: what `Loaded::of` and the dynamic linker give.
+    // SAFETY: the arguments are those of `Loaded::of` and of the dynamic linker.
     unsafe {
         let (info, loaded) = (&*info, &mut *data.cast::<Loaded>());
         let map = &*loaded.map;
@@ -243,7 +243,7 @@ unsafe extern "C" fn find_closed(
         for index in 0..usize::from(info.dlpi_phnum) {
             let header = &*info.dlpi_phdr.add(index);
             if header.p_type == libc::PT_GNU_RELRO {
-                // As glibc closes it (`_dl_protect_relro`): whole pages, the last one if it is full.
+                // The range that glibc makes read-only (`_dl_protect_relro`): whole pages, the last one if it is full.
                 let start = map.address.wrapping_add(header.p_vaddr as usize);
                 let end = start.wrapping_add(header.p_memsz as usize) / page * page;
                 let start = start / page * page;

@@ -5,21 +5,21 @@ use pyo3::prelude::*;
 use std::ffi::c_char;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-/// Memory that an object has given out. The object keeps it where it is until this is dropped.
+/// Memory that an object has exported. The object keeps it in place until this is dropped.
 pub(crate) struct Buffer {
     view: Box<ffi::Py_buffer>,
-    /// The view's own reference, which is given back with the view.
+    /// The view's own reference, which is released with the view.
     exporter: Option<ManuallyDrop<Py<PyAny>>>,
 }
 
-// SAFETY: a view may be released by any thread that has the interpreter's lock, which `drop` takes; the numbers in it do not
-// change ("Buffer Protocol", Python/C API).
+// SAFETY: a view may be released by any thread that has the interpreter's lock, which `drop` takes; the numbers in it
+// do not change ("Buffer Protocol", Python/C API).
 unsafe impl Send for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// The memory of an object, if it has the buffer protocol.
+    /// Returns the memory of an object, if it has the buffer protocol.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut view = Box::new(MaybeUninit::<ffi::Py_buffer>::zeroed());
         // SAFETY: there is room for a view, and the object is one.
@@ -31,7 +31,7 @@ impl Buffer {
         }
         // SAFETY: the call has filled it in.
         let view = unsafe { view.assume_init() };
-        // SAFETY: `obj` is null or a reference to the object that gives the memory out; it is dropped by the view alone.
+        // SAFETY: `obj` is null or a reference to the object that exports the memory; it is dropped by the view alone.
         let exporter = unsafe { Py::from_owned_ptr_or_opt(object.py(), view.obj) };
         Ok(Self {
             view,
@@ -39,7 +39,7 @@ impl Buffer {
         })
     }
 
-    /// Whose memory it is.
+    /// Returns the object that owns the memory.
     pub(crate) fn exporter(&self) -> Option<&Py<PyAny>> {
         self.exporter.as_deref()
     }
@@ -56,9 +56,9 @@ impl Buffer {
         self.view.readonly != 0
     }
 
-    /// Whether its elements lie one behind the other, the last dimension first.
+    /// Returns whether its elements lie one after the other, the last dimension first.
     pub(crate) fn is_compact(&self) -> bool {
-        // SAFETY: the view is a good one.
+        // SAFETY: the view is valid.
         unsafe { ffi::PyBuffer_IsContiguous(&raw const *self.view, b'C' as c_char) != 0 }
     }
 }

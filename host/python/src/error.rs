@@ -4,17 +4,17 @@ use peerlane_host::driver::BackendError;
 use peerlane_host::{Errno, Error};
 use pyo3::prelude::*;
 
-/// The class of an error.
+/// Returns the class of an error.
 fn class(error: &Error) -> &'static str {
     let by_number = |number: Errno| match number {
         _ if error.is_no_way() => "UnsupportedError",
         Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::NOBUFS | Errno::BUSY | Errno::AGAIN => {
             "BusyError"
         }
-        // Also a GPU that the board does not read, or whose driver is not there.
+        // Also for a GPU that the board does not read, or whose driver is missing.
         Errno::OPNOTSUPP | Errno::NXIO | Errno::XDEV => "UnsupportedError",
         Errno::NODEV => "GoneError",
-        // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
+        // For missing memory, a descriptor that is not open or not of a dma-buf, or no bytes.
         Errno::INVAL | Errno::FAULT | Errno::BADF => "InvalidError",
         _ => "RefusedError",
     };
@@ -52,7 +52,7 @@ fn class(error: &Error) -> &'static str {
     }
 }
 
-/// The driver's number of it, where there is one.
+/// Returns the driver's number of an error, where there is one.
 fn number(error: &Error) -> Option<i32> {
     match error {
         Error::Open { source, .. }
@@ -74,7 +74,7 @@ fn raise(py: Python<'_>, class: &str, text: &str, remedy: &str, number: Option<i
     }
 }
 
-/// A result of the library's.
+/// Translates a result of the library.
 pub(crate) fn told<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
     told_as(py, result, class)
 }
@@ -90,8 +90,8 @@ fn told_as<T>(
     })
 }
 
-/// The class of an error of what looks at transfers or begins them. What the driver says is none of the program's arguments,
-/// and leaves open what the board does: the queue has to be restarted.
+/// Returns the class of an error of a function that polls or begins transfers. Errors of the driver do not concern the
+/// program's arguments, and the state of the board is unknown after them: the queue has to be restarted.
 fn class_of_transfer(error: &Error) -> &'static str {
     match error {
         error if error.leaves_transfers_open() => "BrokenError",
@@ -99,12 +99,12 @@ fn class_of_transfer(error: &Error) -> &'static str {
     }
 }
 
-/// A result of looking at transfers or beginning them.
+/// Translates a result of polling or beginning transfers.
 pub(crate) fn told_of_transfer<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
     told_as(py, result, class_of_transfer)
 }
 
-/// A result of ending transfers. A board that its driver has not started again in time is late.
+/// Translates a result of ending transfers. If the driver has not restarted the board in time, that is a timeout.
 pub(crate) fn told_of_end<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
     told_as(py, result, |error| match error {
         Error::Call { source, .. } if [Errno::AGAIN, Errno::IO].contains(source) => {
@@ -114,7 +114,7 @@ pub(crate) fn told_of_end<T>(py: Python<'_>, result: peerlane_host::Result<T>) -
     })
 }
 
-/// A result of the GPU's side.
+/// Translates a result of the GPU's side.
 pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) -> PyResult<T> {
     use peerlane_gpu::Error as Gpu;
     use peerlane_host::cache::NoRoom as _;
@@ -130,14 +130,14 @@ pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) ->
     })
 }
 
-/// What was waited for has not ended in time.
+/// Makes the error for an operation that has not ended in time.
 pub(crate) fn late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
     let text = format!("it has not ended in {limit:?}, and goes on");
     let remedy = "Wait again, end it by stop(), or end all of the queue by restart().";
     raise(py, "TransferTimeout", &text, remedy, None)
 }
 
-/// A copy was stopped because it had not ended in time.
+/// Makes the error for a copy that was stopped because it had not ended in time.
 pub(crate) fn stopped_late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
     let text = format!(
         "it has not ended in {limit:?}, and was stopped; some of the bytes may have been moved"
@@ -145,17 +145,17 @@ pub(crate) fn stopped_late(py: Python<'_>, limit: std::time::Duration) -> PyErr 
     raise(py, "TransferTimeout", &text, "Give it more time.", None)
 }
 
-/// An argument that is wrong.
+/// Makes the error for a wrong argument.
 pub(crate) fn invalid(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
     raise(py, "InvalidError", text, remedy, None)
 }
 
-/// What there is none of here.
+/// Makes the error for a feature that is missing here.
 pub(crate) fn unsupported(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
     raise(py, "UnsupportedError", text, remedy, None)
 }
 
-/// Something that was closed.
+/// Makes the error for an object that was closed.
 pub(crate) fn closed(py: Python<'_>, what: &str) -> PyErr {
     let text = format!("{what} was closed");
     raise(py, "InvalidError", &text, "Open another one.", None)

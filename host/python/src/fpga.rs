@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An opened device's identity. It keeps nothing of the device.
+/// An opened device's identity. It does not keep the device open.
 #[derive(Clone, Default)]
 pub(crate) struct Owner(Arc<()>);
 
-/// FPGA memory of a device's, for as long as that is open.
+/// FPGA memory of a device, for as long as the device is open.
 #[pyclass(frozen, module = "peerlane")]
 pub(crate) struct FpgaMemory(Range<u64>, Owner);
 
@@ -38,7 +38,7 @@ impl FpgaMemory {
     }
 }
 
-/// An address of FPGA memory: a number, or memory's first.
+/// An address of FPGA memory: a number, or the first address of a memory.
 #[derive(FromPyObject)]
 pub(crate) enum Place<'py> {
     Memory(Bound<'py, FpgaMemory>),
@@ -46,7 +46,7 @@ pub(crate) enum Place<'py> {
 }
 
 impl Place<'_> {
-    /// The address, for a device, whose memory it has to be.
+    /// Returns the address, for a device, to which the memory must belong.
     pub(crate) fn address(&self, py: Python<'_>, owner: &Owner) -> PyResult<u64> {
         match self {
             Self::Memory(memory) if Arc::ptr_eq(&memory.get().1.0, &owner.0) => {

@@ -1,4 +1,4 @@
-//! The host library for Python: what `python/peerlane/_peerlane.pyi` documents.
+//! The host library for Python: `python/peerlane/_peerlane.pyi` has its documentation.
 
 mod buffer;
 mod error;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the board may do with a region.
+/// Translates the permissions of a region.
 fn permissions(py: Python<'_>, read: bool, write: bool) -> PyResult<Permissions> {
     match (read, write) {
         (true, true) => Ok(Permissions::ReadWrite),
@@ -41,12 +41,12 @@ fn permissions(py: Python<'_>, read: bool, write: bool) -> PyResult<Permissions>
 #[pyclass(frozen, weakref, module = "peerlane")]
 struct Device(Mutex<Option<Open>>);
 
-/// What a device has until it is closed.
+/// Parts of a device until it is closed.
 #[derive(Clone)]
 struct Open {
     device: peerlane_host::Device,
-    /// NVIDIA's GPUs whose memory was registered. Each has its primary context, which is expensive to make: where the
-    /// program uses another context, it would be made for each registration.
+    /// NVIDIA's GPUs whose memory was registered. Each keeps its primary context, which is expensive to make. Where the
+    /// program uses another context, it would otherwise be made for each registration.
     gpus: Arc<Mutex<BTreeMap<usize, Gpu>>>,
     owner: Owner,
 }
@@ -61,7 +61,7 @@ impl Device {
         })))
     }
 
-    /// What it has, unless it was closed.
+    /// Returns the parts of the device, unless it was closed.
     fn open(&self, py: Python<'_>) -> PyResult<Open> {
         let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| closed(py, "the device"))
@@ -92,7 +92,7 @@ impl Device {
     fn allocate(&self, py: Python<'_>, length: u64) -> PyResult<FpgaMemory> {
         let Open { device, owner, .. } = self.open(py)?;
         let memory = told(py, detached(py, || device.allocate(length)))?;
-        // It is the context's once there is a queue; so it always is.
+        // It belongs to the context once there is a queue, so it always belongs to the context.
         Ok(FpgaMemory::new(memory.keep(), owner))
     }
 
@@ -129,7 +129,7 @@ impl Device {
             let text = format!("{number} is no file descriptor");
             return Err(error::invalid(py, &text, "Give that of a dma-buf."));
         }
-        // SAFETY: it is used within the call only. One that is not open is refused by the driver.
+        // SAFETY: it is used within the call only. The driver refuses one that is not open.
         let file = unsafe { BorrowedFd::borrow_raw(number) };
         Region::of_dmabuf(py, &open, (file, offset, length), permissions)
     }
@@ -176,49 +176,49 @@ impl Device {
     }
 }
 
-/// A device of the simulated board.
+/// Opens a device of the simulated board.
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "simulated")]
 fn open_simulated(py: Python<'_>) -> PyResult<Device> {
     Ok(Device::over(told(py, detached(py, simulated::open))?))
 }
 
-/// A device of a board that cannot be stopped, and forgets its first region after so many seconds.
+/// Opens a device of a board that cannot be stopped. Unregistering its first region takes `forgets` seconds.
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "stuck", signature = (number, forgets = 0.0))]
 fn open_stuck(py: Python<'_>, number: i32, forgets: f64) -> PyResult<Device> {
     Ok(Device::over(told(py, simulated::stuck(number, forgets))?))
 }
 
-/// A device of a board that takes its first descriptor after a second.
+/// Opens a device of a board that takes its first descriptor after a second.
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "slow")]
 fn open_slow(py: Python<'_>) -> PyResult<Device> {
     Ok(Device::over(told(py, simulated::slow())?))
 }
 
-/// A device of a board that its driver starts again for ever.
+/// Opens a device of a board whose restart by its driver never ends.
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "away")]
 fn open_away(py: Python<'_>) -> PyResult<Device> {
     Ok(Device::over(told(py, simulated::away())?))
 }
 
-/// A device of a board that ends all with a fault.
+/// Opens a device of a board that ends all descriptors with a fault.
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "failing")]
 fn open_failing(py: Python<'_>) -> PyResult<Device> {
     Ok(Device::over(told(py, simulated::failing())?))
 }
 
-/// Calls of the last such board's driver, and looks at its ring.
+/// Returns the number of calls of the last such board's driver, and of looks at its ring.
 #[cfg(feature = "simulated")]
 #[pyfunction]
 fn counts() -> (usize, usize) {
     simulated::counts()
 }
 
-/// A device with a file: a duplicate of an eventfd that does not block.
+/// Opens a device with a file: a duplicate of an eventfd that does not block.
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "watched")]
 fn open_watched(py: Python<'_>, file: i32) -> PyResult<Device> {

@@ -17,33 +17,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long a wait goes on before signals are looked at.
+/// Length of a wait before signals are checked.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// Failures that nobody has heard of, of which a queue keeps so many.
+/// The most unreported failures that a queue keeps.
 const FAILURES: usize = 16;
 
-/// A transfer with the memory that it moves. The queue has it until it has ended: a handle that is dropped must not free
+/// A transfer with the memory that it moves. The queue keeps it until it has ended: dropping a handle must not free
 /// memory that the board still writes.
 struct Moving {
     /// Dropped before the memory.
     transfer: Arc<peerlane_host::Transfer>,
     memory: Py<Registered>,
-    /// The program was told how it ended.
+    /// The program knows its result.
     heard: Arc<AtomicBool>,
 }
 
-/// What a queue has under way, and what became of it.
+/// Transfers of a queue that are under way, and failures of others.
 #[derive(Default)]
 struct Transfers {
     /// In the order of submission, writes and reads: the board ends those of a direction in this order.
     moving: [VecDeque<Moving>; 2],
-    /// Failures of transfers that have ended, unless the program hears of one by the transfer.
+    /// Failures of transfers that have ended. A failure does not count if the program has got it from the transfer.
     failed: Vec<(Arc<AtomicBool>, Error)>,
 }
 
 impl Transfers {
-    /// Takes out what has ended. A queue that fails has not ended its transfers.
+    /// Takes out transfers that have ended. A queue that fails has not ended its transfers.
     fn take_ended(&mut self) -> Vec<Moving> {
         let mut ended = Vec::new();
         for moving in &mut self.moving {
@@ -71,7 +71,7 @@ impl Transfers {
         }
     }
 
-    /// The first failure that the program has not heard of. It has then, and of the others.
+    /// Takes the first failure that the program does not know. Afterwards it knows this one and the others.
     fn take_failure(&mut self) -> Option<Error> {
         let mut failed = std::mem::take(&mut self.failed).into_iter();
         let (heard, error) = failed.find(|(heard, _)| !heard.load(Ordering::Relaxed))?;
@@ -90,7 +90,7 @@ pub(crate) struct Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // All handles of its transfers are gone: they have the queue.
+        // All handles of its transfers are gone, because they have references to the queue.
         Python::attach(|py| self.stop(py));
     }
 }
@@ -110,10 +110,11 @@ impl Queue {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops what is under way and nobody waits for, and releases its memory: none is freed under the board. The end of
-    /// the process stops the channel by itself, and frees the memory after that.
+    /// Stops transfers under way that no caller waits for, and releases their memory: no memory is freed while the
+    /// board may reach it. At the end of the process the channel is stopped by itself, and the memory is freed after
+    /// that.
     fn stop(&self, py: Python<'_>) {
-        // A child of a fork has the object, and none of the transfers.
+        // A child of a fork has the object, but not the transfers.
         let goes_on = self.queue.is_inherited()
             || self.queue.under_way() > 0
                 && (is_exiting() || detached(py, || self.queue.restart()).is_err());
@@ -134,7 +135,8 @@ impl Queue {
         drop(ended);
     }
 
-    /// Copies memory that is not registered, and returns when that is done. The object keeps its memory meanwhile.
+    /// Copies memory that is not registered, and returns when that is done. The object keeps its memory in the
+    /// meantime.
     fn copy_memory(
         &self,
         direction: Direction,
@@ -151,8 +153,8 @@ impl Queue {
         }
         let limit = limit(py, timeout)?;
         let (place, options) = ((source.address, source.length), CopyOptions::default());
-        // SAFETY: the memory stays where it is while `source` is there, which is dropped after the copy. What other threads do
-        // with it meanwhile is as with any library of C's.
+        // SAFETY: the memory stays in place while `source` exists, which is dropped after the copy. Concurrent accesses
+        // of other threads are as with any library of C.
         let begun = unsafe {
             self.queue
                 .begin_copy(direction, place, fpga_address, options)
@@ -230,7 +232,8 @@ fn terms(after_from_fpga: bool, after_to_fpga: bool, urgent: bool) -> Terms {
     }
 }
 
-/// A limit in seconds. As with Python's own: less than none is refused, and infinity, or more than any time, is none.
+/// Returns a limit in seconds. As in Python itself, negative numbers are refused, and infinity, or a number that is too
+/// large, means no limit.
 fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
     match seconds {
         None => Ok(None),
@@ -243,8 +246,8 @@ fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
     }
 }
 
-/// Waits in slices, without the interpreter's lock, so that signals are heard. The board's time may be another than ours, so
-/// the time of the slices is counted.
+/// Waits in slices, without the interpreter's lock, so that signals are handled. The board's time may differ from ours,
+/// so the time of the slices is counted.
 fn wait<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
@@ -266,20 +269,20 @@ fn wait<T: Send>(
     }
 }
 
-/// Ends transfers, in a thread of its own, so that signals are heard: the driver may need ten seconds to start the board.
-/// A signal ends the wait, and the thread goes on.
+/// Ends transfers, in a thread of its own, so that signals are handled: the driver may need ten seconds to start the
+/// board. A signal ends the wait, and the thread goes on.
 fn end<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> peerlane_host::Result<T> + Send + 'static,
 ) -> PyResult<peerlane_host::Result<T>> {
     let (send, ended) = mpsc::channel();
     thread::spawn(move || {
-        // Nobody listens after a signal.
+        // After a signal there is no receiver.
         if let Err(unheard) = send.send(work()) {
             drop_beside(unheard);
         }
     });
-    // Called by one thread at a time, whichever has the interpreter's lock.
+    // Called by one thread at a time: the thread that has the interpreter's lock.
     let ended = Mutex::new(ended);
     loop {
         let next = || {
@@ -372,7 +375,7 @@ impl Queue {
             }
         };
         let region = region.cast::<Region>()?;
-        // FPGA memory is rounded up, so it may have more.
+        // FPGA memory is rounded up, so it may be larger.
         let (length, room) = (region.len()?, fpga.get().__len__());
         if length > room {
             let text = format!("a region of {length} bytes, and {room} bytes of FPGA memory");
@@ -387,7 +390,7 @@ impl Queue {
     #[pyo3(signature = (timeout = None))]
     fn drain(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let limit = limit(py, timeout)?;
-        // One mark for all slices: what others submit meanwhile is not waited for.
+        // One mark for all slices: transfers that other threads submit in the meantime are not waited for.
         let mark = told_of_transfer(py, self.queue.mark())?;
         let drained = wait(py, limit, |slice| self.queue.drain_to(mark, slice), late);
         self.sweep();
@@ -400,7 +403,7 @@ impl Queue {
         let queue = self.queue.clone();
         let restarted = end(py, move || queue.restart())?;
         self.sweep();
-        // The program has ended what was under way, well or not.
+        // The program has ended the transfers under way, well or not.
         self.transfers().failed.clear();
         told_of_end(py, restarted)
     }
@@ -437,7 +440,7 @@ impl Queue {
         slf
     }
 
-    /// What was begun has come to an end behind the block: by itself, or stopped after an exception, which goes on.
+    /// Waits for the transfers of the block, or stops them after an exception, which is then raised.
     fn __exit__(
         &self,
         py: Python<'_>,
@@ -452,7 +455,7 @@ impl Queue {
             return self.drain(py, None);
         }
         if self.queue.under_way() > 0 {
-            // The exception says more than what becomes of the queue.
+            // The exception is more important than an error of the restart.
             let _ = self.restart(py);
         }
         Ok(())
@@ -463,12 +466,13 @@ impl Queue {
         format!("<peerlane.Queue of {name}, {under_way} under way>")
     }
 
-    /// It calls no driver. The ring of a parent is not there in the child of a fork.
+    /// Shows the objects to the garbage collector. It does not call the driver. A child of a fork does not have the
+    /// ring of its parent.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         if self.queue.is_inherited() {
             return Ok(());
         }
-        // What another thread is looking at is no garbage; nor is memory that the board may still reach.
+        // An object in use by another thread is not garbage; nor is memory that the board may still reach.
         let Ok(transfers) = self.transfers.try_lock() else {
             return Ok(());
         };
@@ -482,12 +486,12 @@ impl Queue {
         self.stop(py);
     }
 
-    /// For `_asyncio.py`: what can be polled, where there is something.
+    /// Returns the file that can be polled, where there is one. For `_asyncio.py`.
     fn _fileno(&self) -> Option<i32> {
         self.queue.device().file().map(|file| file.as_raw_fd())
     }
 
-    /// For `_asyncio.py`: waits for an event.
+    /// Waits for an event. For `_asyncio.py`.
     fn _await_event(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let limit = limit(py, Some(seconds))?;
         told(py, detached(py, || self.queue.device().poll(limit)))
@@ -518,14 +522,14 @@ impl Statistics {
 #[pyclass(frozen, weakref, module = "peerlane")]
 pub(crate) struct Transfer {
     transfer: Arc<peerlane_host::Transfer>,
-    /// It has the memory.
+    /// It keeps the memory.
     queue: Py<Queue>,
-    /// The program was told how it ended.
+    /// The program knows its result.
     heard: Arc<AtomicBool>,
 }
 
 impl Transfer {
-    /// Takes note that the program hears how the transfer ended, if it has.
+    /// Notes that the program knows the result of the transfer, if it has ended.
     fn hear(&self) {
         if self.transfer.has_ended() {
             self.heard.store(true, Ordering::Relaxed);
@@ -552,7 +556,7 @@ impl Transfer {
 
     #[pyo3(signature = (grace = 0.0))]
     fn stop(&self, py: Python<'_>, grace: f64) -> PyResult<u64> {
-        // Infinity is for who would wait without a limit.
+        // Infinity means a wait without a limit.
         let grace = limit(py, Some(grace))?.unwrap_or(Duration::MAX);
         let transfer = Arc::clone(&self.transfer);
         // The program ends it itself, also where a signal ends the wait.
@@ -560,13 +564,13 @@ impl Transfer {
         let stopped = end(py, move || transfer.stop(grace))?;
         self.hear();
         match self.transfer.has_ended() {
-            // Its data may be on their way, and to call it off once more proves no more.
+            // Its data may be on their way, and calling it off once more proves no more.
             true => told_of_transfer(py, stopped),
             false => told_of_end(py, stopped),
         }
     }
 
-    /// It has no `__clear__`: the queue it has is never another's.
+    /// Shows the queue to the garbage collector. There is no `__clear__`, because a transfer's queue never changes.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.queue)
     }

@@ -16,19 +16,19 @@ use std::collections::btree_map::Entry;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
-/// A region, and what keeps its memory. Whoever moves data with it has it, too. It is an object of Python's, so that the
-/// garbage collector counts those who have it.
+/// A region, and the object that keeps its memory. All code that moves data with it has a reference. It is a Python
+/// object, so that the garbage collector counts these references.
 #[pyclass(frozen, module = "peerlane")]
 pub(crate) struct Registered {
-    /// Until this is dropped.
+    /// `None` while this is dropped.
     region: Option<peerlane_host::Region>,
-    /// Where the memory begins in the region.
+    /// Offset of the memory in the region.
     pub(crate) offset: u64,
     pub(crate) length: u64,
     owner: Owner,
-    /// Of AMD's: what the board writes there is to be flushed.
+    /// The GPU, for memory of an AMD GPU: data that the board writes there must be flushed.
     amd: Option<AmdGpu>,
-    /// After the region: until then the board may reach it. A dma-buf is kept by the driver.
+    /// Dropped after the region: until then the board may reach the memory. The driver keeps a dma-buf itself.
     keep: Option<Keep>,
 }
 
@@ -41,13 +41,13 @@ impl Drop for Registered {
 }
 
 impl Registered {
-    /// The region at the board.
+    /// Returns the region at the board.
     pub(crate) fn region(&self, py: Python<'_>) -> PyResult<&peerlane_host::Region> {
         self.region.as_ref().ok_or_else(|| closed(py, "the region"))
     }
 }
 
-/// It has no `__clear__`: that would let go of the memory before the region. Cycles are broken where it is held.
+/// There is no `__clear__`, because it would release the memory before the region. The owners of this break cycles.
 #[pymethods]
 impl Registered {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -75,8 +75,8 @@ impl Region {
         let mut amd = None;
         let (region, offset) = match source.kind {
             Kind::Host => {
-                // SAFETY: the memory stays where it is while `keep` is there, which is dropped after the region and after
-                // the transfers with it. What other threads do with it meanwhile is as with any library of C's.
+                // SAFETY: the memory stays in place while `keep` exists, which is dropped after the region and after
+                // the transfers with it. Concurrent accesses of other threads are as with any library of C.
                 let register = || unsafe { device.register_address(address, length, permissions) };
                 (told(py, detached(py, register))?, 0)
             }
@@ -90,7 +90,7 @@ impl Region {
                     })
                 };
                 let gpu = told_of_gpu(py, detached(py, find))?;
-                // SAFETY: as above; other bytes of the allocation are written by nobody.
+                // SAFETY: as above; the board writes no other bytes of the allocation.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
                 let region = told_of_gpu(py, detached(py, register))?;
                 (region.pages().clone(), region.offset())
@@ -115,7 +115,7 @@ impl Region {
         Self::over(py, registered, source.kind != Kind::Host)
     }
 
-    /// A part of a dma-buf, whose descriptor nobody closes meanwhile.
+    /// Registers a part of a dma-buf, whose descriptor stays open during the call.
     pub(crate) fn of_dmabuf(
         py: Python<'_>,
         open: &Open,
@@ -202,12 +202,12 @@ impl Region {
         let registered = (self.registered.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // Without the lock: what lets go of the object runs code of its own, which may come back here.
+        // Without the lock: the drop of the object runs code of its own, which may call this again.
         drop(registered);
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // What another thread is looking at is no garbage.
+        // An object in use by another thread is not garbage.
         let held = self.registered.try_lock();
         held.map_or(Ok(()), |held| visit.call(held.as_ref()))
     }

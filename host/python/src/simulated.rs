@@ -1,4 +1,4 @@
-//! Devices of the simulated board, and of a driver that fails when it is told to, or has a file.
+//! Devices of the simulated board, and of a driver that fails on request, or has a file.
 
 #[allow(dead_code, reason = "the host library's tests use more of it")]
 #[path = "../../tests/least/mod.rs"]
@@ -24,8 +24,8 @@ fn start() -> Result<Driver> {
     let params = peerlane_hdl::Params::default();
     let library = peerlane_block::library(&params).map_err(failed)?;
     let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
-    // SAFETY: programs reach the driver by this module alone, which keeps what it registers. Their files stand for
-    // dma-bufs, and they are tests'.
+    // SAFETY: programs reach the driver by this module alone, which keeps the memory that it registers alive. Their
+    // files represent dma-bufs, and the programs are tests.
     unsafe {
         board.admit_process_memory();
         board.admit_files();
@@ -33,7 +33,7 @@ fn start() -> Result<Driver> {
     board.drive(&Options::default())
 }
 
-/// A context of the process's board.
+/// Opens a context of the process's board.
 pub(crate) fn open() -> Result<Device> {
     static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
     DRIVER
@@ -43,7 +43,7 @@ pub(crate) fn open() -> Result<Device> {
         .open()
 }
 
-/// The last such board, for what a test looks at behind the device's back.
+/// The last such board, which a test can inspect without the device.
 static LAST: Mutex<Option<Least>> = Mutex::new(None);
 
 fn over(least: Least) -> Result<Device> {
@@ -51,22 +51,22 @@ fn over(least: Least) -> Result<Device> {
     Device::over(least)
 }
 
-/// Calls of the last board's driver, and looks at its ring.
+/// Returns the number of calls of the last board's driver, and of looks at its ring.
 pub(crate) fn counts() -> (usize, usize) {
     let last = LAST.lock().expect("nobody has panicked");
     let counts = (last.as_ref()).map(|least| (least.count(), least.looks.load(Ordering::Relaxed)));
     counts.unwrap_or_default()
 }
 
-/// A context with a file: an eventfd, to which each transfer's end is an event.
+/// Opens a context with a file: an eventfd, to which each transfer's end is an event.
 pub(crate) fn watched(file: OwnedFd) -> Result<Device> {
     let least = Least::new();
     let _ = least.file.set(file.into());
     over(least)
 }
 
-/// A context whose board ends nothing by itself, and whose channel cannot be stopped, with this number of errno.h. To give
-/// the first region back takes so many seconds of the test's time.
+/// Opens a context whose board ends nothing by itself, and whose channel cannot be stopped: that fails with this number
+/// of errno.h. Unregistering the first region takes `forgets` seconds of the test's time.
 pub(crate) fn stuck(number: i32, forgets: f64) -> Result<Device> {
     let least = Least::new();
     let sleep = move || thread::sleep(Duration::from_secs_f64(forgets));
@@ -78,7 +78,7 @@ pub(crate) fn stuck(number: i32, forgets: f64) -> Result<Device> {
     over(least)
 }
 
-/// The same, whose driver starts it again for as long as a test can wait.
+/// Opens a context whose board ends nothing by itself. Its driver restarts it for longer than a test can wait.
 pub(crate) fn away() -> Result<Device> {
     let least = Least::new();
     least.stuck.store(true, Ordering::Relaxed);
@@ -87,7 +87,7 @@ pub(crate) fn away() -> Result<Device> {
     over(least)
 }
 
-/// A context whose board takes its first descriptor after a second, in the test's time.
+/// Opens a context whose board takes its first descriptor after a second, in the test's time.
 pub(crate) fn slow() -> Result<Device> {
     let least = Least::new();
     least.real.store(true, Ordering::Relaxed);
@@ -96,7 +96,7 @@ pub(crate) fn slow() -> Result<Device> {
     over(least)
 }
 
-/// A context whose board ends each descriptor with a fault.
+/// Opens a context whose board ends each descriptor with a fault.
 pub(crate) fn failing() -> Result<Device> {
     let least = Least::new();
     least.failing.store(true, Ordering::Relaxed);

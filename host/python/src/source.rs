@@ -1,4 +1,4 @@
-//! What can be registered: memory that other objects of Python's have.
+//! Sources of registrations: memory of other Python objects.
 
 use crate::buffer::Buffer;
 use crate::error;
@@ -8,26 +8,27 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use std::ffi::{c_int, c_void};
 
-/// Whose memory it is.
+/// Owner of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Host,
-    /// CUDA's, of the GPU with this number; `None`: of which CUDA is to say whose it is.
+    /// Memory of CUDA, of the GPU with this number; `None`: CUDA has to report the GPU.
     Cuda(Option<usize>),
-    /// That of a GPU of AMD's with this number.
+    /// Memory of the AMD GPU with this number.
     Rocm(usize),
 }
 
-/// What keeps memory where it is. It is let go of when this is dropped.
+/// Reference that keeps memory in place. The memory may be freed when this is dropped.
 pub(crate) enum Keep {
     Buffer(Buffer),
     Object(Py<PyAny>),
-    /// A tensor: its deleter is called by the capsule that nobody has consumed. What that keeps it does not tell.
+    /// A tensor: the capsule calls its deleter, because it was not consumed. The objects that the tensor keeps are
+    /// unknown.
     Tensor(Py<PyCapsule>),
 }
 
 impl Keep {
-    /// Shows the garbage collector the object.
+    /// Shows the object to the garbage collector.
     pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self {
             Self::Buffer(buffer) => visit.call(buffer.exporter()),
@@ -53,7 +54,7 @@ const ROCM: i32 = 10;
 const CUDA_MANAGED: i32 = 13;
 
 impl Kind {
-    /// That of DLPack's device.
+    /// Returns the kind of DLPack's device.
     fn of(py: Python<'_>, device: (i32, usize)) -> PyResult<Self> {
         let (kind, number) = device;
         let (text, remedy) = match kind {
@@ -88,7 +89,7 @@ struct Tensor {
     byte_offset: u64,
 }
 
-/// Whether elements lie without gaps, the last dimension first.
+/// Returns whether elements lie without gaps, the last dimension first.
 fn is_compact(shape: &[i64], strides: Option<&[i64]>, unit: i64) -> bool {
     let Some(strides) = strides else {
         return true;
@@ -101,7 +102,7 @@ fn is_compact(shape: &[i64], strides: Option<&[i64]>, unit: i64) -> bool {
     })
 }
 
-/// Bytes of so many elements.
+/// Returns the bytes of all elements of this shape.
 fn bytes(py: Python<'_>, shape: &[i64], element: u64) -> PyResult<u64> {
     let all = shape.iter().try_fold(element, |all, &length| {
         all.checked_mul(u64::try_from(length).ok()?)
@@ -128,13 +129,14 @@ fn read_only(py: Python<'_>) -> PyErr {
 }
 
 impl Source {
-    /// The memory of an object: by the buffer protocol, `__dlpack__` or `__cuda_array_interface__`.
+    /// Finds the memory of an object: by the buffer protocol, `__dlpack__` or `__cuda_array_interface__`.
     pub(crate) fn of(object: &Bound<'_, PyAny>, write: bool) -> PyResult<Self> {
         let py = object.py();
         if let Ok(buffer) = Buffer::of(object) {
             return Self::buffer(py, buffer, write);
         }
-        // First what keeps the memory, and not only the object: a tensor's may be exchanged while the object lives.
+        // First the interface that keeps the memory, and not only the object: a tensor may get other memory while the
+        // object lives.
         if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
             return Self::dlpack(object, write);
         }
@@ -163,7 +165,7 @@ impl Source {
         })
     }
 
-    /// Numba's "CUDA Array Interface (Version 3)".
+    /// Finds memory by Numba's "CUDA Array Interface (Version 3)".
     fn cuda(
         object: &Bound<'_, PyAny>,
         interface: &Bound<'_, PyAny>,
@@ -197,7 +199,8 @@ impl Source {
         if write && fixed {
             return Err(read_only(py));
         }
-        // Where this is told alone, the device says whose the memory is: packages for AMD have the interface, too.
+        // Where only this interface exists, the device names the owner of the memory: packages for AMD have the
+        // interface, too.
         let kind = match object.hasattr("__dlpack_device__")? {
             true => Kind::of(py, object.call_method0("__dlpack_device__")?.extract()?)?,
             false => Kind::Cuda(None),
@@ -212,7 +215,7 @@ impl Source {
 
     fn dlpack(object: &Bound<'_, PyAny>, write: bool) -> PyResult<Self> {
         let py = object.py();
-        // A capsule of this version does not say so.
+        // A capsule of this version does not have this flag.
         let fixed = || -> PyResult<bool> {
             let interface = object.getattr_opt("__cuda_array_interface__")?;
             let data = interface.map(|interface| interface.get_item("data"));
@@ -226,7 +229,7 @@ impl Source {
         let device = device.cast::<PyTuple>()?;
         let kind = Kind::of(py, device.extract()?)?;
         let capsule = object.call_method0("__dlpack__").map_err(|refused| {
-            // DLPack's "Python Specification": what cannot be exported raises this.
+            // An object that cannot be exported raises this (DLPack's "Python Specification").
             if !refused.is_instance_of::<PyBufferError>(py) {
                 return refused;
             }
@@ -241,7 +244,7 @@ impl Source {
         // SAFETY: a capsule of this name has such a tensor (DLPack's "Python Specification"), for as long as it lives.
         let tensor = unsafe { found.cast::<Tensor>().as_ref() };
         let dimensions = usize::try_from(tensor.dimensions as c_int).unwrap_or(0);
-        // SAFETY: shape and strides have so many numbers; either may be null where there are none.
+        // SAFETY: shape and strides have `dimensions` numbers; either may be null if it has no numbers.
         let numbers = |at: *const i64| unsafe {
             (!at.is_null()).then(|| std::slice::from_raw_parts(at, dimensions))
         };
@@ -266,8 +269,8 @@ impl Source {
     }
 }
 
-/// Bytes of an element, of whole bytes: `(bits * lanes + 7) / 8` (dlpack.h, `DLDataType`). How elements of other sizes are
-/// padded is said from version 1.1 on only.
+/// Returns the bytes of an element of whole bytes: `(bits * lanes + 7) / 8` (dlpack.h, `DLDataType`). Only versions
+/// from 1.1 on define the padding of elements of other sizes.
 fn element(bits: u8, lanes: u16) -> Option<u64> {
     let all = u64::from(bits) * u64::from(lanes);
     all.is_multiple_of(8).then_some(all / 8)

@@ -25,7 +25,7 @@ class Timers:
 
     def __enter__(self):
         def turn(turner):
-            # The loop calls a timer as early as its clock can tell.
+            # The loop calls a timer as early as the resolution of its clock allows.
             now = turner.loop.time() + time.get_clock_info("monotonic").resolution
             if turner.timer is not None and turner.timer.when() <= now:
                 self.late += 1

@@ -1,5 +1,5 @@
-//! The package with an interpreter: as pip builds it, and built with the simulated board, beside stand-ins for CUDA's driver
-//! and AMD's runtimes.
+//! The package with an interpreter: as pip builds it, and built with the simulated board, together with mocks of CUDA's
+//! driver and AMD's runtimes.
 
 #[path = "../../../tests/fake-amd/mod.rs"]
 mod fake_amd;
@@ -24,7 +24,7 @@ fn python() -> Python {
     cache.python(Requirements::Package).unwrap()
 }
 
-/// What a command says, which ends well.
+/// Runs a command that must end well, and returns its output.
 fn run(command: &mut Command) -> String {
     let output = command
         .output()
@@ -35,7 +35,7 @@ fn run(command: &mut Command) -> String {
     said
 }
 
-/// Runs pytest with a package before what else there is, and a library beside which others may lie.
+/// Runs pytest with a package first in the path, and a library in whose directory others may lie.
 fn pytest(python: &Python, package: &Path, library: Option<&Path>, tests: &[&str]) {
     let mut command = python.command();
     if let Some(library) = library {
@@ -50,20 +50,20 @@ fn pytest(python: &Python, package: &Path, library: Option<&Path>, tests: &[&str
     assert!(said.contains(" passed"), "{said}");
 }
 
-/// Where cargo built this test: its libraries lie there, too.
+/// Returns the directory where cargo built this test, and its libraries.
 fn target() -> PathBuf {
     let program = env::current_exe().unwrap();
     let directory = program.ancestors().nth(2).unwrap();
     directory.to_owned()
 }
 
-/// Held while the library is built: the one with the simulated board has the same name.
+/// Locks the build of the library: the one with the simulated board has the same name.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `pip install host/python`, without a network: what it needs is here.
+/// `pip install host/python`, without a network: everything that it needs is here.
 #[test]
 #[ignore = "external tools: cargo xtask test python"]
 fn pip_installs_it() {
@@ -78,13 +78,13 @@ fn pip_installs_it() {
         .arg(work.path())
         .arg(here())
         .env("PATH", env::join_paths(path).unwrap())
-        // Quick to compile, of what is compiled already.
+        // Quick to compile, because most of it is compiled already.
         .env("MATURIN_PEP517_ARGS", "--profile dev")
         .env("CARGO_TARGET_DIR", target().parent().unwrap());
     let alone = alone();
     run(&mut command);
     drop(alone);
-    // Nothing of the simulator.
+    // No files of the simulator.
     assert!(work.path().join("peerlane/_peerlane.pyi").is_file());
     assert!(work.path().join("peerlane/py.typed").is_file());
     pytest(&python, work.path(), None, &["test_package.py"]);
@@ -98,8 +98,8 @@ fn transfers_on_the_simulated_board() {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let alone = alone();
     let directory = target().parent().unwrap().to_owned();
-    // All of the workspace's, as the tests were built: the package alone would have its dependencies' features for itself,
-    // and all of them compiled once more.
+    // All packages of the workspace, as the tests were built: the package alone would get its dependencies with other
+    // features, and all of them would be compiled once more.
     run(Command::new(cargo)
         .args(["build", "--workspace", "--lib"])
         .args(["--features", "peerlane-python/simulated"])

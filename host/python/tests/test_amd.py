@@ -59,5 +59,5 @@ def test_what_the_board_wrote_is_seen_after_a_flush(hip, device):
     assert back.tobytes() == bytes(LENGTH), "the stand-in holds nothing back"
     target.flush()
     assert back.tobytes() == data
-    # Of the host's memory nothing is held back.
+    # No data for the host's memory are held back.
     device.register(bytearray(8)).flush()

@@ -113,7 +113,7 @@ def test_a_gpu_without_room_is_busy(torch, device, monkeypatch):
         device.register(tensor)
     monkeypatch.delenv("FAKE_CUDA_BAR_FULL")
     assert device.register(tensor).is_gpu
-    # What is no memory of the GPU's is refused, and not for want of room.
+    # An address outside of the GPU's memory is refused, and not for lack of room.
     with pytest.raises(peerlane.RefusedError):
         device.register(Tensor(tensor.cuda, 1 << 40, 1000))
 

@@ -62,7 +62,8 @@ def test_memory_of_a_gpu_needs_a_gpu():
     with _peerlane.simulated() as device, pytest.raises(peerlane.Error) as raised:
         device.register(OnAGpu())
     assert raised.value.remedy
-    # The device says whose memory it is: AMD's packages have the interface, too, and not all that has it is a GPU's.
+    # The device names the owner of the memory: AMD's packages have the interface, too, and not all memory with it is a
+    # GPU's.
     for device_type, error, says in [
         (10, peerlane.Error, "AMD|hip"),
         (13, peerlane.UnsupportedError, "managed memory"),

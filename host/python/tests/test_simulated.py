@@ -48,7 +48,7 @@ def test_bytearray(device):
     memory = bytearray(LENGTH)
     there_and_back(device, memory, memoryview(memory))
     gc.collect()
-    # Nobody has it any more.
+    # There are no references to it any more.
     memory.extend(b"more")
 
 
@@ -157,7 +157,7 @@ def test_a_transfer_keeps_its_memory(device):
     class Array(numpy.ndarray):
         """With weak references."""
 
-    # So much takes longer than what the board is asked meanwhile.
+    # This takes longer than the calls to the board in the meantime.
     fpga = device.allocate(1 << 20)
     queue = device.queue()
     memory = numpy.zeros(1 << 20, dtype=numpy.uint8).view(Array)
@@ -221,7 +221,7 @@ def test_cycles_of_queues_are_garbage_when_their_transfers_have_ended(device):
     memory = Memory(1 << 20)
     memory.region = device.register(memory)
     memory.transfer = device.queue().copy(fpga, memory.region)
-    # Nobody asks what becomes of it.
+    # The program does not ask for its result.
     transfer, gone, queue = memory.transfer, weakref.ref(memory), weakref.ref(memory.transfer.queue)
     del memory
     gc.collect()
@@ -266,7 +266,7 @@ def test_turns_take_note_of_what_the_board_reports(device):
         assert 0 < queue.next_turn <= 1.0
         queue._await_event(queue.next_turn)
         queue.turn()
-    # It has let go of the memory, too.
+    # It has released the memory, too.
     assert gone() is None and transfer.poll() == 1 << 20
 
 
@@ -281,7 +281,7 @@ def test_a_turn_acknowledges_what_the_file_told():
         assert not selector.select(0)
         transfer = queue.to_fpga(device.register(bytearray(64)), 0)
         assert selector.select(0)
-        # To look at the transfer acknowledges nothing: a loop without turns would not sleep.
+        # A poll of the transfer acknowledges nothing: a loop without turns would not sleep.
         assert transfer.poll() == 64 and selector.select(0)
         queue.turn()
         assert not selector.select(0)
@@ -295,7 +295,7 @@ def test_one_transfer_is_called_off(device):
     with pytest.raises(peerlane.StoppedError):
         transfer.stop()
     assert queue.under_way == 0
-    # The queue goes on, and what has ended stays so.
+    # The queue remains usable, and ended transfers stay ended.
     again = queue.copy(region, fpga)
     assert again.wait() == 1 << 20
     assert again.stop(grace=1) == 1 << 20
@@ -388,10 +388,10 @@ def test_a_queue_is_a_context(device):
         there = queue.copy(fpga, device.register(data))
         assert repr(queue).endswith(", 1 under way>") and repr(there).endswith("to the FPGA, under way>")
         again = queue.from_fpga(fpga, device.register(back), after_to_fpga=True)
-    # Nothing is under way behind it.
+    # No transfer is under way after the block.
     assert queue.under_way == 0 and there.poll() == again.poll() == 1 << 20
     assert back == data and repr(again).endswith("from the FPGA, ended>")
-    # After an exception what is under way is stopped, and the exception goes on.
+    # After an exception transfers under way are stopped, and the exception is raised.
     with pytest.raises(KeyError), queue:
         stopped = queue.copy(fpga, device.register(data))
         raise KeyError
@@ -441,7 +441,7 @@ def test_transfers_are_awaited(device):
         assert await queue.to_fpga(device.register(data[number]), place) == LENGTH
         transfer = queue.from_fpga(place, device.register(back))
         assert await asyncio.wait_for(transfer, 60) == LENGTH
-        # It has ended, and stays so.
+        # It has ended, and stays ended.
         assert await transfer == LENGTH
         return back
 
@@ -532,7 +532,7 @@ def test_a_task_that_gives_up_keeps_nothing():
     async def run():
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(_asyncio.ended(queue), 0.01)
-        # The loop watches the file no more: it says whether it did.
+        # The loop does not watch the file any more: this returns whether it did.
         return asyncio.get_running_loop().remove_reader(queue.file)
 
     assert not asyncio.run(run())
@@ -547,7 +547,7 @@ def test_the_loop_watches_the_file():
         waits = [asyncio.ensure_future(_asyncio.ended(queue)) for _ in range(3)]
         await asyncio.sleep(0)
         waits[0].cancel()
-        # One that gives up does not take the file from the others.
+        # A wait that gives up does not take the file from the others.
         await asyncio.sleep(0)
         queue.end(7)
         begin = time.monotonic()
@@ -573,7 +573,7 @@ def test_a_probe_tells_what_the_board_reads():
             region.probe(fpga.address + (1 << 16))
         with pytest.raises(peerlane.InvalidError):
             device.register(memory, read=False).probe(fpga)
-        # The channel is the driver's from the first probe on.
+        # The channel belongs to the driver from the first probe on.
         with pytest.raises(peerlane.BusyError):
             device.queue()
     with _peerlane.simulated() as device:
@@ -633,7 +633,8 @@ class Packed:
     def __init__(self, bits, lanes, count):
         self.memory = (ctypes.c_uint8 * 64)()
         self.shape = (ctypes.c_int64 * 1)(count)
-        # dlpack.h: data, device (type 1: the host, number), dimensions, type (code, bits, lanes), shape, strides, offset.
+        # dlpack.h: data, device (type 1: the host, number), dimensions, type (code, bits, lanes), shape, strides,
+        # offset.
         self.tensor = DLTensor(
             ctypes.addressof(self.memory), 1, 0, 1, 17, bits, lanes, self.shape, None, 0
         )
@@ -801,7 +802,7 @@ def test_many_transfers_are_begun_in_linear_time():
 
     first, few, once = begin(100)
     second, many, again = begin(3000)
-    # The collector looks now and then.
+    # The collector looks occasionally.
     assert few == many == 0 and once < 2 and again < 2
     assert len(first) + len(second) == queue.under_way
 
@@ -834,7 +835,7 @@ def test_a_failure_that_nobody_waited_for_is_raised():
     region = device.register(bytearray(64))
     with pytest.raises(peerlane.FaultError), queue:
         queue.to_fpga(region, 0)
-    # It is raised once, and not where the program heard of it by the transfer.
+    # It is raised once, and not if the program has got it from the transfer.
     queue.drain()
     transfer = queue.to_fpga(region, 0)
     with pytest.raises(peerlane.FaultError):
@@ -844,7 +845,7 @@ def test_a_failure_that_nobody_waited_for_is_raised():
     with pytest.raises(peerlane.FaultError):
         queue.drain()
     queue.drain()
-    # An exception of the program's goes on.
+    # An exception of the program is raised as it is.
     with pytest.raises(KeyError), queue:
         queue.to_fpga(region, 0)
         raise KeyError
@@ -861,7 +862,7 @@ def test_a_drain_tells_of_transfers_that_were_stopped_with_another(device):
     with pytest.raises(peerlane.StoppedError):
         queue.drain()
     queue.drain()
-    # Not of those that the program itself has ended.
+    # Not for transfers that the program itself has ended.
     transfer = queue.copy(fpga, region)
     with pytest.raises(peerlane.StoppedError):
         transfer.stop()

@@ -9,11 +9,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Staging memory of a board. It is registered once for each direction: with pages of 4 KiB that takes half of the default
-/// build's table. A piece, a quarter of it, takes a board's link ten times what the host needs for one.
+/// Staging memory of a board. It is registered once for each direction: with pages of 4 KiB that takes half of the
+/// default build's table. A board's link takes ten times as long for a piece, a quarter of it, as the host's work for
+/// the piece.
 pub(crate) const STAGING: usize = 4 << 20;
 
-/// A context of a board, with its queue and its FPGA memory. Clones are the same.
+/// A context of a board, with its queue and its FPGA memory. Clones are the same context.
 ///
 /// A part of the FPGA memory is the library's own, for probes and measurements.
 #[derive(Debug, Clone)]
@@ -25,14 +26,14 @@ struct Inner {
     queue: Queue,
     memory: Range<u64>,
     scratch: Range<u64>,
-    /// For `scratch` and the window.
+    /// Turns at `scratch` and the window.
     turns: Turns,
 }
 
-/// FPGA memory that probes and measurements have, unless the caller says otherwise.
+/// Bytes of FPGA memory for probes and measurements, unless the caller sets another size.
 pub const SCRATCH: u64 = 1 << 20;
 
-/// The least of it.
+/// Fewest bytes of that memory.
 const LEAST_SCRATCH: u64 = 64 << 10;
 
 impl Board {
@@ -49,8 +50,8 @@ impl Board {
         Ok(Self::of(device.clone(), queue, memory, scratch))
     }
 
-    /// Takes a queue, and FPGA memory of its device: `memory` for the caller, and `scratch`, 64 KiB or more, that nobody
-    /// else uses.
+    /// Takes a queue, and FPGA memory of its device: `memory` for the caller, and `scratch`, 64 KiB or more, that no
+    /// other code uses.
     ///
     /// # Errors
     /// [`Error::Bounds`], and [`Error::Side`] where `scratch` is shorter or not apart from `memory`.
@@ -92,27 +93,27 @@ impl Board {
         }))
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub fn queue(&self) -> &Queue {
         &self.0.queue
     }
 
-    /// The caller's FPGA memory.
+    /// Returns the caller's FPGA memory.
     pub fn memory(&self) -> Range<u64> {
         self.0.memory.clone()
     }
 
-    /// What those take turns for who have one board.
+    /// Returns the turns of all users of this board.
     pub(crate) fn shared(&self) -> &Turns {
         &self.0.turns
     }
 
-    /// The library's.
+    /// Returns the library's FPGA memory.
     pub(crate) fn scratch(&self) -> Range<u64> {
         self.0.scratch.clone()
     }
@@ -121,7 +122,7 @@ impl Board {
         Clock::Board(self.0.device.clone())
     }
 
-    /// Its engine over any FPGA memory of the context: offsets are FPGA addresses.
+    /// Returns its engine over any FPGA memory of the context: offsets are FPGA addresses.
     pub(crate) fn engine(&self, staging: &Memory) -> Result<BoardEngine> {
         let register = |permissions| self.0.device.register_all(staging, permissions);
         Ok(BoardEngine {
@@ -149,7 +150,7 @@ impl Side for Board {
         }))
     }
 
-    /// More would take the board's address translation table from others.
+    /// More memory would take entries of the board's address translation table from other users.
     fn staging_most(&self) -> usize {
         STAGING
     }
@@ -160,7 +161,7 @@ impl Side for Board {
         Ok(Box::new(engine))
     }
 
-    /// The scratch memory.
+    /// Returns the scratch memory.
     fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
         let scratch = self.scratch();
         let end = (scratch.start.checked_add(bytes)).filter(|end| *end <= scratch.end);
@@ -177,10 +178,10 @@ impl Side for Board {
 /// The board's own DMA, between FPGA memory and staging memory.
 pub(crate) struct BoardEngine {
     board: Board,
-    /// The staging memory for what leaves the board: for writing only, since the board confirms writes to memory that it
-    /// may read by a read, and takes none once one was never answered.
+    /// The staging memory as registered for data from the board: for writing only. The board confirms writes to memory
+    /// that it may read by a read, and refuses such writes once a read was never answered.
     out: Region,
-    /// The same for what comes.
+    /// The staging memory as registered for data to the board.
     into: Region,
     base: u64,
 }
@@ -239,15 +240,15 @@ impl Pending for Moving {
     }
 
     fn end(&mut self, grace: Duration) -> bool {
-        // What the board was not given yet it does not get, and others of the queue go on. Only what it has of this one, and
-        // does not end, ends them too, which they say.
+        // The board does not get the rest of the transfer, and other transfers of the queue go on. Only if a part that
+        // the board has does not end, it also ends the others, which report that.
         rests(&self.transfer.stop(grace))
     }
 }
 
-/// Whether nothing of a transfer is on its way any more that was stopped so ([`Transfer::stop`]): it has ended, or its board
-/// was reset or is gone, which moves nothing. Any other error means that it goes on, or that nothing proves that what it has
-/// written has arrived.
+/// Whether nothing of a transfer is on its way any more, after a [`Transfer::stop`] with this result: it has ended, or
+/// its board was reset or is gone, and so moves nothing. Any other error means that it goes on, or that nothing proves
+/// that the bytes that it has written have arrived.
 fn rests(stopped: &peerlane_host::Result<u64>) -> bool {
     use peerlane_host::Error;
     matches!(

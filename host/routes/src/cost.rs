@@ -1,24 +1,24 @@
-//! What copies cost, as measured, and what follows for the piece of a concurrent copy.
+//! The time of copies, as measured, and the length of a concurrent copy's pieces that follows from it.
 
 use std::time::Duration;
 
-/// The time of a copy as a line over its length: what one costs, and what each byte adds.
+/// The time of a copy as a line over its length: a constant time, and a time for each byte.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Seconds of a copy of nothing.
+    /// Seconds of an empty copy.
     pub latency: f64,
-    /// Bytes a second behind that.
+    /// Bytes a second after that.
     pub rate: f64,
 }
 
 /// The short copy of a measurement.
 const SHORT: u64 = 4 << 10;
 
-/// How often each length is measured. The shortest time counts: all that makes one longer is no part of it.
+/// Number of measurements of each length. The shortest time counts: a longer time has parts that are not the copy's.
 const TIMES: usize = 3;
 
 impl Cost {
-    /// The line through two measured times.
+    /// Computes the line through two measured times.
     pub fn through((short, first): (u64, f64), (long, second): (u64, f64)) -> Self {
         let by_length = (second - first) / (long as f64 - short as f64);
         match by_length.is_finite() && by_length > 0.0 {
@@ -26,8 +26,8 @@ impl Cost {
                 latency: (first - by_length * short as f64).max(0.0),
                 rate: 1.0 / by_length,
             },
-            // The longer one was not slower: the length does not show beside what a copy costs. How much of the longer one's time
-            // that is, nobody knows; half of it is, and so pieces are not small.
+            // The longer copy was not slower: its length makes no difference next to the constant time. The constant
+            // part of its time is unknown; the result counts half of it, so that pieces are not small.
             false => {
                 let half = (second / 2.0).max(1e-12);
                 Self {
@@ -55,14 +55,14 @@ impl Cost {
         Ok(Self::through(short, best(most)?))
     }
 
-    /// Seconds of a copy of so many bytes.
+    /// Computes the seconds of a copy of so many bytes.
     pub fn time(&self, length: u64) -> f64 {
         self.latency + length as f64 / self.rate
     }
 }
 
-/// Seconds of a copy in pieces, when both engines are at work: the first piece goes through the one, the last through
-/// the other, and between them the slower one sets the pace.
+/// Computes the seconds of a copy in pieces, when both engines are at work: the first piece goes through one engine,
+/// the last through the other, and between them the slower engine sets the pace.
 pub(crate) fn concurrent(out: &Cost, into: &Cost, length: u64, chunk: u64) -> f64 {
     let pieces = length.div_ceil(chunk.max(1)).max(1);
     let last = length - (pieces - 1) * chunk.min(length);
@@ -71,7 +71,7 @@ pub(crate) fn concurrent(out: &Cost, into: &Cost, length: u64, chunk: u64) -> f6
     out.time(first) + (pieces - 1) as f64 * pace + into.time(last)
 }
 
-/// The power of two, or the whole length, that makes such a copy the shortest.
+/// Computes the chunk that makes such a copy the shortest: a power of two, or the whole length.
 pub(crate) fn best_chunk(out: &Cost, into: &Cost, length: u64, most: u64) -> u64 {
     let chunks = (12..63).map(|log2| 1_u64 << log2);
     let chunks = chunks.take_while(|chunk| *chunk <= most && *chunk < length);
@@ -94,11 +94,11 @@ mod tests {
         assert!((cost.latency - 0.001).abs() < 1e-9, "{cost:?}");
         assert!((cost.rate - 500e6).abs() < 1.0, "{cost:?}");
         assert!((cost.time(250_000) - 0.0015).abs() < 1e-9);
-        // Two times that no line explains: half of the longer copy's second is each.
+        // Two times that no line explains: each part is half of the longer copy's second.
         let odd = Cost::through((10, 2.0), (20, 1.0));
         assert_eq!((odd.latency, odd.rate), (0.5, 40.0));
         assert!((odd.time(20) - 1.0).abs() < 1e-9);
-        // It makes no small pieces of a long copy.
+        // It does not make small pieces of a long copy.
         let other = Cost {
             latency: 20e-6,
             rate: 50e9,
@@ -126,13 +126,13 @@ mod tests {
             latency: 50e-6,
             rate: 1e9,
         };
-        // By hand, for equal engines with n bytes in k pieces: (k + 1) (l + n / (k r)), the least where
-        // k = sqrt(n / (l r)): of 8 MiB 13 pieces, so 512 KiB or 1 MiB.
+        // By hand, for equal engines with n bytes in k pieces: (k + 1) (l + n / (k r)), the least where k = sqrt(n / (l
+        // r)): 13 pieces for 8 MiB, so 512 KiB or 1 MiB.
         let chunk = best_chunk(&engine, &engine, 8 * MIB, 64 * MIB);
         assert!([MIB / 2, MIB].contains(&chunk), "{chunk}");
-        // What costs less than a piece's latency goes in one.
+        // A copy that takes less time than a piece's latency goes in one piece.
         assert_eq!(best_chunk(&engine, &engine, 20_000, 64 * MIB), 20_000);
-        // One engine that is much slower: the other's time hides behind it, down to a few pieces.
+        // One engine that is much slower: the other's time is hidden by it, down to a few pieces.
         let slow = Cost {
             latency: 1e-6,
             rate: 1e8,
@@ -145,7 +145,7 @@ mod tests {
             best_chunk(&engine, &slow, 8 * MIB, MIB),
         );
         assert!(tuned < whole && tuned > 8.0 * MIB as f64 / 1e8);
-        // Staging memory that is smaller than all of that.
+        // Staging memory that is smaller than any of these chunks.
         assert_eq!(best_chunk(&engine, &engine, 64 * MIB, 8192), 8192);
     }
 
@@ -163,7 +163,7 @@ mod tests {
         );
         // 1 + 100/10, then 2 + 100/5.
         assert_eq!(concurrent(&out, &into, 100, 100), 33.0);
-        // Pieces of 50: 6 out, 12 in; the second is read meanwhile.
+        // Pieces of 50: 6 out, 12 in; the second is read while the first is written.
         assert_eq!(concurrent(&out, &into, 100, 50), 6.0 + 12.0 + 12.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Between the devices, without the host's memory.
+//! Copies between the devices, without the host's memory.
 
 use crate::board::{Board, Moving};
 use crate::error::{Error, Result};
@@ -8,21 +8,21 @@ use peerlane_host::{Device, Direction, Permissions};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Memory of a side that is registered at a time: as much as the thesis pins at a time (5.5). Two such ranges are
-/// registered while a copy goes from one to the next, where there is room for both; a side's BAR need not show all of its
-/// memory.
+/// Bytes of a side's memory that are registered at a time: as many as the thesis pins at a time (5.5). Two such ranges
+/// are registered while a copy goes from one to the next, where there is room for both; a side's BAR does not have to
+/// show all of its memory.
 const WINDOW: u64 = 32 << 20;
 
-/// The least that is tried where a side cannot show so much.
+/// Fewest bytes that are tried where a side cannot show so many.
 const LEAST_WINDOW: u64 = 64 << 10;
 
-/// Bytes of one transfer: how much is still moved after a copy was called off.
+/// Bytes of one transfer: the most that are still moved after a copy was cancelled.
 const SLICE: u64 = 4 << 20;
 
-/// Transfers under way at a time. The board has its next one before the last has ended.
+/// Transfers in progress at a time. The board has its next one before the last has ended.
 const AHEAD: usize = 4;
 
-/// Ranges that stay registered.
+/// Most ranges that stay registered.
 const KEPT: usize = 6;
 
 /// Ranges of a side that a board reaches, the latest last.
@@ -46,13 +46,14 @@ impl Default for Reached {
 }
 
 impl Reached {
-    /// A copy begins: what there was no room for, there may be by now.
+    /// Begins a copy: there may be room by now that was missing before.
     fn begin(&mut self) {
         self.grows = true;
     }
 
-    /// A range that contains a place, registered for the board, up to `end` at most. While something is under way nothing
-    /// is let go for it: a transfer keeps its range registered, so that this would make no room.
+    /// Returns a range that contains a place, registered for the board, up to `end` at most. While a transfer is in
+    /// progress no range is dropped for this one: the transfer keeps its range registered, so that the drop would make
+    /// no room.
     fn at(
         &mut self,
         (board, side): (&Board, &dyn Side),
@@ -88,7 +89,7 @@ impl Reached {
         loop {
             match self.enter((board, side), place, permissions, self.window) {
                 Err(error) if error.lacks_room() => {
-                    // There may be room for it without the others, or for less of it.
+                    // There may be room for it without the other ranges, or for a shorter one.
                     if under_way {
                         return Err(error);
                     } else if !self.ranges.is_empty() {
@@ -116,7 +117,7 @@ impl Reached {
         // Windows of one size, so that the next copy finds them.
         let start = place / window * window;
         let range = start..(start + window).min(side.length());
-        // What may be read was proved by the probe.
+        // The probe has proved that the board can read here.
         let reach = side.reach(&board.device().proved_only(), range.clone(), permissions)?;
         if self.ranges.len() >= KEPT {
             self.ranges.remove(0);
@@ -126,12 +127,12 @@ impl Reached {
         Ok((range, reach))
     }
 
-    /// Lets go of all.
+    /// Drops all ranges. The driver may cache them.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
     }
 
-    /// Takes all from the board: a driver is not to keep it for the next registration of the same memory.
+    /// Unregisters all ranges: a driver must not use a cached region for the next registration of the same memory.
     pub(crate) fn forget(&mut self) {
         for (_, _, reach) in self.ranges.drain(..) {
             take_back(reach);
@@ -139,7 +140,7 @@ impl Reached {
     }
 }
 
-/// Has the board forget memory. If it cannot now, the driver takes the memory from it when the region is dropped.
+/// Unregisters memory. If that fails now, the driver unregisters it when the region is dropped.
 fn take_back(reach: Reach) {
     let _ = reach.region.forget();
 }
@@ -153,15 +154,15 @@ pub(crate) struct Job {
     /// First byte in the side's memory.
     pub(crate) at: u64,
     pub(crate) length: u64,
-    /// What the board may do with the side's memory.
+    /// Access of the board to the side's memory.
     pub(crate) permissions: Permissions,
 }
 
-/// What is under way, the oldest first.
+/// Transfers in progress, the oldest first.
 struct Flight<P>(VecDeque<(P, u64)>);
 
 impl<P: Pending> Flight<P> {
-    /// Ends it, after an error; what that is for the caller.
+    /// Ends them, after an error. Returns the error for the caller.
     fn end(&mut self, error: Error) -> Error {
         // While the first one ends, the board gets nothing of the others.
         for (moving, _) in &mut self.0 {
@@ -173,7 +174,7 @@ impl<P: Pending> Flight<P> {
     }
 }
 
-/// The board moves it by its own DMA.
+/// Copies by the board's own DMA.
 pub(crate) fn by_board(
     board: &Board,
     side: &dyn Side,
@@ -185,7 +186,7 @@ pub(crate) fn by_board(
     let done =
         pump(&mut flight, (board, side), reached, job, watch).map_err(|error| flight.end(error))?;
     if job.direction == Direction::FromFpga {
-        // All has ended well. What the device cannot say is whether its programs see it.
+        // All transfers have succeeded. The device cannot show the bytes to its programs.
         side.arrived().map_err(|error| Error::Unseen {
             side: side.name(),
             length: done,
@@ -204,7 +205,7 @@ fn pump(
     watch: &Watch<'_>,
 ) -> Result<u64> {
     let (mut begun, mut done) = (0, 0);
-    // There is no room for the next range beside those of what is under way.
+    // There is no room for the next range in addition to the ranges of the transfers in progress.
     let mut full = false;
     reached.begin();
     while done < job.length {
@@ -244,10 +245,10 @@ fn pump(
     Ok(done)
 }
 
-/// The device stores it to the board's window.
+/// Copies by stores of the device to the board's window.
 ///
-/// Nobody tells a device that its stores were lost, because the board was reset meanwhile. The generation tells: it was
-/// raised before the board shows the window again.
+/// A device gets no report if its stores were lost because the board was reset during the copy. The generation shows
+/// that: it was raised before the board shows the window again.
 pub(crate) fn by_push(
     push: &mut dyn Push,
     (device, side): (&Device, &dyn Side),
@@ -257,11 +258,13 @@ pub(crate) fn by_push(
     let before = device.query()?;
     let mut stored = store(push, job, watch);
     if let Err(error) = stored {
-        // What was begun ends before somebody else has the window, or the memory. Who cannot be asked may store on.
+        // Stores that were begun end before another user has the window, or the memory. A device that cannot be asked
+        // may go on.
         let rests = push.settle(GRACE).unwrap_or(false);
         stored = Err(error.with(usize::from(!rests)));
     }
-    // Neither what was stored nor how much is known, but a device that goes on must be told of, whatever the board says.
+    // The data are undefined, and so is their number; but a device that goes on must be reported, also if the board
+    // fails.
     if let Err(Error::UnderWay { .. }) = stored {
         return stored;
     }
@@ -297,14 +300,14 @@ fn store(
         let part = (base + window - place).min(length - done);
         push.place(base)?;
         push.push(at + done, place - base, part)?;
-        // Before the window moves, and before anybody is told.
+        // Before the window moves, and before the caller is notified.
         while !push.settle(watch.stretch(done)?)? {}
         done += part;
     }
     Ok(done)
 }
 
-/// The error of a route that a side or a board does not have.
+/// Returns the text of an error, for a route that a side or a board does not have.
 pub(crate) fn reason(error: &Error) -> String {
     match error {
         Error::Side { reason, .. } | Error::Busy { reason, .. } => reason.clone(),

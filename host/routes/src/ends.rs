@@ -13,7 +13,7 @@ use peerlane_host::{Direction, Permissions};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A copy between them.
+/// A copy between a board and a device.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
     pub(crate) direction: Direction,
@@ -24,11 +24,11 @@ pub(crate) struct Errand {
     pub(crate) length: u64,
     /// Bytes of a piece, on the concurrent route.
     pub(crate) chunk: u64,
-    /// The board may read what it writes to, to make sure that it has arrived.
+    /// The board may read the memory that it writes to, to make sure that the bytes have arrived.
     pub(crate) proven: bool,
 }
 
-/// A board and a device, with what was made ready between them.
+/// A board and a device, with the objects that were prepared for copies between them.
 pub(crate) struct Ends {
     board: Board,
     side: Arc<dyn Side>,
@@ -64,7 +64,7 @@ impl Side for Whole {
 }
 
 impl Ends {
-    /// With so much staging memory, once it is needed.
+    /// Makes the ends, with so much staging memory, once it is needed.
     pub(crate) fn new(board: &Board, side: Arc<dyn Side>, bytes: usize) -> Self {
         Self {
             board: board.clone(),
@@ -84,7 +84,7 @@ impl Ends {
         &*self.side
     }
 
-    /// Lets time pass, the board's.
+    /// Lets time of the board pass.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
         let device = self.board.device();
         let end = device.now().saturating_add(time);
@@ -98,7 +98,7 @@ impl Ends {
         Ok(())
     }
 
-    /// The way through the host: the board is side 0, the device side 1.
+    /// Returns the way through the host: the board is side 0, the device side 1.
     pub(crate) fn staged(&mut self) -> Result<&mut Staged> {
         let made = match self.staged.take() {
             Some(staged) => staged,
@@ -107,7 +107,7 @@ impl Ends {
         Ok(self.staged.insert(made))
     }
 
-    /// The device pushes from its memory to an FPGA address.
+    /// Lets the device push from its memory to an FPGA address.
     pub(crate) fn push(&mut self, errand: (u64, u64, u64), watch: &Watch<'_>) -> Result<u64> {
         self.board.shared().push(
             &self.pusher,
@@ -120,7 +120,7 @@ impl Ends {
         )
     }
 
-    /// Copies by a route, which goes this way and works here.
+    /// Copies by a route, which has this direction and works here.
     pub(crate) fn run(&mut self, route: Route, errand: &Errand, watch: &Watch<'_>) -> Result<u64> {
         let &Errand {
             direction,
@@ -166,21 +166,21 @@ impl Ends {
                 self.staged()?.copy(from, &plan, watch)
             }
         };
-        // What has ended well has left nothing that is wrong.
+        // After a success nothing is wrong with the prepared objects.
         if done.is_err() && !matches!(done, Err(Error::Unseen { .. })) {
-            // What did not come to rest may still use the memory, and a registration may be what is wrong.
+            // A piece that has not ended may still use the memory, and a registration may be the cause of the error.
             self.staged = None;
             self.reached.clear();
         }
         done
     }
 
-    /// Gives the board's window back, if a copy has taken it: the next one that needs it takes it again.
+    /// Releases the board's window, if a copy has taken it: the next copy that needs it takes it again.
     pub(crate) fn give_window_back(&mut self) {
         Turns::give_window_back(&self.pusher);
     }
 
-    /// Lets go of all that was made ready: the next copy makes it anew.
+    /// Releases all prepared objects: the next copy makes them again.
     pub(crate) fn forget(&mut self) {
         self.reached.forget();
         self.staged = None;
@@ -189,7 +189,7 @@ impl Ends {
 }
 
 impl Drop for Ends {
-    /// Whose turn it is next finds the window free.
+    /// Releases the window for the next user.
     fn drop(&mut self) {
         self.give_window_back();
     }

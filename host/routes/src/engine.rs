@@ -1,4 +1,4 @@
-//! What engines have in common that copy between a device's memory and this process's.
+//! Common parts of engines that copy between a device's memory and this process's.
 
 use crate::error::{Error, Result};
 use crate::side::{Pending, Piece, Way};
@@ -7,21 +7,21 @@ use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
-/// board has there is copied from and to.
+/// Addresses from here on do not belong to a process (the kernel's Documentation/arch/x86/x86_64/mm.rst). Memory that a
+/// simulated board has there is copied from and to.
 const NO_PROCESS: u64 = 1 << 63;
 
-/// Staging memory as an engine reaches it: itself where it lies in this process, or else memory beside it. Clones are the
-/// same.
+/// Staging memory as an engine reaches it: the memory itself if it lies in this process, and otherwise separate memory
+/// of this process. Clones are the same memory.
 #[derive(Debug, Clone)]
 pub struct Reached {
     memory: Memory,
-    /// Where `memory` is not the staging memory.
+    /// The staging memory, where `memory` is separate from it.
     staging: Option<Memory>,
 }
 
 impl Reached {
-    /// Of staging memory.
+    /// Makes it for staging memory.
     ///
     /// # Errors
     /// As [`Memory::new`].
@@ -36,16 +36,16 @@ impl Reached {
         })
     }
 
-    /// Memory of this process, as long as the staging memory.
+    /// Returns memory of this process, as long as the staging memory.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The place that a piece is copied from or to. It is as long as the piece, and its bytes are there where it is
-    /// copied from.
+    /// Returns the place that a piece is copied from or to. It is as long as the piece. For a piece that is copied from
+    /// there, the bytes are in it.
     ///
     /// # Errors
-    /// [`Error::Bounds`], and what the staging memory's owner says.
+    /// [`Error::Bounds`], and errors of the staging memory's owner.
     pub fn begin(&self, piece: &Piece) -> Result<*mut c_void> {
         let size = self.memory.length() as u64;
         let end = piece.staged.checked_add(piece.length);
@@ -64,7 +64,7 @@ impl Reached {
         Ok(std::ptr::with_exposed_provenance_mut(place as usize))
     }
 
-    /// What is left to do when the engine has copied a piece.
+    /// Returns the work that is left when the engine has copied a piece.
     pub fn rest(&self, piece: &Piece) -> Option<Rest> {
         match (piece.way, &self.staging) {
             (Way::Out, Some(staging)) => Some(Rest {
@@ -86,10 +86,10 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Brings it there.
+    /// Copies the piece to the staging memory.
     ///
     /// # Errors
-    /// What the staging memory's owner says.
+    /// Errors of the staging memory's owner.
     pub fn pass_on(self) -> Result<()> {
         pass_on(&self.from, &self.to, &self.piece)
     }
@@ -102,7 +102,7 @@ fn pass_on(from: &Memory, to: &Memory, piece: &Piece) -> Result<()> {
     Ok(to.write(piece.staged as usize, &bytes)?)
 }
 
-/// The end of a copy, as a device's callback tells it, and how it has ended.
+/// The end of a copy with its result, as a device's callback reports it.
 #[derive(Debug)]
 pub struct End<T> {
     how: Mutex<Option<T>>,
@@ -123,60 +123,60 @@ impl<T: Copy> End<T> {
         self.how.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells it.
+    /// Reports the end.
     pub fn tell(&self, how: T) {
         *self.lock() = Some(how);
         self.told.notify_all();
     }
 
-    /// How it has ended, if it has.
+    /// Returns the result, if the copy has ended.
     pub fn told(&self) -> Option<T> {
         *self.lock()
     }
 
-    /// Sleeps until it is told, for so long at most.
+    /// Sleeps until the end is reported, for at most `limit`.
     pub fn wait(&self, limit: Duration) -> Option<T> {
         let told = (self.told).wait_timeout_while(self.lock(), limit, |how| how.is_none());
         *told.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Sleeps until it is told.
+    /// Sleeps until the end is reported.
     pub fn wait_for_good(&self) {
         drop(self.told.wait_while(self.lock(), |how| how.is_none()));
     }
 
-    /// A reference for a callback's argument, which [`from_user`](Self::from_user) gives back.
+    /// Makes a reference for a callback's argument, which [`from_user`](Self::from_user) takes back.
     pub fn to_user(self: &Arc<Self>) -> *mut c_void {
         Arc::into_raw(Arc::clone(self)).cast_mut().cast()
     }
 
-    /// The reference of a callback's argument.
+    /// Takes the reference of a callback's argument.
     ///
     /// # Safety
-    /// `user` is of [`to_user`](Self::to_user) of a value of this type, and nobody else gives it back.
+    /// `user` is of [`to_user`](Self::to_user) of a value of this type, and no other code takes it.
     pub unsafe fn from_user(user: *mut c_void) -> Arc<Self> {
         // SAFETY: the caller promises it.
         unsafe { Arc::from_raw(user.cast::<Self>().cast_const()) }
     }
 }
 
-/// A copy of a device's stream, whose end a callback tells. Where it is let go before its end, what the device uses stays
-/// for good.
+/// A copy of a device's stream, whose end a callback reports. If this is dropped before the copy's end, the objects
+/// that the device uses are leaked.
 pub struct Streamed<U> {
     end: Arc<End<()>>,
     rest: Option<Rest>,
-    /// Whether the streams have done all that they were given. Where they have failed, they call nobody back any more.
+    /// Whether the streams have done all of their work. Streams that have failed do not run callbacks any more.
     rests: Box<dyn Fn() -> Result<bool> + Send>,
-    /// Why nobody will be called back.
+    /// The reason why no callback will come.
     untold: Option<Error>,
     used: Option<U>,
 }
 
-/// How long to sleep between two looks at streams that call nobody back.
+/// Pause between two looks at streams that run no callback.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl<U> Streamed<U> {
-    /// A copy that was begun, and that uses these.
+    /// Makes the handle of a copy that was begun, and that uses these objects.
     pub fn new(
         end: Arc<End<()>>,
         rest: Option<Rest>,
@@ -192,8 +192,8 @@ impl<U> Streamed<U> {
         }
     }
 
-    /// A copy that was begun, and of whose end the streams will tell nobody. It fails with this error, and what it uses is
-    /// the streams' until they have done it.
+    /// Marks a copy that was begun, and whose end the streams will not report. It fails with this error, and the
+    /// objects that it uses stay with the streams until they have made the copy.
     #[must_use]
     pub fn untold(mut self, error: Error) -> Self {
         self.untold = Some(error);
@@ -221,7 +221,7 @@ impl<U: Send> Pending for Streamed<U> {
             return !matches!(self.wait(grace), Ok(false));
         }
         let begin = Instant::now();
-        // Streams that have failed do nothing more.
+        // Streams that have failed do no more work.
         while matches!((self.rests)(), Ok(false)) {
             let left = grace.saturating_sub(begin.elapsed());
             if left.is_zero() {

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of routes, with hints.
 
 use crate::route::Route;
 use std::time::Duration;
@@ -6,32 +6,32 @@ use std::time::Duration;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why data were not moved. [`Error::remedy`] says what to do.
+/// The reason why data were not moved. [`Error::remedy`] has a hint for each.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The board, or the host library.
+    /// An error of the board, or of the host library.
     #[error(transparent)]
     Board(#[from] peerlane_host::Error),
-    /// A device beside the board.
+    /// An error of a device other than the board.
     #[error("{side}: {reason}")]
     Side {
-        /// Whose memory it is.
+        /// The owner of the memory.
         side: String,
-        /// What it said.
+        /// The device's reason.
         reason: String,
     },
-    /// The same for the time being: somebody has what it needs.
+    /// A temporary error: another user has a resource that it needs.
     #[error("{side}: {reason}")]
     Busy {
-        /// Whose memory it is.
+        /// The owner of the memory.
         side: String,
-        /// What it said.
+        /// The device's reason.
         reason: String,
-        /// Room is what it lacks: less may fit.
+        /// The resource is room: fewer bytes may fit.
         room: bool,
     },
-    /// A function of OpenCL's.
+    /// An error of a function of OpenCL's.
     #[error("{call} failed with {code}")]
     OpenCl {
         /// The function.
@@ -42,22 +42,22 @@ pub enum Error {
     /// There is no OpenCL.
     #[error("OpenCL is not to be had: {reason}")]
     NoOpenCl {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A range does not lie in a side's memory.
     #[error("{length} bytes at offset {offset} do not lie in the {size} bytes of {side}")]
     Bounds {
-        /// Whose memory it is.
+        /// The owner of the memory.
         side: String,
         /// First byte.
         offset: u64,
         /// Bytes.
         length: u64,
-        /// Bytes there are.
+        /// Bytes of the memory.
         size: u64,
     },
-    /// The route was asked for and does not work here.
+    /// The requested route does not work here.
     #[error("{route} from {from} to {to} does not work here: {why}")]
     Refused {
         /// The route.
@@ -66,71 +66,72 @@ pub enum Error {
         from: String,
         /// Where they are to go.
         to: String,
-        /// What the probe, or the devices, said.
+        /// The reason from the probe, or from the devices.
         why: String,
     },
-    /// A device gives back other bytes than it was given: no route can be trusted.
+    /// A device returns other bytes than it was given: no route can be trusted.
     #[error("{side} gives back other bytes than it was given: {what}")]
     Untrue {
-        /// Whose memory it is.
+        /// The owner of the memory.
         side: String,
-        /// What is different.
+        /// The difference.
         what: String,
     },
-    /// The deadline was over.
+    /// The deadline has passed.
     #[error("{done} of {length} bytes were moved when the deadline of {limit:?} was over")]
     Deadline {
         /// Bytes that have arrived, from the start without a gap.
         done: u64,
-        /// Bytes asked for.
+        /// Requested bytes.
         length: u64,
         /// The deadline.
         limit: Duration,
     },
-    /// The copy has failed or was called off, and a device goes on with what it has begun, for it can neither end that in
-    /// time nor stop it.
+    /// The copy has failed or was cancelled, and a device goes on with a piece that it has begun, because it can
+    /// neither end the piece in time nor stop it.
     #[error("{why}; a device goes on with a piece that it has begun")]
     UnderWay {
-        /// What the copy has ended with.
+        /// The error that the copy has ended with.
         why: String,
     },
-    /// The board was reset while a device stored to its window. Nobody told the device, whose stores were taken or lost.
+    /// The board was reset while a device stored to its window. The device got no report whether its stores were taken
+    /// or lost.
     #[error(
         "the board was reset while {side} stored to its window: of {length} bytes some may be lost{}",
         if *.memory { ", and so may be what FPGA memory held before" } else { "" }
     )]
     Lost {
-        /// Whose memory was copied.
+        /// The owner of the memory that was copied.
         side: String,
-        /// Bytes asked for.
+        /// Requested bytes.
         length: u64,
         /// More than the block was reset, or may have been ([`peerlane_host::peerlane_core::uapi::Query::resets`]).
         memory: bool,
     },
-    /// A board has written all, and the device cannot be asked to show it to its programs.
+    /// A board has written all bytes, and the device cannot be asked to show them to its programs.
     #[error(
         "the board has written all {length} bytes to {side}, and nothing proves that they have arrived there: {why}"
     )]
     Unseen {
-        /// Whose memory it is.
+        /// The owner of the memory.
         side: String,
         /// Bytes.
         length: u64,
-        /// What the device said.
+        /// The device's error.
         why: String,
     },
-    /// Somebody has called it off.
+    /// A caller has cancelled the copy.
     #[error("the copy was called off after {done} of {length} bytes")]
     Cancelled {
         /// Bytes that have arrived, from the start without a gap.
         done: u64,
-        /// Bytes asked for.
+        /// Requested bytes.
         length: u64,
     },
 }
 
 impl Error {
-    /// What to do about it: whole sentences.
+    /// Returns a hint: how to fix the error, in whole sentences.
     pub fn remedy(&self) -> String {
         match self {
             Self::Board(error) => error.remedy().into(),
@@ -169,7 +170,7 @@ impl Error {
         }
     }
 
-    /// The same, unless so many pieces go on behind it.
+    /// Returns the error, or [`UnderWay`](Self::UnderWay) if pieces go on after it.
     pub(crate) fn with(self, going_on: usize) -> Self {
         match going_on {
             0 => self,
@@ -179,7 +180,7 @@ impl Error {
         }
     }
 
-    /// A device's refusal that passes; for lack of room, or because somebody else has what is needed.
+    /// Makes a device's temporary refusal; `room` says whether room is missing, or another user has a resource.
     pub fn busy(side: impl Into<String>, reason: impl ToString, room: bool) -> Self {
         Self::Busy {
             side: side.into(),
@@ -188,7 +189,7 @@ impl Error {
         }
     }
 
-    /// A device's refusal.
+    /// Makes a device's refusal.
     pub fn side(side: impl Into<String>, reason: impl ToString) -> Self {
         Self::Side {
             side: side.into(),

@@ -1,4 +1,4 @@
-//! Places that one at a time has, and that nobody need wait for longer than a copy may take.
+//! Places that one copy at a time has. No copy waits for its place longer than the copy itself may take.
 
 use crate::error::Result;
 use crate::limits::Watch;
@@ -6,17 +6,18 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The shortest sleep between two looks: where a board's time is simulated, what is left of it is no time of ours.
+/// The shortest sleep between two looks: where a board's time is simulated, the rest of the limit is not a time of this
+/// process's clock.
 const LEAST: Duration = Duration::from_micros(100);
 
-/// A place that one at a time is in.
+/// A place that one caller at a time is in.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     taken: Mutex<bool>,
     free: Condvar,
 }
 
-/// Somebody is in. The drop lets the next one in.
+/// A caller is in. The drop lets the next caller in.
 #[derive(Debug)]
 pub(crate) struct Inside<'a>(&'a Gate);
 
@@ -25,7 +26,7 @@ impl Gate {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nobody else is in, for as long as the copy may take.
+    /// Waits until no other caller is in, for as long as the copy may take.
     ///
     /// # Errors
     /// [`Error::Deadline`](crate::Error::Deadline) and [`Error::Cancelled`](crate::Error::Cancelled).
@@ -50,17 +51,17 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// A value that one at a time has.
+/// A value that one caller at a time has.
 #[derive(Debug, Default)]
 pub(crate) struct Held<T> {
     gate: Gate,
-    /// Only who is in locks it.
+    /// Only the caller that is in locks it.
     value: Mutex<T>,
 }
 
 /// The value.
 pub(crate) struct Holder<'a, T> {
-    // Before the next one is let in.
+    // Dropped before the next caller is let in.
     value: MutexGuard<'a, T>,
     _inside: Inside<'a>,
 }
@@ -73,7 +74,7 @@ impl<T> Held<T> {
         }
     }
 
-    /// Waits for it, for as long as the copy may take.
+    /// Waits for the value, for as long as the copy may take.
     ///
     /// # Errors
     /// As [`Gate::enter`].

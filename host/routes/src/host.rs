@@ -6,8 +6,8 @@ use peerlane_host::{Device, Memory, MemoryKind, Permissions};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Memory of the host's with the processor as its engine: what stands for a GPU where there is none. Clones are the
-/// same.
+/// Memory of the host's with the processor as its engine, in place of a GPU on a computer without one. Clones are the
+/// same memory.
 #[derive(Debug, Clone)]
 pub struct HostMemory {
     device: Device,
@@ -15,7 +15,7 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// New memory that the device takes, all zero.
+    /// Allocates memory that the device takes, all zero.
     ///
     /// # Errors
     /// As [`Device::memory`].
@@ -26,7 +26,7 @@ impl HostMemory {
         })
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -60,13 +60,13 @@ impl Side for HostMemory {
         })
     }
 
-    /// It is the processor's, which takes part from the beginning.
+    /// The memory is the processor's, which takes part from the beginning.
     fn residence(&self) -> Residence {
         Residence::Device
     }
 }
 
-/// The processor copies when it is asked to.
+/// The processor copies within the call that begins a copy.
 struct Processor {
     side: HostMemory,
     staging: Memory,

@@ -1,8 +1,8 @@
-//! Through the host's memory.
+//! Copies through the host's memory.
 //!
-//! One thread keeps both devices at work: it begins copies into free places of staging memory, and copies out of
-//! those that are full, and sleeps until the next one has ended. So there is no second thread, and no place that two
-//! threads look at.
+//! One thread keeps both devices at work: it begins copies into free places of staging memory, and copies out of those
+//! that are full, and sleeps until the next copy has ended. So there is no second thread, and no place that two threads
+//! use.
 
 use crate::error::{Error, Result};
 use crate::limits::{GRACE, Watch};
@@ -10,7 +10,7 @@ use crate::side::{Engine, Pending, Piece, Way};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What is copied, and how.
+/// Parameters of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// First byte in the memory of the one side.
@@ -28,23 +28,23 @@ pub(crate) struct Plan {
 /// A piece on its way, in a place of staging memory.
 struct Part {
     pending: Box<dyn Pending>,
-    /// First byte, counted from the beginning.
+    /// First byte, counted from the beginning of the copy.
     offset: u64,
     length: u64,
     slot: u64,
 }
 
-/// What is under way, the oldest first.
+/// Copies in progress, the oldest first.
 struct Flight {
     reading: VecDeque<Part>,
     writing: VecDeque<Part>,
 }
 
 impl Flight {
-    /// Ends what is under way, after an error; what that is for the caller. Places in staging memory are not used again
-    /// before this.
+    /// Ends the copies in progress, after an error. Returns the error for the caller. Places in staging memory are not
+    /// used again before this.
     fn end(&mut self, error: Error) -> Error {
-        // While the first one ends, no engine begins with the others.
+        // While the first copy ends, no engine begins with the others.
         for part in self.reading.iter_mut().chain(&mut self.writing) {
             part.pending.call_off();
         }
@@ -54,10 +54,10 @@ impl Flight {
     }
 }
 
-/// Copies by way of the staging memory that both engines are attached to.
+/// Copies through the staging memory that both engines are attached to.
 ///
 /// # Errors
-/// [`Error::Deadline`], [`Error::Cancelled`] and what the engines say, after which nothing is under way; or
+/// [`Error::Deadline`], [`Error::Cancelled`] and errors of the engines, after which nothing is in progress; or
 /// [`Error::UnderWay`].
 pub(crate) fn copy(
     from: &mut dyn Engine,
@@ -83,7 +83,7 @@ fn pump(
     let chunk = plan.chunk.max(1);
     let (mut begun, mut done) = (0, 0);
     loop {
-        // Places that have become free in the meantime.
+        // Places that have become free.
         while let Some(part) = flight.writing.front_mut() {
             if !part.pending.wait(Duration::ZERO)? {
                 break;
@@ -114,7 +114,7 @@ fn pump(
             return Ok(done);
         }
         let stretch = watch.stretch(done)?;
-        // The other device has something to do, or this one has filled all places.
+        // The other device has a copy in progress, or this one has filled all places.
         match flight.reading.front_mut() {
             Some(part) => {
                 if part.pending.wait(stretch)?

@@ -8,9 +8,9 @@
 //! | [`Route::Concurrent`] | both, through the host's memory, at once | both |
 //! | [`Route::Sequential`] | both, one after the other | both |
 //!
-//! Which of the first three work depends on the computer, and where they do not, often nobody says so. So a
-//! [probe](Routes::findings) tries them, by data, and [`Route::Auto`] takes the fastest of those that work by what it has
-//! [measured](Routes::choose).
+//! Which of the first three work depends on the computer. Where one does not work, often no interface reports that. So
+//! a [probe](Routes::findings) tries them with data, and [`Route::Auto`] takes the fastest working route by its
+//! [measurements](Routes::choose).
 //!
 //! ```no_run
 //! use peerlane_host::{Device, Direction};
@@ -34,8 +34,9 @@
 //! # }
 //! ```
 //!
-//! Memory is a [`Side`]: `peerlane_gpu` has one for CUDA's, [`opencl`] for any OpenCL device's, [`HostMemory`] is one for
-//! where there is no GPU, and a [`Board`] is one itself. A [`Pair`] copies between any two, without a board if need be.
+//! Memory is a [`Side`]: `peerlane_gpu` has one for CUDA's, [`opencl`] for any OpenCL device's, [`HostMemory`] is one
+//! for a computer without a GPU, and a [`Board`] is one itself. A [`Pair`] copies between any two, also without a
+//! board.
 
 mod board;
 mod cost;

@@ -1,4 +1,4 @@
-//! When a copy ends at the latest.
+//! Limits of a copy.
 
 use crate::error::{Error, Result};
 use peerlane_host::Device;
@@ -6,42 +6,42 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a wait lasts at most before it is looked whether somebody has called the copy off.
+/// Longest wait until the next check for a cancellation.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long what is under way may take to end by itself, once a copy has failed or was called off.
+/// Time that copies in progress get to end by themselves, once the whole copy has failed or was cancelled.
 pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
-/// Calls copies off, from any thread. Clones are the same one.
+/// Cancels copies, from any thread. Clones cancel the same copies.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Calls them off.
+    /// Cancels the copies.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether they are called off.
+    /// Whether the copies are cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// When a copy ends at the latest. The default is when it has done all.
+/// Limits of a copy. By default it ends when all is copied.
 ///
-/// They hold from the call on: for the wait for others' copies, too, and for what the first copy has to find out. Who wants
-/// a short deadline for that one, asks for [`Routes::choose`](crate::Routes::choose) before.
+/// They hold from the call on. So they include the wait for other copies, and the probe and measurements of the first
+/// copy. For a short deadline of the first copy, call [`Routes::choose`](crate::Routes::choose) before.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// How long it may take, in the board's time where a board takes part.
+    /// Longest time that it may take, in the board's time where a board takes part.
     pub deadline: Option<Duration>,
-    /// Who may call it off.
+    /// Handle that may cancel it.
     pub cancel: Option<Cancel>,
 }
 
 impl Limits {
-    /// The default, with a deadline.
+    /// Makes the default, with a deadline.
     pub fn within(deadline: Duration) -> Self {
         Self {
             deadline: Some(deadline),
@@ -50,7 +50,7 @@ impl Limits {
     }
 }
 
-/// What time it is.
+/// A clock.
 #[derive(Debug, Clone)]
 pub(crate) enum Clock {
     Process(Instant),
@@ -72,7 +72,7 @@ pub(crate) struct Watch<'a> {
     begin: Duration,
     limits: &'a Limits,
     length: u64,
-    /// Of the copy that this is a step of.
+    /// The copy that this is a step of.
     whole: Option<&'a Watch<'a>>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A step of this copy, with limits of its own beside those of the whole.
+    /// Makes the watch of a step of this copy, with limits of its own in addition to those of the whole copy.
     pub(crate) fn step<'b>(&'b self, limits: &'b Limits, length: u64) -> Watch<'b> {
         Watch {
             whole: Some(self),
@@ -95,12 +95,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// For a wait for others, whose time is none of a step's: the limits of the whole copy.
+    /// Returns the limits of the whole copy: for a wait for other copies, whose time does not count for a step.
     pub(crate) fn whole(&self) -> &Watch<'a> {
         self.whole.unwrap_or(self)
     }
 
-    /// The same when such a wait is over: the time of a step begins now.
+    /// Returns this watch for the time after such a wait: the time of a step begins now.
     pub(crate) fn begun_now(&self) -> Watch<'a> {
         Watch {
             begin: self.whole.map_or(self.begin, |_| self.clock.now()),
@@ -112,7 +112,7 @@ impl<'a> Watch<'a> {
         self.clock
     }
 
-    /// How long to wait at a stretch, when so much has arrived.
+    /// Returns how long to wait without another check, when so many bytes have arrived.
     ///
     /// # Errors
     /// [`Error::Deadline`] and [`Error::Cancelled`], of the whole copy before those of the step.

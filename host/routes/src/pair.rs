@@ -11,19 +11,19 @@ use crate::turns::Turns;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Staging memory, unless the caller says otherwise.
+/// Bytes of staging memory, unless the caller sets another size.
 ///
-/// A piece is a quarter of it at most. Between GPUs of today a piece of 2 MiB takes 50 us, and telling its end and beginning
-/// the next one takes the host almost as long, so that now and then an engine waits for the host. With pieces of 8 MiB none
-/// does (`indirect/tests/pace.rs`).
+/// A piece is a quarter of it at most. Between GPUs of today a piece of 2 MiB takes 50 us. To report its end and to
+/// begin the next one takes the host almost as long, so that sometimes an engine waits for the host. With pieces of 8
+/// MiB no engine does (`indirect/tests/pace.rs`).
 pub const STAGING: usize = 32 << 20;
 
 /// The longest copy of a measurement.
 const MEASURED: u64 = 1 << 20;
 
-/// Two sides, and the host's memory between them. None of them need be a board's.
+/// Two sides, and the host's memory between them. Neither needs to be a board's.
 ///
-/// One copy at a time; others wait.
+/// One copy runs at a time; others wait.
 pub struct Pair {
     sides: [Arc<dyn Side>; 2],
     staging: usize,
@@ -34,7 +34,7 @@ pub struct Pair {
 #[derive(Default)]
 struct State {
     staged: Option<Staged>,
-    /// By the number of the side that the data come from.
+    /// Indexed by the number of the side that the data come from.
     engines: [Option<Engines>; 2],
 }
 
@@ -43,9 +43,9 @@ struct State {
 pub struct Copy {
     /// The side with the data: 0 or 1, in the order that the pair was made with.
     pub from: usize,
-    /// Their place there.
+    /// Offset of the data there.
     pub at: u64,
-    /// Their place in the other side's memory.
+    /// Offset of the data in the other side's memory.
     pub to: u64,
     /// Bytes.
     pub length: u64,
@@ -56,7 +56,8 @@ pub struct Copy {
 }
 
 impl Pair {
-    /// Two sides, with so much staging memory ([`STAGING`]), or less where a side takes less ([`Side::staging_most`]).
+    /// Makes a pair with so much staging memory ([`STAGING`]), or less where a side takes less
+    /// ([`Side::staging_most`]).
     pub fn new(one: Arc<dyn Side>, other: Arc<dyn Side>, staging: usize) -> Self {
         let most = one.staging_most().min(other.staging_most());
         Self {
@@ -67,12 +68,12 @@ impl Pair {
         }
     }
 
-    /// Copies, and says how many bytes were copied: all.
+    /// Copies, and returns how many bytes were copied: all.
     ///
     /// # Errors
     /// [`Error::Bounds`], [`Error::Refused`] for a route that needs a board, [`Error::Deadline`] and
-    /// [`Error::Cancelled`], after which nothing is under way, [`Error::UnderWay`] where a device goes on all the same, and
-    /// what the devices say.
+    /// [`Error::Cancelled`], after which nothing is in progress, [`Error::UnderWay`] where a device goes on
+    /// nevertheless, and errors of the devices.
     pub fn copy(&self, copy: &Copy, limits: &Limits) -> Result<u64> {
         let from = copy.from.min(1);
         let sides = [&*self.sides[from], &*self.sides[1 - from]];
@@ -113,17 +114,17 @@ impl Pair {
         };
         let copied = self.staged(&mut state)?.copy(from, &plan, &watch);
         if copied.is_err() {
-            // An engine that did not come to rest may still use it.
+            // An engine that has not ended its copies may still use it.
             state.staged = None;
         }
         copied
     }
 
-    /// The piece that a concurrent copy of so many bytes from this side has, by what the engines' copies cost, which is
-    /// measured once.
+    /// Returns the bytes of a concurrent copy's piece, for a copy of so many bytes from this side. It follows from the
+    /// time of the engines' copies, which is measured once.
     ///
     /// # Errors
-    /// What the devices say.
+    /// Errors of the devices.
     pub fn chunk(&self, from: usize, length: u64) -> Result<u64> {
         let limits = Limits::default();
         let watch = Watch::new(&self.clock, &limits, length);
@@ -140,7 +141,7 @@ impl Pair {
         Ok(state.staged.insert(made))
     }
 
-    /// What the engines' copies cost, measured with memory of the same kind.
+    /// Measures the time of the engines' copies, with memory of the same kind.
     fn engines(&self, state: &mut State, from: usize, watch: &Watch<'_>) -> Result<Engines> {
         if let Some(engines) = state.engines[from] {
             return Ok(engines);

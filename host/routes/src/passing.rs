@@ -1,14 +1,14 @@
-//! Which refusals pass by themselves.
+//! Classification of refusals that are temporary.
 
 use crate::error::Error;
 use peerlane_host::driver::BackendError;
 use peerlane_host::{Errno, Error as BoardError, peerlane_core::att::AllocError};
 
-/// What OpenCL says of a lack of memory: `CL_MEM_OBJECT_ALLOCATION_FAILURE`, `CL_OUT_OF_RESOURCES`,
+/// Results of OpenCL for a lack of memory: `CL_MEM_OBJECT_ALLOCATION_FAILURE`, `CL_OUT_OF_RESOURCES`,
 /// `CL_OUT_OF_HOST_MEMORY` (CL/cl.h).
 const NO_MEMORY: [i32; 3] = [-4, -5, -6];
 
-/// Whether a board has no room for what was asked for, beside what it has.
+/// Whether a board has no room for a request in addition to the memory that it has.
 fn board_lacks_room(error: &BoardError) -> bool {
     match error {
         BoardError::AttFull(error) => matches!(error, AllocError::Full { .. }),
@@ -26,7 +26,7 @@ fn board_lacks_room(error: &BoardError) -> bool {
 }
 
 impl Error {
-    /// Whether less, or the same without others, may find room.
+    /// Whether there may be room for fewer bytes, or after other memory was released.
     pub(crate) fn lacks_room(&self) -> bool {
         match self {
             Self::Board(BoardError::Layout(_) | BoardError::TooLarge { .. }) => true,
@@ -37,8 +37,8 @@ impl Error {
         }
     }
 
-    /// Whether the same may go well a while later: nothing is wrong, but somebody has what it needs, or the board is being
-    /// started.
+    /// Whether the same request may succeed a while later: nothing is wrong, but another user has a resource that it
+    /// needs, or the board is being started.
     pub fn passes(&self) -> bool {
         match self {
             Self::Board(
@@ -60,7 +60,7 @@ impl Error {
                 | BoardError::Doubted
                 | BoardError::ChannelsTaken { .. },
             ) => true,
-            // Not its layout, which stays.
+            // Not an error of its layout, which does not change.
             Self::Board(error) => board_lacks_room(error),
             Self::Busy { .. } | Self::Lost { .. } => true,
             _ => self.lacks_room(),
@@ -104,7 +104,7 @@ mod tests {
             (window(Errno::OPNOTSUPP), false, false),
             (BoardError::Restarted.into(), true, false),
             (BoardError::Gone.into(), false, false),
-            // Less fits, and the same never does.
+            // Fewer bytes fit, and the same number never does.
             (BoardError::Layout(LayoutError::Empty).into(), false, true),
             (opencl(-4), true, true),
             (opencl(-30), false, false),

@@ -1,9 +1,9 @@
-//! What works here, by data.
+//! A test with data that finds the routes that work here.
 //!
-//! A write is posted, and a refused read may come back as ones, so often nobody says that a platform does not pass them. The probe
-//! puts random bytes into memory of the device's by its own engine, and into FPGA memory by way of the host, has the
-//! board (or the device) move a few of them, and compares all of both: what arrived, what did not, and what changed
-//! elsewhere.
+//! A write is posted, and a refused read may come back as ones, so often no interface reports that a platform does not
+//! pass them. The probe puts random bytes into memory of the device's by its own engine, and into FPGA memory through
+//! the host. Then it makes the board (or the device) move a few of them, and compares all bytes of both memories: the
+//! bytes that arrived, the bytes that did not, and bytes that changed elsewhere.
 
 use crate::board::Moving;
 use crate::direct::reason;
@@ -19,14 +19,14 @@ use rand::RngCore;
 use std::fmt;
 use std::time::Duration;
 
-/// Bytes of memory that a probe has on either side, at most.
+/// Most bytes of memory that a probe has on either side.
 pub(crate) const PROBE: u64 = 256 << 10;
 
 /// Bytes at each place.
 const EACH: u64 = 64;
 
-/// Where they are moved: the first bytes, across a page of the host's, across one of a GPU's, within a later one, and the
-/// last. A mapping of one page alone, or of the wrong one, shows.
+/// Places where bytes are moved: the first bytes, across a page of the host's, across one of a GPU's, within a later
+/// one, and the last bytes. A mapping of one page alone, or of the wrong one, becomes visible.
 const PLACES: [u64; 5] = [
     0,
     (4 << 10) - 24,
@@ -35,26 +35,27 @@ const PLACES: [u64; 5] = [
     PROBE - EACH,
 ];
 
-/// How long bytes may take to arrive after their end was told, before they count as lost.
+/// Time that bytes may take to arrive after their end was reported, before they count as lost.
 const LATE: Duration = Duration::from_micros(200);
 
-/// What a probe has found of a route.
+/// Result of a probe for a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// All bytes arrived, and nothing else changed.
     Works,
-    /// The same, but the end of a write is told before it is known that its data have arrived: the board cannot read
-    /// behind it.
+    /// All bytes arrive, but the end of a write is reported before it is known that its data have arrived: the board
+    /// cannot flush it.
     Unproven,
-    /// The same, by way of the host's memory: the device's own does not take part until it looks.
+    /// All bytes arrive, but through the host's memory: the device's own memory does not take part until the device
+    /// accesses the bytes.
     Detour,
-    /// Device or board do not have it.
+    /// The device or the board does not have the route.
     Absent(String),
-    /// The same for the time being: somebody has what it needs. The next copy asks again.
+    /// The route is missing for a time: another user has a resource that it needs. The next copy asks again.
     Busy(String),
-    /// It was refused, and somebody said so.
+    /// It was refused with an error.
     Refused(String),
-    /// It succeeded, and the bytes are wrong.
+    /// It returned success, and the bytes are wrong.
     Wrong(String),
 }
 
@@ -66,10 +67,10 @@ impl Verdict {
 }
 
 impl Verdict {
-    /// What follows of an error before anything was moved.
+    /// Converts an error that came before anything was moved.
     ///
     /// # Errors
-    /// Of a board that is gone nothing follows.
+    /// The error of a board that is gone.
     fn without(error: Error) -> Result<Self> {
         match error {
             Error::Board(peerlane_host::Error::Gone) => Err(error),
@@ -78,7 +79,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the data arrive, whatever is known of when and where.
+    /// Drops the details of when and where the data arrive.
     fn plain(&self) -> Self {
         match self {
             Self::Unproven | Self::Detour => Self::Works,
@@ -105,7 +106,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What a probe has found between a board and a device.
+/// Results of a probe between a board and a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Findings {
@@ -115,23 +116,23 @@ pub struct Findings {
     pub read: Verdict,
     /// The device stores to the board's window.
     pub push: Verdict,
-    /// What the board has written is proven to have arrived when the end is told: by a read of the board's, which works
-    /// here.
+    /// The bytes that the board has written are proven to have arrived when the end is reported: by a read of the
+    /// board's, which works here.
     pub proven: bool,
-    /// The board takes no reads any more, since one was never answered: all data for it need the link reset first.
+    /// The board refuses all reads, since one was never answered: all data for it need a reset of its link first.
     pub reads_lost: bool,
-    /// Where the device's memory lies, as far as somebody says.
+    /// Place of the device's memory, as far as it is known.
     pub residence: Residence,
 }
 
 impl Findings {
-    /// Whether the board reaches the memory and nobody says where that lies: what is called direct may go through the
+    /// Whether the board reaches the memory and the place of the memory is unknown: a direct route may go through the
     /// host's memory.
     pub fn unknown(&self) -> bool {
         self.residence == Residence::Unknown && (self.write.works() || self.read.works())
     }
 
-    /// The verdict of a direct route.
+    /// Returns the verdict of a direct route.
     pub(crate) fn of(&self, route: Route) -> Option<&Verdict> {
         match route {
             Route::DirectWrite => Some(&self.write),
@@ -142,14 +143,14 @@ impl Findings {
     }
 }
 
-/// Random bytes, others each time: those of an earlier probe prove nothing.
+/// Returns random bytes, others each time: bytes of an earlier probe would prove nothing.
 fn random(length: u64) -> Vec<u8> {
     let mut bytes = vec![0; length as usize];
     rand::rng().fill_bytes(&mut bytes);
     bytes
 }
 
-/// What is different between what is there and what should be, if anything.
+/// Describes the difference between the found and the expected bytes, if there is one.
 fn difference(found: &[u8], expected: &[u8], before: &[u8], places: &[u64]) -> Option<String> {
     let at = found.iter().zip(expected).position(|(a, b)| a != b)?;
     let place = places.iter().find(|&&place| {
@@ -173,7 +174,7 @@ fn difference(found: &[u8], expected: &[u8], before: &[u8], places: &[u64]) -> O
     Some(format!("{what} at {place:#x}"))
 }
 
-/// `target` with bytes of `source` at the places.
+/// Returns `target` with bytes of `source` at the places.
 fn mixed(target: &[u8], source: &[u8], places: &[u64]) -> Vec<u8> {
     let mut mixed = target.to_vec();
     for place in places {
@@ -183,14 +184,14 @@ fn mixed(target: &[u8], source: &[u8], places: &[u64]) -> Vec<u8> {
     mixed
 }
 
-/// Probes all routes with memory that nobody needs.
+/// Probes all routes with memory that no other code needs.
 pub(crate) struct Prober<'a> {
     pub(crate) ends: &'a mut Ends,
-    /// First byte of FPGA memory for it.
+    /// First byte of the FPGA memory for it.
     pub(crate) fpga: u64,
     pub(crate) length: u64,
     pub(crate) prove_reads: bool,
-    /// Of the copy that needs to know.
+    /// Watch of the copy that needs the result.
     pub(crate) watch: &'a Watch<'a>,
 }
 
@@ -199,7 +200,7 @@ const BOARD: usize = 0;
 const DEVICE: usize = 1;
 
 impl Prober<'_> {
-    /// Probes what was not `known`, or passes and is `wanted`.
+    /// Probes routes that are not `known`, and routes whose verdict is temporary and that are `wanted`.
     pub(crate) fn all(
         &mut self,
         with_reads: bool,
@@ -217,7 +218,7 @@ impl Prober<'_> {
         let write = before(Route::DirectWrite).map_or_else(|| self.write(), Ok)?;
         let push = before(Route::Push).map_or_else(|| self.push(), Ok)?;
         let lost = known.is_some_and(|known| known.reads_lost);
-        // Last: a platform that never answers leaves a board that takes no reads.
+        // Last: if a platform never answers, the board refuses all reads afterwards.
         let (read, reads_lost) = match (before(Route::DirectRead), with_reads) {
             (Some(read), _) => (read, lost),
             (None, true) => self.read()?,
@@ -261,7 +262,7 @@ impl Prober<'_> {
         self.ends.staged()?.get(side, at, length, self.watch)
     }
 
-    /// Both sides keep what they are given, by way of the host. All else is compared by this.
+    /// Checks that both sides keep the bytes that they are given, through the host. All other comparisons rely on this.
     fn host_path(&mut self) -> Result<()> {
         for side in [DEVICE, BOARD] {
             let bytes = random(self.length);
@@ -280,7 +281,7 @@ impl Prober<'_> {
         Ok(())
     }
 
-    /// Lets the board into the device's memory. `Err` is what the probe found.
+    /// Lets the board into the device's memory. `Err` is the probe's verdict.
     fn reach(&self, permissions: Permissions) -> Result<Result<Reach, Verdict>> {
         let (board, side) = (self.ends.board(), self.ends.side());
         let device = match self.prove_reads {
@@ -293,7 +294,7 @@ impl Prober<'_> {
         }
     }
 
-    /// Has the board move bytes at each place. `Some` is what the probe found.
+    /// Makes the board move bytes at each place. `Some` is the probe's verdict.
     fn by_board(&self, direction: Direction, reach: &Reach) -> Result<Option<(Verdict, bool)>> {
         let queue = self.ends.board().queue();
         for place in self.places() {
@@ -312,7 +313,7 @@ impl Prober<'_> {
                 }
                 Err(error) => {
                     let ended = moving.end(GRACE);
-                    // The copy's limits say nothing of the route.
+                    // The copy's limits say nothing about the route.
                     self.watch.stretch(0)?;
                     if matches!(error, Error::Deadline { .. }) && ended {
                         return Ok(Some((Verdict::Refused(error.to_string()), true)));
@@ -325,7 +326,7 @@ impl Prober<'_> {
     }
 
     fn write(&mut self) -> Result<Verdict> {
-        // The board reads nothing here: whether it may is found out by itself.
+        // The board reads nothing here: another probe finds out whether it may.
         let reach = match self.reach(Permissions::Write)? {
             Ok(reach) => reach,
             Err(verdict) => return Ok(verdict),
@@ -333,12 +334,12 @@ impl Prober<'_> {
         let (data, before) = (random(self.length), random(self.length));
         self.put(BOARD, &data)?;
         self.put(DEVICE, &before)?;
-        // A device may keep what it has read before.
+        // A device may cache bytes that it has read before.
         self.get(DEVICE)?;
         if let Some((verdict, _)) = self.by_board(Direction::FromFpga, &reach)? {
             return Ok(verdict);
         }
-        // A device that cannot say so is none for this route. It may be for others.
+        // A device that cannot make the bytes visible does not have this route. It may have others.
         if let Err(error) = self.ends.side().arrived() {
             return Ok(match error.passes() {
                 true => Verdict::Busy(reason(&error)),
@@ -351,7 +352,7 @@ impl Prober<'_> {
         let Some(what) = difference(&found, &expected, &before, &places) else {
             return Ok(Verdict::Works);
         };
-        // Perhaps it is under way still.
+        // The bytes may still be on their way.
         self.ends.pass(LATE)?;
         let found = self.get(DEVICE)?;
         Ok(match difference(&found, &expected, &before, &places) {
@@ -380,13 +381,13 @@ impl Prober<'_> {
         Ok((what.map_or(Verdict::Works, Verdict::Wrong), false))
     }
 
-    /// Has the device push so many bytes at a place. `Some` is what the probe found.
+    /// Makes the device push so many bytes at a place. `Some` is the probe's verdict.
     fn stored(&mut self, place: u64, length: u64) -> Result<Option<Verdict>> {
         let limits = Limits::within(PATIENCE);
         let watch = self.watch.step(&limits, length);
         let pushed = self.ends.push((place, self.fpga + place, length), &watch);
         if pushed.is_err() {
-            // The copy's limits say nothing of the route.
+            // The copy's limits say nothing about the route.
             self.watch.stretch(0)?;
         }
         match pushed {
@@ -399,7 +400,7 @@ impl Prober<'_> {
     }
 
     fn push(&mut self) -> Result<Verdict> {
-        // Nothing, for which the window is needed all the same.
+        // A push of no bytes, for which the window is needed nevertheless.
         if let Some(verdict) = self.stored(0, 0)? {
             return Ok(verdict);
         }

@@ -23,12 +23,13 @@ pub struct Options {
     pub staging: usize,
     /// Bytes of the longest copy of a measurement; [`SCRATCH`](crate::SCRATCH) at most.
     pub measured: u64,
-    /// Whether the board may try to read the device's memory. A platform that never answers leaves a board that takes
-    /// no reads until its link was reset.
+    /// Whether the board may try to read the device's memory. If a platform never answers, the board refuses all reads
+    /// until its link was reset.
     pub probe_reads: bool,
-    /// Whether that is also tried where a read that is not answered harms others: on a board with
-    /// [`PROVED_PEERS`](peerlane_host::peerlane_core::uapi::feature::PROVED_PEERS), whose driver then resets its link, which
-    /// ends the transfers of all contexts. Without this only devices are read from which the board was seen to read before.
+    /// Whether that is also tried where an unanswered read harms others: on a board with
+    /// [`PROVED_PEERS`](peerlane_host::peerlane_core::uapi::feature::PROVED_PEERS), whose driver then resets its link,
+    /// which ends the transfers of all contexts. Without this only devices are read from which the board has already
+    /// read.
     pub prove_reads: bool,
 }
 
@@ -46,7 +47,7 @@ impl Default for Options {
 /// A copy between a board and a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Write: from the FPGA to the device. Read: the other way round.
+    /// From FPGA: from the FPGA to the device. To FPGA: the other way round.
     pub direction: Direction,
     /// First byte in the board's memory, counted from the beginning of [`Board::memory`].
     pub fpga: u64,
@@ -56,25 +57,25 @@ pub struct Order {
     pub length: u64,
 }
 
-/// What a copy has done.
+/// Result of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     /// Bytes: all.
     pub bytes: u64,
     /// The route that they took.
     pub route: Route,
-    /// How long the copy itself took, in the board's time: without waits for others, probe and measurement.
+    /// Time of the copy itself, in the board's time: without waits for others, probe and measurement.
     pub time: Duration,
 }
 
-/// The route for a copy, and why.
+/// The route for a copy, with the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// The route.
     pub route: Route,
-    /// How long it should take, in seconds.
+    /// Expected time of the copy, in seconds.
     pub seconds: f64,
-    /// One line.
+    /// The reason, in one line.
     pub why: String,
 }
 
@@ -84,13 +85,13 @@ impl fmt::Display for Choice {
     }
 }
 
-/// All ways between a board and a device's memory. One copy at a time; others wait.
+/// All ways between a board and a device's memory. One copy runs at a time; others wait.
 ///
-/// Several of these, and [`Pair`](crate::Pair)s, may have one board, and be used at the same time: they take turns at its
-/// window and at its memory for probes. What is measured meanwhile is measured beside the others' copies.
+/// Several of these, and [`Pair`](crate::Pair)s, may have one board, and be used at the same time: they take turns at
+/// its window and at its memory for probes. Measurements at such a time run concurrently with the others' copies.
 ///
-/// The first copy by [`Route::Auto`] probes the routes and measures them, and so does the first by a route that is
-/// direct (which is only probed): with memory of the device's of its own and the board's scratch memory.
+/// The first copy by [`Route::Auto`] probes the routes and measures them. The first copy by a direct route probes only.
+/// Both use separate memory of the device and the board's scratch memory.
 pub struct Routes {
     board: Board,
     side: Arc<dyn Side>,
@@ -104,21 +105,21 @@ struct State {
     costs: [Option<Costs>; 2],
 }
 
-/// Why a board moves nothing to itself any more, but what a device stores to it.
+/// The reason why a board moves no data to itself any more, except data that a device stores to it.
 const READS_LOST: &str = "the board takes no reads, since one was never answered: reset its link";
 
-/// What the routes of a direction cost.
+/// Measured costs of the routes of a direction.
 #[derive(Debug, Clone)]
 struct Costs {
     direct: Vec<(Route, Cost)>,
-    /// Of the ways through the host, where there are any.
+    /// Those of the ways through the host, where there are any.
     engines: Option<Engines>,
-    /// Measured time of a concurrent copy, in parts of what the engines' costs make it.
+    /// Measured time of a concurrent copy, divided by the time that follows from the engines' costs.
     factor: f64,
 }
 
 impl Routes {
-    /// The ways between a board and a side.
+    /// Makes the ways between a board and a side.
     pub fn new(board: &Board, side: Arc<dyn Side>, options: Options) -> Self {
         Self {
             state: Held::new(State {
@@ -132,27 +133,28 @@ impl Routes {
         }
     }
 
-    /// Does something that has no limits, when those have done that came before.
+    /// Runs a function without limits, after earlier callers have finished.
     fn at_leisure<T>(&self, f: impl FnOnce(&mut State, &Watch<'_>) -> Result<T>) -> Result<T> {
         let (clock, limits) = (self.board.clock(), Limits::default());
         let watch = Watch::new(&clock, &limits, 0);
         f(&mut *self.state.take(&watch)?, &watch)
     }
 
-    /// The board.
+    /// Returns the board.
     pub fn board(&self) -> &Board {
         &self.board
     }
 
-    /// What the probe has found. It runs once, but for what was refused for the time being ([`Verdict::Busy`]).
+    /// Returns the results of the probe. It runs once, and again for routes that were refused temporarily
+    /// ([`Verdict::Busy`]).
     ///
     /// # Errors
-    /// [`Error::Untrue`], and what board and device say of copies through the host.
+    /// [`Error::Untrue`], and errors of board and device in copies through the host.
     pub fn findings(&self) -> Result<Findings> {
         self.at_leisure(|state, watch| self.findings_for(state, watch, |_| true))
     }
 
-    /// What was found, of which refusals that pass are asked for again where the route is wanted.
+    /// Returns the results; temporary refusals are probed again where the route is wanted.
     fn findings_for(
         &self,
         state: &mut State,
@@ -181,13 +183,13 @@ impl Routes {
         let known = state.findings.as_ref();
         let findings = prober.all(self.options.probe_reads, known, wanted)?;
         if known.is_some_and(|known| *known != findings) {
-            // What works by now was not measured.
+            // Routes that have started to work were not measured.
             state.costs = [None, None];
         }
         Ok(state.findings.insert(findings).clone())
     }
 
-    /// What was found of the routes of a direction. Whether a write is proven to have arrived is found by reads.
+    /// Returns the results for the routes of a direction. A proof that a write has arrived depends on reads.
     fn findings_of(
         &self,
         state: &mut State,
@@ -198,13 +200,13 @@ impl Routes {
         self.findings_for(state, watch, |route| route.goes(direction) || proof(route))
     }
 
-    /// Whose memory for probes is needed.
+    /// Returns the turns at the memory that probes need.
     fn turns(&self) -> Vec<Turns> {
         Turns::together([self.board.turns(), self.side.turns()])
     }
 
-    /// Ends with memory that nobody needs, of so many bytes at most. A board has one window, which those of the copies
-    /// may have kept.
+    /// Makes ends with memory that no other code needs, of so many bytes at most. A board has one window, which the
+    /// ends of the copies may have kept.
     fn aside(&self, own: &mut Ends, bytes: u64) -> Result<(Ends, u64, u64)> {
         own.give_window_back();
         let scratch = self.board.scratch();
@@ -214,7 +216,7 @@ impl Routes {
         Ok((ends, scratch.start, length))
     }
 
-    /// Why a route does not work in a direction.
+    /// Returns the reason why a route does not work in a direction.
     fn refusal(findings: &Findings, route: Route, direction: Direction) -> Option<String> {
         let verdict = match route {
             _ if !route.goes(direction) => return Some("it goes the other way only".into()),
@@ -228,7 +230,7 @@ impl Routes {
         (!verdict.works()).then(|| verdict.to_string())
     }
 
-    /// Names of where the data are and where they go.
+    /// Returns the names of the source and of the target.
     fn names(&self, direction: Direction) -> (String, String) {
         let names = (self.board.name(), self.side.name());
         match direction {
@@ -237,7 +239,7 @@ impl Routes {
         }
     }
 
-    /// Measures the routes of a direction that work. It is done once.
+    /// Measures the working routes of a direction, once.
     fn costs(
         &self,
         state: &mut State,
@@ -300,7 +302,7 @@ impl Routes {
         Ok(costs)
     }
 
-    /// What was measured, or is now.
+    /// Returns the measurements, and makes them if they are missing.
     fn measured(
         &self,
         state: &mut State,
@@ -314,10 +316,10 @@ impl Routes {
         self.costs(state, watch, direction, &findings)
     }
 
-    /// The route that [`Route::Auto`] takes for so many bytes, and why.
+    /// Returns the route that [`Route::Auto`] takes for so many bytes, with the reason.
     ///
-    /// A write whose arrival nothing proves, and memory that lies in the host's, are taken by who asks for the route
-    /// only.
+    /// A write whose arrival nothing proves, and memory that lies in the host's, are used only if the caller names the
+    /// route.
     ///
     /// # Errors
     /// As [`findings`](Self::findings); [`Error::Refused`] if no route is left.
@@ -383,7 +385,7 @@ impl Routes {
         })
     }
 
-    /// The piece of a concurrent copy of so many bytes, by what the engines' copies cost.
+    /// Returns the bytes of a concurrent copy's piece for so many bytes, by the measured time of the engines' copies.
     ///
     /// # Errors
     /// As [`findings`](Self::findings).
@@ -397,14 +399,14 @@ impl Routes {
     ///
     /// # Errors
     /// [`Error::Refused`] if it does not work here, by the probe; [`Error::Bounds`]; [`Error::Deadline`] and
-    /// [`Error::Cancelled`], after which nothing is under way any more; [`Error::UnderWay`] where a device goes on all the
-    /// same; and what board and device say.
+    /// [`Error::Cancelled`], after which nothing is in progress any more; [`Error::UnderWay`] where a device goes on
+    /// nevertheless; and errors of board and device.
     pub fn transfer(&self, order: &Order, route: Route, limits: &Limits) -> Result<Moved> {
         self.transfer_with(order, route, None, limits)
     }
 
-    /// The same, with pieces of so many bytes if the route is [`Route::Concurrent`], in place of those that what was
-    /// measured makes best. A quarter of the staging memory is the most.
+    /// Copies as [`transfer`](Self::transfer). With [`Route::Concurrent`], pieces have `chunk` bytes, in place of the
+    /// length that is best by the measurements. A quarter of the staging memory is the most.
     ///
     /// # Errors
     /// As [`transfer`](Self::transfer).
@@ -492,11 +494,11 @@ impl Routes {
         })
     }
 
-    /// Lets go of all that is ready for copies: the device's memory that the board reaches, staging memory, and the
-    /// board's window. The next copy is as the first one was: the driver does not keep registrations for it either. What
-    /// was probed and measured stays.
+    /// Releases all objects that are ready for copies: the device's memory that the board reaches, staging memory, and
+    /// the board's window. The next copy has to make them again: the driver does not cache registrations for it either.
+    /// The results of probe and measurements stay.
     pub fn forget(&self) {
-        // There are no limits that this could fail by.
+        // There are no limits that could make this fail.
         let _ = self.at_leisure(|state, _| {
             state.ends.forget();
             Ok(())
@@ -504,7 +506,7 @@ impl Routes {
     }
 }
 
-/// A time for a line.
+/// Formats a time for a line.
 fn micros(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),

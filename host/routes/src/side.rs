@@ -6,7 +6,7 @@ use peerlane_host::{Device, Memory, Permissions, Region};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Which way a device's own engine copies.
+/// Direction in which a device's own engine copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
     /// Out of the device's memory, into the host's.
@@ -18,7 +18,7 @@ pub enum Way {
 /// A copy between a side's memory and staging memory of the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Which way.
+    /// The direction.
     pub way: Way,
     /// First byte in the side's memory.
     pub at: u64,
@@ -30,42 +30,42 @@ pub struct Piece {
 
 /// Memory of a device that copies between it and the host's by an engine of its own: one end of a route.
 ///
-/// What is needed for the ways through the host is required. What a device may have besides (memory that a board
-/// reaches, a copy engine that stores to a board) has a default that says it has not.
+/// The functions for the ways through the host are required. Other abilities of a device (memory that a board reaches,
+/// a copy engine that stores to a board) have defaults that report their absence.
 pub trait Side: Send + Sync {
-    /// What messages call it.
+    /// Returns the name that messages use.
     fn name(&self) -> String;
 
-    /// Bytes of its memory.
+    /// Returns the bytes of its memory.
     fn length(&self) -> u64;
 
-    /// Memory of the host's that its engine needs, or is fastest with; `None`: it takes any memory.
+    /// Allocates memory of the host's that its engine needs, or is fastest with; `None`: it takes any memory.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn staging(&self, bytes: usize) -> Result<Option<Staging>> {
         let _ = bytes;
         Ok(None)
     }
 
-    /// Bytes of staging memory that its engine takes at most, where more would cost others something.
+    /// Returns the most bytes of staging memory that its engine takes, where more would take a resource from others.
     fn staging_most(&self) -> usize {
         usize::MAX
     }
 
-    /// Its engine, ready to copy from and to this memory.
+    /// Returns its engine, ready to copy from and to this memory.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>>;
 
-    /// Memory of the same kind for a probe, whose contents nobody needs.
+    /// Allocates memory of the same kind for a probe, whose contents no other code needs.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn another(&self, bytes: u64) -> Result<Box<dyn Side>>;
 
-    /// What who uses memory of [`another`](Self::another) takes turns for, where all of that is the same: a board's.
+    /// Returns the turns at memory of [`another`](Self::another), where all callers get the same memory: a board's.
     fn turns(&self) -> Option<Turns> {
         None
     }
@@ -82,20 +82,20 @@ pub trait Side: Send + Sync {
         ))
     }
 
-    /// Where its memory lies, once a board reaches it.
+    /// Returns the place of its memory, once a board reaches it.
     fn residence(&self) -> Residence {
         Residence::Unknown
     }
 
-    /// Has the device's programs see what a board has written, of which the board has told the end.
+    /// Makes bytes that a board has written, and whose end the board has reported, visible to the device's programs.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn arrived(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The device's own way to store to a board: by the board's window into FPGA memory.
+    /// Returns the device's own way to store to a board: by the board's window into FPGA memory.
     ///
     /// # Errors
     /// [`Error::Side`] where it has none, by default.
@@ -113,55 +113,54 @@ pub trait Side: Send + Sync {
 pub struct Staging {
     /// The memory.
     pub memory: Memory,
-    /// Its engine may reach no other memory, so that it goes before what the other side would like.
+    /// Whether its engine reaches no other memory, so that this memory is preferred to the other side's.
     pub only: bool,
 }
 
-/// Where a side's memory lies, for those who are told that it is the device's.
+/// Place of a side's memory. An API may report memory as the device's that lies elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Residence {
     /// In the device.
     Device,
     /// In the host's memory: a board that reaches it goes through the host.
     Host,
-    /// Nobody says.
+    /// Unknown.
     Unknown,
 }
 
 /// A part of a side's memory that a board reaches.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    /// Its region at the board. Nobody else needs it: [`Routes::forget`](crate::Routes::forget) takes it from the board.
+    /// Its region at the board. No other code needs it: [`Routes::forget`](crate::Routes::forget) unregisters it.
     pub region: Region,
-    /// Where in it the part begins.
+    /// Offset in it where the part begins.
     pub offset: u64,
 }
 
-/// A device's engine. One copy follows the other; several may be under way.
+/// A device's engine. One copy follows the other; several may be in progress.
 pub trait Engine: Send {
-    /// Begins to copy, behind what was begun before.
+    /// Begins to copy, after the copies that were begun before.
     ///
     /// # Errors
-    /// What the device says; nothing was begun then. A copy that was begun and of whose end nobody will be told is no error of
-    /// this: its [`wait`](Pending::wait) is one, and its [`end`](Pending::end) ends it.
+    /// Errors of the device; no copy was begun then. A copy that was begun and whose end will not be reported is not an
+    /// error here: its [`wait`](Pending::wait) returns the error, and its [`end`](Pending::end) ends it.
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>>;
 }
 
-/// A copy under way. It keeps the memory that the engine uses.
+/// A copy in progress. It keeps the memory that the engine uses.
 pub trait Pending: Send {
-    /// Waits for its end, for so long at most, and sleeps meanwhile; says whether it has ended. It may be asked again
-    /// afterwards.
+    /// Sleeps until its end, for at most `limit`; returns whether it has ended. It may be called again afterwards.
     ///
     /// # Errors
-    /// What the device says: it does not end well. It may be under way still until [`end`](Self::end) has said otherwise.
+    /// Errors of the device: the copy has failed. It may still be in progress until [`end`](Self::end) returns `true`.
     fn wait(&mut self, limit: Duration) -> Result<bool>;
 
-    /// Calls it off, and waits for nothing: what was not begun of it is not begun any more. Of several that are to
-    /// [end](Self::end) all are called off first.
+    /// Cancels it, and waits for nothing: a part that was not begun is not begun any more. Of several copies that are
+    /// to [end](Self::end) all are cancelled first.
     fn call_off(&mut self) {}
 
-    /// Ends it, well or not: the engine is given `grace`, and what it does not end by then is stopped where the device
-    /// can do that. Says whether nothing is under way any more.
+    /// Ends it, also with an error: the engine gets `grace`, and the parts that it does not end by then are stopped
+    /// where the device can do that. Returns whether nothing is in progress any more.
     fn end(&mut self, grace: Duration) -> bool {
         !matches!(self.wait(grace), Ok(false))
     }
@@ -169,33 +168,33 @@ pub trait Pending: Send {
 
 /// A device that stores to a board by its window into FPGA memory.
 pub trait Push: Send {
-    /// Bytes of the window, which stands at multiples of them.
+    /// Returns the bytes of the window. It is placed at multiples of its length.
     fn window(&self) -> u64;
 
-    /// Moves the window to an FPGA address. What was stored has [settled](Self::settle).
+    /// Moves the window to an FPGA address. Earlier stores have [settled](Self::settle).
     ///
     /// # Errors
-    /// As [`peerlane_host::Window::place`], also where the window stands there already.
+    /// As [`peerlane_host::Window::place`], also where the window is at that address already.
     fn place(&mut self, fpga: u64) -> Result<()>;
 
     /// Stores bytes of the device's memory from `from` on to `to` of the window. They are on their way when it returns.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()>;
 
-    /// Waits until all that was stored is in FPGA memory, for so long at most; says whether it is. That the device has
-    /// sent its stores is not enough: they are on their way, and the window must not move under them.
+    /// Waits until all stores are in FPGA memory, for at most `limit`; returns whether they are. It is not enough that
+    /// the device has sent its stores: they are on their way, and the window must not move before they arrive.
     ///
     /// # Errors
-    /// What board or device say.
+    /// Errors of board or device.
     fn settle(&mut self, limit: Duration) -> Result<bool>;
 
-    /// Makes sure that the window shows FPGA memory now, where it was placed last. While a board is being started again it
-    /// shows none, what is stored is lost, and nobody is told.
+    /// Makes sure that the window shows FPGA memory now, where it was placed last. While a board is being started again
+    /// the window shows none, stores are lost, and no error is reported.
     ///
     /// # Errors
-    /// The window shows nothing, or nobody can say.
+    /// The window shows nothing, or this cannot be found out.
     fn confirm(&mut self) -> Result<()> {
         Ok(())
     }

@@ -8,14 +8,13 @@ use crate::side::{Engine, Pending, Piece, Side, Way};
 use peerlane_host::Memory;
 use std::time::Duration;
 
-/// Places in staging memory: each engine has a copy under way and a next one.
+/// Places in staging memory: each engine has a copy in progress and a next one.
 pub(crate) const SLOTS: u64 = 4;
 
-/// The least piece that is worth a copy of its own.
+/// The shortest piece that is worth a copy of its own.
 pub(crate) const LEAST_CHUNK: u64 = 4 << 10;
 
-/// How long one copy of a probe or a measurement may take: longer than a thread waits for a processor on a computer that
-/// is busy.
+/// Limit of one copy of a probe or a measurement: longer than a thread waits for a processor on a busy computer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Staging memory with both engines.
@@ -25,7 +24,7 @@ pub(crate) struct Staged {
     pub(crate) engines: [Box<dyn Engine>; 2],
 }
 
-/// What the copies of two engines cost: of the one out of its memory, of the other into its own.
+/// Costs of the copies of two engines: of one out of its memory, of the other into its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Engines {
     pub(crate) out: Cost,
@@ -33,7 +32,7 @@ pub(crate) struct Engines {
 }
 
 impl Staged {
-    /// Memory for both, that of the side first that may reach no other.
+    /// Allocates memory for both; memory of a side whose engine reaches no other memory is preferred.
     pub(crate) fn new(sides: [&dyn Side; 2], bytes: usize) -> Result<Self> {
         let mut offers = Vec::new();
         for side in sides {
@@ -62,7 +61,7 @@ impl Staged {
         }
     }
 
-    /// Has one engine copy a piece, and waits for it.
+    /// Makes one engine copy a piece, and waits for it.
     pub(crate) fn one(&mut self, side: usize, piece: Piece, whole: &Watch<'_>) -> Result<()> {
         let limits = Limits::within(PATIENCE);
         let watch = whole.step(&limits, piece.length);
@@ -99,7 +98,7 @@ impl Staged {
         length: usize,
         whole: &Watch<'_>,
     ) -> Result<Vec<u8>> {
-        // What a copy would leave that does nothing.
+        // The bytes that a copy without effect would leave.
         let mut bytes = vec![0xee; length];
         self.memory.write(0, &bytes)?;
         let piece = Piece {
@@ -113,7 +112,7 @@ impl Staged {
         Ok(bytes)
     }
 
-    /// What copies cost from the side with this number to the other: each engine by itself.
+    /// Measures the costs of copies from the side with this number to the other: each engine by itself.
     pub(crate) fn measure(
         &mut self,
         from: usize,
@@ -164,7 +163,7 @@ pub(crate) fn end(pending: &mut dyn Pending, watch: &Watch<'_>) -> Result<()> {
 }
 
 impl Engines {
-    /// The piece that makes a copy of so many bytes the shortest.
+    /// Returns the piece that makes a copy of so many bytes the shortest.
     pub(crate) fn chunk(&self, length: u64, staging: u64) -> u64 {
         best_chunk(
             &self.out,
@@ -174,12 +173,12 @@ impl Engines {
         )
     }
 
-    /// How long a copy takes with both at work.
+    /// Returns the time of a copy with both engines at work.
     pub(crate) fn concurrent(&self, length: u64, staging: u64) -> f64 {
         concurrent(&self.out, &self.into, length, self.chunk(length, staging))
     }
 
-    /// How long it takes when they take turns.
+    /// Returns the time of a copy in which they take turns.
     pub(crate) fn sequential(&self, length: u64, staging: u64) -> f64 {
         let pieces = length.div_ceil(staging.max(1)).max(1);
         let each = length.div_ceil(pieces);
@@ -193,12 +192,12 @@ mod tests {
     use crate::limits::Clock;
     use std::time::Instant;
 
-    /// Each wait lasts longer than all may. It has ended at the first look after that, or never does.
+    /// Each wait lasts longer than the limit. The copy has ended at the first look after that, or never does.
     struct Late {
         ends: bool,
     }
 
-    /// Has ended, and not well. That is told once, as by engines whose bytes have still to be passed on.
+    /// Has ended with an error. The error is reported once, as by engines whose bytes have still to be passed on.
     struct Fails {
         told: bool,
     }

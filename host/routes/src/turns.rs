@@ -1,4 +1,4 @@
-//! What several copies over one board take turns for: its memory for probes, and its window.
+//! Turns of several copies over one board: at its memory for probes, and at its window.
 
 use crate::error::Result;
 use crate::gate::{Gate, Inside};
@@ -8,24 +8,24 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The turns of a board: all [`Board`](crate::Board)s of one have the same. Clones are the same.
+/// The turns of a board: all [`Board`](crate::Board)s of one board have the same. Clones are the same turns.
 #[derive(Clone)]
 pub struct Turns(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Who probes or measures with the board's memory for that.
+    /// Entered by the copy that probes or measures with the board's memory for that.
     aside: Gate,
-    /// Who stores to the window.
+    /// Entered by the copy that stores to the window.
     window: Gate,
-    /// Who has it.
+    /// Place of the pusher that has the window.
     holder: Mutex<Weak<Place>>,
 }
 
-/// Where a pusher is kept.
+/// The place in which a pusher is kept.
 type Place = Mutex<Option<Box<dyn Push>>>;
 
-/// A place for who stores to a board's window, kept from one copy to the next.
+/// A place for the pusher that stores to a board's window, kept from one copy to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Pusher(Arc<Place>);
 
@@ -34,7 +34,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Turns {
-    /// Those of the board with this name, as its driver calls it.
+    /// Returns the turns of the board with this name, as its driver calls it.
     pub(crate) fn of(board: &str) -> Self {
         static BOARDS: Mutex<BTreeMap<String, Weak<Shared>>> = Mutex::new(BTreeMap::new());
         let mut boards = lock(&BOARDS);
@@ -47,8 +47,8 @@ impl Turns {
         Self(new)
     }
 
-    /// Those of several sides, each board once, in an order that everybody keeps: who waits for one has none that the
-    /// other waits for.
+    /// Returns the turns of several sides, each board once, in an order that is the same for all callers: so two
+    /// callers cannot each have turns that the other one waits for.
     pub(crate) fn together<const N: usize>(all: [Option<Self>; N]) -> Vec<Self> {
         let mut all: Vec<Self> = all.into_iter().flatten().collect();
         all.sort_by_key(|turns| Arc::as_ptr(&turns.0).addr());
@@ -56,7 +56,7 @@ impl Turns {
         all
     }
 
-    /// Waits until nobody else probes or measures with these.
+    /// Waits until no other caller probes or measures with these.
     ///
     /// # Errors
     /// As [`Gate::enter`].
@@ -68,8 +68,8 @@ impl Turns {
         })
     }
 
-    /// Has `run` store to the window by the pusher in this place, or by the one that `make` makes there. Others wait, and
-    /// a pusher of theirs has given the window back.
+    /// Makes `run` store to the window by the pusher in this place, or by the one that `make` makes there. Other
+    /// callers wait, and their pusher has released the window.
     ///
     /// # Errors
     /// As [`Gate::enter`], and those of both.
@@ -97,7 +97,7 @@ impl Turns {
         }
     }
 
-    /// Gives the window back, if this pusher has it. Who stores to it by another one is not waited for.
+    /// Releases the window, if this pusher has it. This does not wait for another pusher that stores to it.
     pub(crate) fn give_window_back(place: &Pusher) {
         drop(lock(&place.0).take());
     }
@@ -116,7 +116,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
-    /// A window that one at a time has, as a board's.
+    /// A window that one user at a time has, as a board's.
     #[derive(Clone, Default)]
     struct Window(Arc<AtomicBool>);
 

@@ -1,4 +1,4 @@
-//! Addresses that are given out.
+//! Allocation of addresses.
 
 use std::collections::BTreeMap;
 

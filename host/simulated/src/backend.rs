@@ -1,4 +1,4 @@
-//! The board as a driver in the process drives it.
+//! The simulated board as the backend of a driver in the process.
 
 use crate::memory::{SimMemory, UserMemory};
 use crate::{NOWHERE, Sim, SimBoard, failed};
@@ -20,7 +20,7 @@ fn space(space: Space) -> peerlane_sim::Space {
 }
 
 impl Sim {
-    /// Cycles of the PCIe clock that make up a time.
+    /// Returns the cycles of the PCIe clock in a time.
     fn cycles(&self, time: Duration) -> u64 {
         let period = u128::from(self.board.config().pcie_clk_ps);
         let cycles = (time.as_nanos() * 1000).div_ceil(period);
@@ -153,8 +153,8 @@ impl Backend for SimBoard {
         let mut sim = self.lock();
         let config = sim.board.config();
         let ns = match sim.kind_of_pin(id) {
-            // As long as a read of the GPU's BAR by the host takes; it pushes the writes
-            // before it. To host memory, records and data take the same way.
+            // This takes as long as the host's read of the GPU's BAR, which pushes the writes before it. Records and
+            // data for host memory take the same way.
             Some(MemoryKind::Gpu) => config
                 .gpu
                 .read_round_trip_ns

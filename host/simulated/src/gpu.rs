@@ -1,4 +1,4 @@
-//! The simulated board's GPU as an end of routes: a stand-in for a GPU with its copy engine.
+//! The simulated board's GPU as an end of routes: a mock of a GPU with its copy engine.
 
 use crate::SimBoard;
 use peerlane_core::regs::csr;
@@ -8,17 +8,17 @@ use peerlane_sim::Space;
 use std::ops::Range;
 use std::time::Duration;
 
-/// How fast the stand-in's copy engine is: between the GPU's memory and the host's, and to the board's window.
+/// Speed of the mock's copy engine: between the GPU's memory and the host's, and to the board's window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CopyEngine {
     /// Nanoseconds from the call to the first byte, in the board's time.
     pub latency_ns: f64,
-    /// Bytes a second behind that.
+    /// Bytes a second after that.
     pub rate: f64,
 }
 
 impl Default for CopyEngine {
-    /// A GPU of today on a link of its own: an assumption, which nothing here depends on.
+    /// Assumes a present-day GPU on a link of its own. Nothing here depends on these values.
     fn default() -> Self {
         Self {
             latency_ns: 6_000.0,
@@ -27,11 +27,12 @@ impl Default for CopyEngine {
     }
 }
 
-/// Memory of the simulated board's GPU. Clones are the same.
+/// Memory of the simulated board's GPU. Clones are the same memory.
 ///
-/// The model's GPU has memory, a BAR, and nothing else. This adds what a GPU's driver does: copies to and from the host's
-/// memory, which take the time of a [`CopyEngine`], and copies to the board's window, each store of which the block's
-/// own RTL takes. What the [`Platform`](crate::Platform) does to accesses of board and GPU is seen through it.
+/// The model's GPU has memory, a BAR, and nothing else. This adds the functions of a GPU's driver: copies to and from
+/// the host's memory, which take the time of a [`CopyEngine`], and copies to the board's window. The block's own RTL
+/// takes each store of the latter. The effects of the [`Platform`](crate::Platform) on accesses of board and GPU are
+/// visible here.
 #[derive(Debug, Clone)]
 pub struct SimGpu {
     board: SimBoard,
@@ -45,7 +46,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
 }
 
 impl SimGpu {
-    /// New memory of the GPU's, for the board and one of its devices.
+    /// Allocates memory of the GPU, for the board and one of its devices.
     ///
     /// # Errors
     /// As [`Device::memory`].
@@ -58,13 +59,13 @@ impl SimGpu {
         })
     }
 
-    /// Has the board be reset in the middle of the next push, by `reset`: what the GPU stores from there on is lost, as on
-    /// a board whose BAR takes nothing meanwhile, and the GPU is not told.
+    /// Makes `reset` reset the board in the middle of the next push. The GPU's later stores are lost, as on a board
+    /// whose BAR takes no stores at that time, and the GPU gets no error.
     pub fn reset_in_push(&self, reset: impl FnOnce() -> Result<()> + Send + 'static) {
         self.board.lock().reset_in_push = Some(Box::new(reset));
     }
 
-    /// The memory, as the GPU sees it.
+    /// Returns the memory, as the GPU sees it.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -109,7 +110,7 @@ impl Side for SimGpu {
     }
 
     fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
-        // A board has one window, and one at a time holds it.
+        // A board has one window, with one holder at a time.
         if std::mem::replace(&mut self.board.lock().window_taken, true) {
             let taken = "somebody has the board's window";
             return Err(Error::busy(self.name(), taken, false));
@@ -126,11 +127,11 @@ impl Side for SimGpu {
 struct Copies {
     gpu: SimGpu,
     staging: Memory,
-    /// When it has done what it was given, in the board's nanoseconds.
+    /// Time when its last copy ends, in the board's nanoseconds.
     free: f64,
 }
 
-/// A copy of it.
+/// A copy of the engine.
 struct Copying {
     gpu: SimGpu,
     staging: Memory,
@@ -143,7 +144,7 @@ impl Engine for Copies {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
         let CopyEngine { latency_ns, rate } = self.gpu.engine;
         let now = self.gpu.board.with(|board| board.ns());
-        // The latency of one passes while the one before it is copied.
+        // The latency of one copy passes during the copy before it.
         let begin = (now + latency_ns).max(self.free);
         self.free = begin + piece.length as f64 * 1e9 / rate;
         Ok(Box::new(Copying {
@@ -175,7 +176,7 @@ impl Pending for Copying {
         if !self.ended {
             return Ok(false);
         }
-        // Not before: whoever looks at it earlier finds what was there.
+        // The data move now and not before: an earlier look finds the old data.
         let mut bytes = vec![0; self.piece.length as usize];
         let (at, staged) = (self.piece.at as usize, self.piece.staged as usize);
         match self.piece.way {
@@ -225,7 +226,7 @@ impl Push for Stores {
                 let high = csr::WINDOW_HI as u64;
                 board.bar_write32(Space::Csr, csr::WINDOW_LO as u64, fpga as u32)?;
                 board.bar_write32(Space::Csr, high, (fpga >> 32) as u32)?;
-                // It has arrived where its memory is when it reads as 0 (`peerlane_core::window`).
+                // A marker that reads as 0 has reached its memory (`peerlane_core::window`).
                 for _ in 0..1000 {
                     if board.bar_read32(Space::Csr, high)? == 0 {
                         return Ok(());
@@ -242,7 +243,7 @@ impl Push for Stores {
         self.gpu.memory.read(from as usize, &mut bytes)?;
         let reset = self.gpu.board.lock().reset_in_push.take();
         if let Some(reset) = reset {
-            // Nobody tells a GPU: the first half was before the outage, the other one is stored to nothing.
+            // A GPU gets no error: the first half came before the outage, the other half is lost.
             bytes.truncate(bytes.len() / 2);
             reset()?;
         }

@@ -1,8 +1,8 @@
 //! The simulated board: the block's Verilog, with models of link, host, GPU and FPGA memory around it,
 //! driven by `peerlane-host`'s driver in the process.
 //!
-//! A program for a real board does not need this crate. One without a board opens its devices here, and
-//! all else is as with `/dev/peerlane0`:
+//! A program for a real board does not need this crate. A program without a board opens its devices here, and
+//! everything else is as with `/dev/peerlane0`:
 //!
 //! ```no_run
 //! use peerlane_host::driver::Options;
@@ -24,14 +24,14 @@
 //! `host`, `host/simulated`, `sim`, `sim/block` and `hdl`. It should have `peerlane-sim` optimised
 //! (`[profile.dev.package.peerlane-sim]`, `opt-level = 3`): that is the clock loop.
 //!
-//! What is different from a board:
+//! Differences from a board:
 //!
-//! - Time is the board's ([`Device::now`](peerlane_host::Device::now)), and so are the limits of waits. It goes
-//!   on only while somebody waits, or accesses a register. A loop that only polls a transfer never ends:
-//!   it has to wait in between, by [`Device::poll`](peerlane_host::Device::poll) for one.
-//! - A second of it takes many minutes, and a few megabytes of a transfer one of our seconds, those too
-//!   that [`Device::allocate`](peerlane_host::Device::allocate) fills with zeros. Keep limits short, and where
-//!   a peer is not to answer, the [time-out of the port](Options::port_timeout_cycles), too.
+//! - Times are the board's ([`Device::now`](peerlane_host::Device::now)), and so are the limits of waits. Time advances
+//!   only while a thread waits, or accesses a register. A loop that only polls a transfer never ends: it has to wait in
+//!   between, for example by [`Device::poll`](peerlane_host::Device::poll).
+//! - A second of the board takes many minutes, and a few megabytes of a transfer take one of our seconds, also those
+//!   that [`Device::allocate`](peerlane_host::Device::allocate) fills with zeros. Keep limits short, and where a peer
+//!   does not answer, the [time-out of the port](Options::port_timeout_cycles), too.
 //! - Memory that can be registered comes from [`Device::memory`](peerlane_host::Device::memory) alone, unless the
 //!   process's own was [admitted](SimBoard::admit_process_memory).
 //! - [`SimBoard::with`] reaches the models: [`Board::bus_mut`] takes faults to inject.
@@ -60,15 +60,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// In every address that a user knows memory by: no process has memory there (the kernel's
+/// A bit in every address by which a user knows memory. No process has memory there (the kernel's
 /// Documentation/arch/x86/x86_64/mm.rst), so no other driver takes it for memory of the process.
 const NOWHERE: u64 = 1 << 63;
 
-/// A simulated board: the block's Verilog, with models of the link, the host, a GPU and
-/// FPGA memory around it. Clones are handles of the same one.
+/// A simulated board: the block's Verilog, with models of the link, the host, a GPU and FPGA memory around it. Clones
+/// are handles of the same board.
 ///
-/// The board lives only while somebody waits for it or accesses a register. It keeps
-/// count of what memory it was given: an access to anything else is an error.
+/// The board only runs while a thread waits for it or accesses a register. It knows the memory that it was given: an
+/// access to other memory is an error.
 #[derive(Clone)]
 pub struct SimBoard(Arc<Mutex<Sim>>);
 
@@ -88,19 +88,19 @@ struct Sim {
     memories: BTreeMap<MemoryId, SimMemory>,
     pins: BTreeMap<MemoryId, Pin>,
     platform: Platform,
-    /// Somebody has the board's window.
+    /// The board's window has a holder.
     window_taken: bool,
     /// Resets the board in the middle of the next push.
     reset_in_push: Option<Reset>,
     next_id: u64,
-    /// Where the process's own memory may be registered, or a peer has its memory in the process.
+    /// Memory of the process that may be registered, and peers whose memory lies in the process.
     process: Option<ProcessMemory>,
-    /// Files stand for dma-bufs.
+    /// Files can represent dma-bufs.
     files: bool,
 }
 
 impl Sim {
-    /// The process's memory on the bus.
+    /// Returns the process's memory on the bus.
     fn process(&mut self) -> &ProcessMemory {
         let bus = self.board.bus_mut();
         self.process.get_or_insert_with(|| {
@@ -112,10 +112,10 @@ impl Sim {
 }
 
 impl SimBoard {
-    /// A board around an instance of the block's Verilog.
+    /// Makes a board around an instance of the block's Verilog.
     ///
     /// # Errors
-    /// [`Error::Backend`](peerlane_host::Error::Backend) if model and configuration do not go together.
+    /// [`Error::Backend`](peerlane_host::Error::Backend) if model and configuration do not match.
     pub fn new(model: Model, config: BoardConfig) -> Result<Self> {
         let (host_base, host_bytes) = config.host;
         let gpu_bytes = config.gpu.bytes;
@@ -135,40 +135,41 @@ impl SimBoard {
         }))))
     }
 
-    /// Has devices of this board take memory of the process by its address, as those of a real board do
-    /// ([`Device::register_address`](peerlane_host::Device::register_address)). What the process does not have is refused as
-    /// by a kernel, with `EFAULT`.
+    /// Makes devices of this board take memory of the process by its address, as those of a real board do
+    /// ([`Device::register_address`](peerlane_host::Device::register_address)). Memory that the process does not have
+    /// is refused with `EFAULT`, as by a kernel.
     ///
     /// # Safety
-    /// Whoever registers memory by its address does so by that function, and keeps its promise. (Safe code can ask the
-    /// driver's [`Context`](peerlane_host::Context) for any address.)
+    /// Code that registers memory by its address does so by that function, and keeps its promise. (Safe code can pass
+    /// any address to the driver's [`Context`](peerlane_host::Context).)
     pub unsafe fn admit_process_memory(&self) {
         let mut sim = self.lock();
         sim.process();
     }
 
-    /// Has devices of this board take files that can be mapped for dma-bufs: memory of a stand-in for a GPU.
+    /// Makes devices of this board take files that can be mapped as dma-bufs: memory of a mock of a GPU.
     ///
     /// # Safety
-    /// Whoever registers a file does not make it shorter, and has no references into its memory, while it is registered.
+    /// While a file is registered, no code makes it shorter or has references into its memory.
     pub unsafe fn admit_files(&self) {
         let mut sim = self.lock();
         sim.process();
         sim.files = true;
     }
 
-    /// Puts a device on the board's bus, at addresses that none of the models has, whose memory lies in the process from
-    /// `at` on: a stand-in for a GPU that tells bus addresses. Devices of this board then take such addresses
+    /// Puts a device on the board's bus, at addresses that none of the models has, whose memory lies in the process
+    /// from `at` on: a mock of a GPU that reports bus addresses. Devices of this board then take such addresses
     /// ([`Device::register_bus`](peerlane_host::Device::register_bus)).
     ///
     /// # Safety
-    /// The memory is mapped for as long as the board lives, and nobody has a reference to it while the board accesses it.
+    /// The memory is mapped for as long as the board lives, and there are no references to it while the board accesses
+    /// it.
     pub unsafe fn add_peer(&self, bus: Range<u64>, at: u64) {
         // SAFETY: the caller promises it.
         unsafe { self.lock().process().add_peer(bus, at) };
     }
 
-    /// Starts a driver for the board, which contexts are opened at. A board has one at a time.
+    /// Starts a driver for the board, at which contexts are opened. A board has one driver at a time.
     ///
     /// # Errors
     /// As [`Driver::new`].
@@ -176,7 +177,7 @@ impl SimBoard {
         Driver::new(self.clone(), options)
     }
 
-    /// Reads FPGA memory behind the board's back, at any address of it. No time passes.
+    /// Reads FPGA memory directly, at any address of it. No time passes.
     ///
     /// # Errors
     /// [`Error::Backend`](peerlane_host::Error::Backend) if the range does not lie in FPGA memory.
@@ -189,7 +190,7 @@ impl SimBoard {
             .map_err(failed)?)
     }
 
-    /// Writes FPGA memory behind the board's back. No time passes.
+    /// Writes FPGA memory directly. No time passes.
     ///
     /// # Errors
     /// As [`fpga_read`](Self::fpga_read).
@@ -198,8 +199,8 @@ impl SimBoard {
         Ok(sim.board.ddr_mut().write(address, bytes).map_err(failed)?)
     }
 
-    /// Access to the board itself: statistics, faults, back-pressure. `f` must not use the board's
-    /// devices: they wait for the same lock.
+    /// Calls `f` with the board itself: statistics, faults, back-pressure. `f` must not use the board's devices,
+    /// because they wait for the same lock.
     pub fn with<R>(&self, f: impl FnOnce(&mut Board) -> R) -> R {
         f(&mut self.lock().board)
     }

@@ -1,4 +1,4 @@
-//! Memory of the host and of the GPU: who has it, where it lies, and what the board may reach.
+//! Memory of the host and of the GPU: its owner, its place, and the parts that the board may reach.
 
 use crate::process::FileMapping;
 use crate::{Sim, SimBoard, failed, process};
@@ -11,40 +11,40 @@ use std::os::fd::BorrowedFd;
 
 pub(crate) const HOST_PAGE: u64 = 4096;
 
-/// Large pages, as a host with an IOMMU or huge pages would give: allocations of that
-/// size and more are aligned to it.
+/// Bytes of a large page, as a host with an IOMMU or huge pages would have: allocations of that size and more are
+/// aligned to it.
 const LARGE_PAGE: u64 = 2 << 20;
 
-/// Memory that was handed out.
+/// Memory that was allocated.
 pub(crate) struct SimMemory {
     pub(crate) kind: MemoryKind,
-    /// What it is known by: at first, and of host memory always, where it lies. Without [`NOWHERE`](crate::NOWHERE).
+    /// Its name: its first place, which host memory always keeps. Without [`NOWHERE`](crate::NOWHERE).
     pub(crate) address: u64,
-    /// Where it lies now. Host: bus address. GPU: address in GPU memory.
+    /// Its present place. Host: bus address. GPU: address in GPU memory.
     pub(crate) place: (MemoryKind, u64),
     /// Bytes taken, whole pages.
     pub(crate) length: u64,
-    /// Of host memory.
+    /// Ranges that the bus allows, for host memory.
     pub(crate) allowed: Vec<RangeId>,
     /// Its user, or the driver, still has it.
     pub(crate) held: bool,
-    /// Times that it was pinned.
+    /// Number of its pins.
     pub(crate) pins: u32,
-    /// Not the models' own.
+    /// Set if it is not memory of the models.
     pub(crate) outside: Option<Outside>,
 }
 
-/// Memory that is none of the models'.
+/// Memory that is not memory of the models.
 #[derive(Debug)]
 pub(crate) enum Outside {
-    /// The process's, at these addresses.
+    /// Memory of the process, at these addresses.
     Process(Range<u64>),
-    /// A file's, mapped at these addresses for as long as this is there.
+    /// Memory of a file, mapped at these addresses for as long as this exists.
     File(
         Range<u64>,
         #[expect(dead_code, reason = "it is kept")] FileMapping,
     ),
-    /// A peer's, which shows it for good.
+    /// Memory of a peer, which stays on the bus.
     Peer,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct UserMemory {
 }
 
 impl Sim {
-    /// Where a range of a memory lies, in host or GPU memory.
+    /// Returns the place of a range of a memory, in host or GPU memory.
     pub(crate) fn place(
         &self,
         id: MemoryId,
@@ -94,7 +94,7 @@ impl Sim {
         Some((arena.take(length, align)?, length))
     }
 
-    /// New memory. The board reaches the host's at once, and the GPU's where it is pinned.
+    /// Allocates memory. The board reaches the host's at once, and the GPU's where it is pinned.
     pub(crate) fn allocate(&mut self, kind: MemoryKind, length: u64) -> BackendResult<MemoryId> {
         let taken = self.take(kind, length);
         let (address, length) = taken.ok_or(BackendError::OutOfMemory {
@@ -129,12 +129,12 @@ impl Sim {
         self.board.bus_mut().allow(range, Access::Both)
     }
 
-    /// Memory of the process, for the board; `None`: no such memory is admitted.
+    /// Pins memory of the process for the board; `None`: no such memory is admitted.
     pub(crate) fn admit(&mut self, range: Range<u64>) -> BackendResult<Option<Pinned>> {
         if self.process.is_none() {
             return Ok(None);
         }
-        // A kernel looks when it pins. The board would end the process by its first access.
+        // A kernel checks when it pins. The board's first access would end the process.
         let there = process::is_mapped(&process::pages(&range));
         let whole = if there { self.let_in(&range) } else { None };
         let whole = whole.ok_or(BackendError::NoProcessMemory {
@@ -148,20 +148,20 @@ impl Sim {
         )))
     }
 
-    /// Has the process's memory found on the bus. Says which pages that is.
+    /// Puts the process's memory on the bus. Returns its pages.
     fn let_in(&mut self, range: &Range<u64>) -> Option<Range<u64>> {
         let process = self.process.as_ref()?;
-        // What a kernel would say of addresses that no process has.
+        // A kernel would refuse addresses that no process has.
         let whole = process::pages(range);
         if range.is_empty() || range.start == 0 || whole.end >= process::AT {
             return None;
         }
-        // SAFETY: whoever had process memory admitted promises it.
+        // SAFETY: the caller that admitted process memory promises it.
         unsafe { process.admit(range.clone()) };
         Some(whole)
     }
 
-    /// A part of a file that stands for a dma-buf.
+    /// Pins a part of a file that represents a dma-buf.
     pub(crate) fn admit_file(
         &mut self,
         file: BorrowedFd<'_>,
@@ -188,7 +188,7 @@ impl Sim {
         ))
     }
 
-    /// A part of what a peer shows on the bus.
+    /// Pins a part of a peer's memory on the bus.
     pub(crate) fn admit_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
         let range = address..address.saturating_add(length);
         let process = self.process.as_ref();
@@ -207,8 +207,8 @@ impl Sim {
         ))
     }
 
-    /// Whole pages on the bus, which the board reads, and of which it writes what was asked for. They are not held: they
-    /// go when they are pinned no more.
+    /// Pins whole pages on the bus. The board reads all of them, and writes the range that was asked for. They have no
+    /// holder: they go when they are unpinned.
     fn pin_outside(
         &mut self,
         address: u64,
@@ -267,7 +267,7 @@ impl Sim {
         .map_err(failed)
     }
 
-    /// Whoever asked for memory has dropped it.
+    /// Notes that the user of memory has dropped it.
     pub(crate) fn drop_hold(&mut self, id: MemoryId) {
         if let Some(memory) = self.memories.get_mut(&id) {
             memory.held = false;
@@ -275,7 +275,7 @@ impl Sim {
         self.collect(id);
     }
 
-    /// Gives memory back that nobody holds and that is not pinned.
+    /// Frees memory that has no holder and is not pinned.
     pub(crate) fn collect(&mut self, id: MemoryId) {
         let unused = |memory: &SimMemory| !memory.held && memory.pins == 0;
         if self.memories.get(&id).is_some_and(unused)
@@ -298,13 +298,13 @@ impl Sim {
             return;
         }
         self.give(memory.place, memory.length);
-        // What it is known by was kept for it when it moved.
+        // Its first place was reserved when it moved.
         if memory.place.0 != memory.kind {
             self.give((memory.kind, memory.address), memory.length);
         }
     }
 
-    /// Gives pages back; the next owner gets zeros.
+    /// Frees pages; the next owner gets zeros.
     pub(crate) fn give(&mut self, (kind, address): (MemoryKind, u64), length: u64) {
         let arena = match kind {
             MemoryKind::Host => {

@@ -16,7 +16,7 @@ fn part(area: Area) -> Part {
     }
 }
 
-/// Offset in the BAR, and bytes, of a part.
+/// Returns the offset in the BAR, and the bytes, of a part.
 fn range(board: &Board, area: Area) -> Option<(u64, u64)> {
     let mut ranges = board.opencl()?.offsets().ranges();
     let (base, bytes, _) = ranges.find(|(_, _, found)| *found == part(area))?;
@@ -33,7 +33,7 @@ fn base(board: &Board, area: Area) -> BackendResult<u64> {
     range.ok_or_else(|| BackendError::Range(format!("the simulated board has no {}", area.name())))
 }
 
-/// Pieces of an access within one dword each: offset of the dword, first lane, range of the data.
+/// Splits an access into pieces within one dword each: offset of the dword, first lane, range of the data.
 fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let lane = (offset % 4) as usize;
     let first = offset - lane as u64;

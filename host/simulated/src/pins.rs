@@ -1,4 +1,4 @@
-//! Memory that is pinned for the board, on a platform that may not be what it seems.
+//! Memory that is pinned for the board, on a platform that may have faults.
 
 use crate::{NOWHERE, Sim, SimBoard, failed};
 use peerlane_core::layout::Segment;
@@ -6,9 +6,9 @@ use peerlane_host::driver::{BackendError, BackendResult, MemoryId, Pinned};
 use peerlane_host::{Memory, MemoryKind};
 use peerlane_sim::{Answer, FaultRule, GPU_PAGE, Hits, RangeId, WriteFault};
 
-/// What the computer around board and GPU does to accesses between them. All but the first are faults. Those of
-/// writes, which are posted, are not reported. A refused read is reported to a board with reads by tag; one without never gets
-/// an answer.
+/// Behaviour of the computer around board and GPU for accesses between them. All variants but the first are faults.
+/// Faults of writes, which are posted, are not reported. A refused read is reported to a board whose reads have tags; a
+/// board without tags never gets an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Platform {
     /// Writes and reads pass.
@@ -17,18 +17,18 @@ pub enum Platform {
     /// Root ports that pass writes between peers and answer reads as an unsupported request, as those of
     /// Intel's client processors (NVIDIA's open-gpu-kernel-modules, issue 1253).
     WritesOnly,
-    /// The same, where reads are not answered at all.
+    /// As `WritesOnly`, but reads are not answered at all.
     Silent,
-    /// A pair of peers that was put on the kernel's list of those that reach each other, and do not: all
-    /// succeeds, with wrong bytes (Intel's compute-runtime, issue 935).
+    /// A pair of peers that was put on the kernel's list of those that reach each other, but do not: all accesses
+    /// succeed, with wrong bytes (Intel's compute-runtime, issue 935).
     Forced,
     /// An IOMMU that translates, and an exporter that gave the GPU's raw bus addresses: writes are dropped and
     /// reads refused (NVIDIA's open-gpu-kernel-modules, issue 1324).
     Translating,
-    /// An exporter that moves memory into the host's when it is pinned (GTT in place of VRAM: amdgpu before
-    /// 6.14.14). All arrives, by way of the host.
+    /// An exporter that moves memory into the host's when it is pinned (GTT in place of VRAM: amdgpu before 6.14.14).
+    /// All data arrive, through the host.
     Gtt,
-    /// An importer that loses where in the exporter's page memory begins: all pages of a region are the first.
+    /// An importer that loses the offset of memory in the exporter's page: all pages of a region are the first.
     OnePage,
 }
 
@@ -90,7 +90,7 @@ impl Sim {
         })
     }
 
-    /// A memory that the board reaches anyway, as it was pinned.
+    /// Pins a memory that the board reaches anyway.
     pub(crate) fn pinned(&mut self, memory: MemoryId) -> MemoryId {
         let pin = Pin {
             memory,
@@ -116,13 +116,13 @@ impl Sim {
         self.collect(pin.memory);
     }
 
-    /// Where what is pinned lies.
+    /// Returns the place of pinned memory.
     pub(crate) fn kind_of_pin(&self, id: MemoryId) -> Option<MemoryKind> {
         let memory = self.pins.get(&id)?.memory;
         Some(self.memories.get(&memory)?.place.0)
     }
 
-    /// What [`Platform::Gtt`] does to memory of the GPU's.
+    /// Moves memory of the GPU as [`Platform::Gtt`] does.
     fn move_to_host(&mut self, id: MemoryId) -> BackendResult<()> {
         let memory = self.memories.get(&id);
         let Some((MemoryKind::Gpu, from)) = memory.map(|memory| memory.place) else {
@@ -170,7 +170,7 @@ impl SimBoard {
         }
     }
 
-    /// Where memory of this board lies: [`Platform::Gtt`] moves it. `None`: it is not this board's.
+    /// Returns the place of memory of this board, which [`Platform::Gtt`] moves. `None`: it is not this board's.
     pub fn lies(&self, memory: &Memory) -> Option<MemoryKind> {
         let address = memory.address() & !NOWHERE;
         let sim = self.lock();

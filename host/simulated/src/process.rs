@@ -10,18 +10,18 @@ use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a byte's bus address has more than its address in the process: beyond all models of the board, which
-/// have less than that, and beyond all that a process has (the kernel's Documentation/arch/x86/x86_64/mm.rst).
+/// Difference between a byte's bus address and its address in the process. It is more than all addresses of the board's
+/// models, and more than all addresses of a process (the kernel's Documentation/arch/x86/x86_64/mm.rst).
 pub(crate) const AT: u64 = 1 << 48;
 
-/// What the board is let into: addresses in the process, and peers' memory that the process has. Clones are the same.
+/// Memory that the board may reach: addresses in the process, and peers' memory in the process. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessMemory(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
     ranges: Vec<Range<u64>>,
-    /// Bus addresses, and where in the process the bytes of the first of them are.
+    /// Bus addresses, and the address in the process of the first byte.
     peers: Vec<(Range<u64>, u64)>,
 }
 
@@ -30,37 +30,37 @@ impl ProcessMemory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a device on the bus whose memory lies in the process.
+    /// Adds a device to the bus whose memory lies in the process.
     ///
     /// # Safety
-    /// From `at` on there are as many mapped bytes for as long as the board lives, which nobody has a reference to while
-    /// the board accesses them.
+    /// From `at` on there are as many mapped bytes for as long as the board lives, and no references to them while the
+    /// board accesses them.
     pub(crate) unsafe fn add_peer(&self, bus: Range<u64>, at: u64) {
         self.lock().peers.push((bus, at));
     }
 
-    /// Whether there are peers.
+    /// Returns whether there are peers.
     pub(crate) fn has_peers(&self) -> bool {
         !self.lock().peers.is_empty()
     }
 
-    /// Whether one peer has all of these bus addresses.
+    /// Returns whether one peer has all of these bus addresses.
     pub(crate) fn shows(&self, range: &Range<u64>) -> bool {
         let inner = self.lock();
         let mut peers = inner.peers.iter();
         peers.any(|(bus, _)| bus.start <= range.start && range.end <= bus.end)
     }
 
-    /// Lets the board into memory.
+    /// Allows the board to reach memory.
     ///
     /// # Safety
-    /// The memory is mapped, and nobody has a reference to it while a transfer with it is under way, until
+    /// The memory is mapped, and there are no references to it while a transfer with it is under way, until
     /// [`take_back`](Self::take_back).
     pub(crate) unsafe fn admit(&self, range: Range<u64>) {
         self.lock().ranges.push(range);
     }
 
-    /// Takes that back, once for each time.
+    /// Revokes that, once for each time that it was allowed.
     pub(crate) fn take_back(&self, range: &Range<u64>) {
         let ranges = &mut self.lock().ranges;
         if let Some(index) = ranges.iter().position(|other| other == range) {
@@ -68,8 +68,8 @@ impl ProcessMemory {
         }
     }
 
-    /// Does something with the memory at a bus address, if the board is let into all of it: into ranges as `widened` makes
-    /// them.
+    /// Calls a function with the memory at a bus address, if the board may reach all of it: the ranges, as `widened`
+    /// extends them.
     fn with(
         &self,
         address: u64,
@@ -96,16 +96,16 @@ impl ProcessMemory {
     }
 }
 
-/// The pages of a range, which are mapped where it is. The board reads whole words.
+/// Returns the pages of a range, which are mapped where the range is. The board reads whole words.
 pub(crate) fn pages(range: &Range<u64>) -> Range<u64> {
     let end = range.end.checked_next_multiple_of(HOST_PAGE);
     range.start / HOST_PAGE * HOST_PAGE..end.unwrap_or(u64::MAX)
 }
 
-/// Whether the process has all of these pages, and may read them (proc_pid_maps(5)).
+/// Returns whether the process has all of these pages, and may read them (proc_pid_maps(5)).
 pub(crate) fn is_mapped(pages: &Range<u64>) -> bool {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else {
-        // Who cannot look relies on what was promised.
+        // Without this list, the caller's promise has to do.
         return true;
     };
     covers(&maps, pages)
@@ -128,23 +128,23 @@ fn covers(maps: &str, pages: &Range<u64>) -> bool {
     !pages.is_empty() && reached >= pages.end
 }
 
-/// A file that stands for a dma-buf, mapped as a whole.
+/// A file that represents a dma-buf, mapped as a whole.
 #[derive(Debug)]
 pub(crate) struct FileMapping {
     base: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: nothing is done through the pointer but to unmap it once.
+// SAFETY: the pointer is only used to unmap it once.
 unsafe impl Send for FileMapping {}
 
 impl FileMapping {
     pub(crate) fn new(file: BorrowedFd<'_>) -> BackendResult<Self> {
         let failed = |error: rustix::io::Errno| BackendError::Other(format!("a dma-buf: {error}"));
-        // A dma-buf's size is where its end is (the kernel's drivers/dma-buf/dma-buf.c, `dma_buf_llseek`).
+        // A dma-buf's size is the offset of its end (the kernel's drivers/dma-buf/dma-buf.c, `dma_buf_llseek`).
         let length = seek(file, SeekFrom::End(0)).map_err(failed)? as usize;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping, wherever there is room.
+        // SAFETY: a new mapping at a place of the kernel's choice.
         let base = unsafe { mmap(null_mut(), length, access, MapFlags::SHARED, file, 0) };
         let base = NonNull::new(base.map_err(failed)?.cast());
         Ok(Self {
@@ -179,7 +179,7 @@ impl Outside for ProcessMemory {
     }
 
     fn read(&mut self, address: u64, data: &mut [u8]) -> bool {
-        // SAFETY: `admit` was promised that all of it is mapped, which is so by whole pages, and its list is locked.
+        // SAFETY: `admit` was promised that all of it is mapped, in whole pages, and its list is locked.
         self.with(address, data.len(), pages, |from| unsafe {
             std::ptr::copy_nonoverlapping(from.cast_const(), data.as_mut_ptr(), data.len());
         })
@@ -234,7 +234,7 @@ mod tests {
         assert!(memory.write(AT + first, &[9; 8]));
         assert!(memory.read(AT + first - 4, &mut found));
         assert_eq!(found, [7, 7, 7, 7, 9, 9, 9, 9]);
-        // Nothing beside the range is written, and nothing of another page is read.
+        // No bytes outside of the range are written, and no bytes of another page are read.
         for at in [first - 1, first + 1] {
             assert!(!memory.write(AT + at, &[0; 8]));
         }

@@ -1,4 +1,4 @@
-//! AMD's GPUs on the simulated board: dma-bufs by HSA, and DirectGMA. The GPU is a stand-in (`tests/fake-amd`).
+//! AMD's GPUs on the simulated board: dma-bufs by HSA, and DirectGMA. The GPU is a mock (`tests/fake-amd`).
 
 #[path = "../../../tests/fake-amd/mod.rs"]
 mod fake_amd;
@@ -49,7 +49,7 @@ enum Fault {
 
 type OnStore = unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void);
 
-/// The stand-in's own functions.
+/// The mock's own functions.
 struct Fake {
     _files: FakeAmd,
     hsa: Library,
@@ -57,7 +57,7 @@ struct Fake {
     cl: Library,
 }
 
-/// The stand-in, without faults, for one test at a time.
+/// Returns the mock without faults, for one test at a time.
 fn fake() -> (MutexGuard<'static, ()>, &'static Fake) {
     static TURN: Mutex<()> = Mutex::new(());
     static LOADED: OnceLock<Fake> = OnceLock::new();
@@ -103,7 +103,7 @@ impl Fake {
         }
     }
 
-    /// How many GPUs there are from now on.
+    /// Sets the number of GPUs from now on.
     fn devices(&self, count: i32) {
         // SAFETY: the function of this name has this type.
         unsafe {
@@ -114,7 +114,7 @@ impl Fake {
         }
     }
 
-    /// The thread's device.
+    /// Returns the thread's device.
     fn current(&self) -> i32 {
         let mut device = -1;
         // SAFETY: the function of this name has this type.
@@ -137,7 +137,7 @@ impl Fake {
         assert_eq!(code, 0);
     }
 
-    /// The device that has memory.
+    /// Returns the device that has memory.
     fn device_of(&self, address: u64) -> i32 {
         // SAFETY: the function of this name has this type.
         unsafe {
@@ -152,12 +152,12 @@ impl Fake {
         self.count(&self.hsa, "fake_allocations")
     }
 
-    /// Pages of the aperture that are taken.
+    /// Returns the number of pages of the aperture that are taken.
     fn pages(&self) -> i32 {
         self.count(&self.cl, "fake_gma_pages")
     }
 
-    /// Memory as a program has it: `hipMalloc` or `hipHostMalloc`.
+    /// Allocates memory as a program does: `hipMalloc` or `hipHostMalloc`.
     fn malloc(&self, size: usize, of_host: bool) -> u64 {
         let mut address = std::ptr::null_mut();
         // SAFETY: the functions of these names have these types.
@@ -190,7 +190,7 @@ impl Fake {
         assert_eq!(code, 0);
     }
 
-    /// The aperture of DirectGMA: bus addresses, and where it is in the process.
+    /// Returns the aperture of DirectGMA: its bus addresses, and its address in the process.
     fn aperture(&self) -> (Range<u64>, u64) {
         let (mut bus, mut at, mut length) = (0, 0, 0);
         type Tell = unsafe extern "C" fn(*mut u64, *mut u64, *mut u64);
@@ -202,14 +202,14 @@ impl Fake {
         (bus..bus + length, at)
     }
 
-    /// Has the GPU's stores to other devices taken.
+    /// Sets the function that takes the GPU's stores to other devices.
     fn on_store(&self, store: OnStore, user: *mut c_void) {
         type Set = unsafe extern "C" fn(OnStore, *mut c_void);
         // SAFETY: the function of this name has this type.
         unsafe { self.cl.get::<Set>(b"fake_gma_on_store").unwrap()(store, user) };
     }
 
-    /// The one device with DirectGMA.
+    /// Returns the one device with DirectGMA.
     fn directgma(&self) -> GmaDevice {
         let mut devices = directgma::devices().unwrap();
         assert_eq!(devices.len(), 1, "{devices:?}");
@@ -237,15 +237,15 @@ fn open() -> (SimBoard, Driver) {
     (board, driver)
 }
 
-/// A board that takes the stand-in's dma-bufs.
+/// Opens a board that takes the mock's dma-bufs.
 fn with_files() -> (SimBoard, Driver) {
     let (board, driver) = open();
-    // SAFETY: the stand-in makes no file shorter, and its memory is accessed by copying when transfers have ended.
+    // SAFETY: the mock makes no file shorter, and its memory is accessed by copying when transfers have ended.
     unsafe { board.admit_files() };
     (board, driver)
 }
 
-/// A board that the stand-in's aperture is on the bus of.
+/// Opens a board with the mock's aperture on its bus.
 fn with_aperture(fake: &Fake) -> (SimBoard, Driver) {
     let (board, driver) = open();
     let (bus, at) = fake.aperture();
@@ -277,7 +277,7 @@ fn a_dma_buf_is_moved_both_ways_and_kept_by_its_region() {
     buffer.read(0, &mut found).unwrap();
     assert!(found.iter().all(|byte| *byte == 0), "a new buffer is zero");
 
-    // The middle of it, at no page's start.
+    // The middle of it, which does not begin at a page.
     let part = 5000..LENGTH - 3;
     let length = part.end - part.start;
     let there = pattern(1, length as usize);
@@ -325,7 +325,7 @@ fn a_dma_buf_is_moved_both_ways_and_kept_by_its_region() {
     no_strays(&board);
 }
 
-/// Two allocations of a program are one dma-buf: the board is let into the one.
+/// Two allocations of a program are in one dma-buf: the board may reach only one of them.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
@@ -339,12 +339,12 @@ fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
     let addresses = [fake.malloc(LENGTH, false), fake.malloc(LENGTH, false)];
     let bytes_at = |address: u64| {
         let at = std::ptr::with_exposed_provenance::<u8>(address as usize);
-        // SAFETY: the stand-in's memory is mapped, and no transfer is under way.
+        // SAFETY: the mock's memory is mapped, and no transfer is under way.
         unsafe { std::slice::from_raw_parts(at, LENGTH) }.to_vec()
     };
     let both = Permissions::ReadWrite;
     let before = bytes_at(addresses[0]);
-    // SAFETY: the memory is this test's.
+    // SAFETY: the memory belongs to this test.
     let region = unsafe { gpu.register(&device, addresses[1] + 4, LENGTH as u64 - 4, both) };
     let region = region.unwrap();
     let data = pattern(3, LENGTH - 4);
@@ -356,13 +356,13 @@ fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
 
     // SAFETY: all of them are refused.
     let refused = |address, length| unsafe { gpu.register(&device, address, length, both) };
-    // More than the allocation, and nothing.
+    // More bytes than the allocation has, and no bytes.
     assert!(matches!(
         refused(addresses[0], LENGTH as u64 + 1),
         Err(Error::Bounds { .. })
     ));
     assert!(matches!(refused(addresses[0], 0), Err(Error::Empty)));
-    // A place that is not the address's in its page.
+    // A place that is not that of the address in its page.
     fake.fault(Fault::Shifted);
     let error = refused(addresses[0], 4).unwrap_err();
     assert!(
@@ -370,7 +370,7 @@ fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
         "{error}"
     );
     fake.fault(Fault::None);
-    // Host memory is no GPU's.
+    // Host memory does not belong to a GPU.
     let host = fake.malloc(LENGTH, true);
     let error = refused(host, 4).unwrap_err();
     assert!(
@@ -378,7 +378,7 @@ fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
         "{error:?}"
     );
     assert!(error.remedy().contains("host memory"), "{}", error.remedy());
-    // Memory that was freed is nobody's.
+    // Memory that was freed has no owner.
     drop(region);
     for address in addresses.into_iter().chain([host]) {
         fake.free(address);
@@ -442,11 +442,11 @@ fn an_export_that_fails_or_is_wrong_registers_nothing() {
     );
 }
 
-/// What of the GPU's memory is looked at.
+/// Functions that read and write the GPU's memory.
 type Peek<'a> = Box<dyn Fn(&mut [u8]) + 'a>;
 type Poke<'a> = Box<dyn Fn(&[u8]) + 'a>;
 
-/// Moves all of a side's memory by these routes, and compares.
+/// Moves all memory of a side by these routes, and compares.
 fn by_routes(
     (board, device): (&SimBoard, &Device),
     side: Arc<dyn Side>,
@@ -503,7 +503,7 @@ const DIRECT: [(Direction, Route); 2] = [
     (Direction::ToFpga, Route::DirectRead),
 ];
 
-/// Moves all of some memory by the routes that ROCm's take.
+/// Moves all bytes of some memory by the routes that ROCm's memory takes.
 fn all_but_push(ends: (&SimBoard, &Device), memory: AmdMemory) {
     let (peek, poke) = (memory.clone(), memory.clone());
     by_routes(
@@ -531,8 +531,8 @@ fn memory_by_rocm_takes_all_routes_but_push() {
     no_strays(&board);
 }
 
-/// What the board writes is held back by the GPU until somebody flushes it: the routes do, by the runtime's function or by
-/// the register. Where neither helps the probe finds it out, and the data go through the host's memory.
+/// The GPU holds the board's data back until they are flushed. The routes flush them, by the runtime's function or by
+/// the register. Where neither works, the probe notices that, and the data go through the host's memory.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_the_gpu_holds_back_is_flushed() {
@@ -544,7 +544,7 @@ fn what_the_gpu_holds_back_is_flushed() {
     };
     for fault in [Fault::Stale, Fault::StaleRegister] {
         fake.fault(fault);
-        // A program's own transfer.
+        // A transfer of the program itself.
         let own = driver.open().unwrap();
         let gpu = AmdGpu::open(0).unwrap();
         let buffer = gpu.buffer(4096).unwrap();
@@ -582,7 +582,7 @@ fn what_the_gpu_holds_back_is_flushed() {
     no_strays(&board);
 }
 
-/// Programs and their libraries go by the thread's device, which is another GPU than the buffer's here.
+/// Programs and their libraries use the thread's device, which here is another GPU than the buffer's.
 #[test]
 fn the_threads_device_stays() {
     let (_turn, fake) = fake();
@@ -602,7 +602,7 @@ fn the_threads_device_stays() {
     fake.make_current(0);
 }
 
-/// A fork copies every value, and none of AMD's runtimes.
+/// A fork copies every value, but none of AMD's runtimes.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_child_of_a_fork_gives_nothing_back() {
@@ -619,8 +619,8 @@ fn a_child_of_a_fork_gives_nothing_back() {
     let before = given_back();
     let theirs = Mutex::new(Some((buffer, engine)));
     let mut command = std::process::Command::new("true");
-    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and
-    // locks that no other thread knows.
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library handles across a fork, and locks
+    // that no other thread knows.
     unsafe {
         command.pre_exec(move || {
             let flushed = gpu.flush().is_ok();
@@ -637,7 +637,7 @@ fn a_child_of_a_fork_gives_nothing_back() {
             .expect("the child gives something back")
             .success()
     );
-    // The parent's go with the closure.
+    // The parent's values go with the closure.
     drop(command);
     assert_eq!(
         given_back() - before,
@@ -671,19 +671,19 @@ fn directgma_is_there_where_device_and_platform_have_it() {
     }
 }
 
-/// A board's window, where the stand-in's GPU stores to it.
+/// A board's window, to which the mock's GPU stores.
 struct SimAperture {
     board: SimBoard,
     range: Range<u64>,
 }
 
-/// Where the window is on the bus of these tests.
+/// Bus address of the window in these tests.
 const WINDOW: u64 = 0x20_0000_0000;
 
-/// The GPU's stores to the window, which the block's own RTL takes.
+/// Takes the GPU's stores to the window, and gives them to the block's own RTL.
 ///
 /// # Safety
-/// `user` is a board that lives, and there are so many bytes.
+/// `user` is a board that lives, and there are `length` bytes.
 unsafe extern "C" fn store(bus: u64, bytes: *const c_void, length: usize, user: *mut c_void) {
     // SAFETY: the caller promises both.
     let (board, bytes) = unsafe {
@@ -725,7 +725,7 @@ impl Aperture for SimAperture {
     }
 }
 
-/// Both ways: the board by bus addresses, the GPU by pushes, either through the host's memory.
+/// Both directions: the board uses bus addresses, the GPU pushes, and either goes through the host's memory.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn memory_of_directgma_takes_all_routes() {
@@ -765,7 +765,7 @@ fn memory_of_directgma_takes_all_routes() {
     no_strays(&board);
 }
 
-/// A copy that runs, and whose end nobody tells, is waited for before its memory is somebody else's.
+/// A running copy whose end is not reported is waited for before its memory gets another owner.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_copy_whose_end_nobody_tells_is_waited_for() {
@@ -799,7 +799,7 @@ fn a_copy_whose_end_nobody_tells_is_waited_for() {
     assert!(found == data);
 }
 
-/// A driver that takes no bus addresses, as the kernel's: the error and the route say what else there is.
+/// A driver that takes no bus addresses, such as the kernel's: the error and the route name the alternatives.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_driver_without_bus_addresses_refuses_with_the_alternatives() {
@@ -849,7 +849,7 @@ fn a_bus_address_is_a_living_buffers_and_no_more() {
         let refused = unsafe { device.register_bus(address, 2 * PAGE, Permissions::Read, keep) };
         assert!(refused.is_err(), "{address:#x}");
     }
-    // A region keeps the buffer: nobody else gets the address while the board has it.
+    // A region keeps the buffer: the address is not used again while the board has it.
     let region = buffer
         .register(&device, 0..10_000, Permissions::ReadWrite)
         .unwrap();
@@ -859,7 +859,7 @@ fn a_bus_address_is_a_living_buffers_and_no_more() {
     assert_eq!(fake.pages(), before);
     no_strays(&board);
 
-    // Not resident: the command fails when it runs, and the call says nothing of it.
+    // Not resident: the command fails when it runs, and the call does not report it.
     fake.fault(Fault::NotResident);
     let error = gpu.buffer(4096).unwrap_err();
     assert!(
@@ -878,7 +878,8 @@ fn a_bus_address_is_a_living_buffers_and_no_more() {
     assert!(matches!(gpu.buffer(0), Err(Error::Empty)));
 }
 
-/// The board writes what the GPU waits for, behind its data; the GPU writes what the FPGA waits for, behind its own.
+/// The board writes the marker that the GPU waits for after its data; the GPU writes the marker that the FPGA waits for
+/// after its own.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn signals_go_both_ways() {
@@ -927,7 +928,7 @@ fn signals_go_both_ways() {
         range: device.range(),
     };
     aperture.place(base).unwrap();
-    // SAFETY: the window is this test's.
+    // SAFETY: the window belongs to this test.
     let remote = unsafe { gpu.remote(WINDOW, WINDOW + window - PAGE, window - PAGE) }.unwrap();
     remote.push(&buffer, 100, 4000, 4096).unwrap();
     let signal = remote.write_signal(0x1234_5678, 16).unwrap();

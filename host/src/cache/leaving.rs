@@ -1,26 +1,26 @@
-//! Regions that are on their way out: the table has them no more, and the board may still have them.
+//! Regions that are being dropped: they are not in the table any more, but the board may still have them.
 
 use super::table::Gone;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-/// Who lets go of regions.
+/// Threads that are dropping regions.
 #[derive(Debug, Default)]
 pub(super) struct Departures {
     under_way: Mutex<UnderWay>,
-    /// Somebody has let go.
+    /// A thread has dropped its regions.
     done: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct UnderWay {
-    /// The number of the last one.
+    /// The number of the last drop that has begun.
     last: u64,
     all: Vec<(u64, ThreadId)>,
 }
 
-/// Regions that go when this is dropped: at once if nobody else has them, or with whoever is the last. The driver does not
-/// keep them.
+/// Regions that go when this is dropped: at once if there are no other references to them, otherwise with the last
+/// reference. The driver does not cache them.
 #[must_use = "what it has goes when it is dropped, and not with a lock"]
 pub(super) struct Leaving<'a> {
     of: &'a Departures,
@@ -36,7 +36,7 @@ impl Departures {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to let go of what was taken out of the table, which is locked.
+    /// Begins to drop regions that were taken out of the table, which is locked.
     pub(super) fn begin(&self, gone: Vec<Gone>) -> Leaving<'_> {
         let number = (!gone.is_empty()).then(|| {
             let mut under_way = self.lock();
@@ -49,13 +49,13 @@ impl Departures {
         Leaving { of, number, gone }
     }
 
-    /// The last one that has begun.
+    /// Returns the number of the last drop that has begun.
     pub(super) fn last(&self) -> u64 {
         self.lock().last
     }
 
-    /// Waits until all have let go that had begun up to one. A thread that lets go of something itself, whose owner calls this
-    /// when it is dropped, waits for nobody: others may wait for it.
+    /// Waits for all drops that had begun, up to number `last`. A thread that is dropping regions itself waits for
+    /// nothing, because other threads may wait for it: the owner of a region calls this when the region is dropped.
     pub(super) fn wait(&self, last: u64) {
         let here = std::thread::current().id();
         let mut under_way = self.lock();
@@ -79,7 +79,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Lets go of regions.
+/// Drops regions.
 pub(super) fn let_go(gone: Vec<Gone>) {
     for (region, parts) in gone {
         region.do_not_keep();

@@ -1,4 +1,4 @@
-//! Memory that is put together of several allocations, by mapping them side by side.
+//! Memory that consists of several allocations, mapped next to each other.
 
 use super::table::overlap;
 use std::any::Any;
@@ -6,23 +6,23 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What lies at a range of addresses: a piece of memory that was mapped there.
+/// A piece of memory that was mapped at a range of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Addresses of all of the piece.
     pub range: Range<u64>,
     /// Its identity, as of [`Buffer::cuda`](super::Buffer::cuda).
     pub identity: u64,
-    /// What names its memory, for as long as somebody keeps that: CUDA's `CUmemGenericAllocationHandle`.
+    /// Name of its memory, for as long as a reference to the memory is kept: CUDA's `CUmemGenericAllocationHandle`.
     pub handle: u64,
 }
 
-/// The pieces that a range of addresses has. Clones are the same.
+/// The pieces of a range of addresses. Clones share them.
 #[derive(Clone)]
 pub struct Parts {
     /// In the order of their addresses, which do not overlap.
     all: Arc<[Part]>,
-    /// Has the handles name this memory and no other.
+    /// Makes sure that the handles name this memory and no other.
     _keep: Arc<dyn Any + Send + Sync>,
 }
 
@@ -33,8 +33,8 @@ impl fmt::Debug for Parts {
 }
 
 impl Parts {
-    /// Pieces in the order of their addresses. `keep` is kept for as long as a cache has a region of them, and has their
-    /// handles name no other memory.
+    /// Makes the pieces of a range, in the order of their addresses. `keep` is kept for as long as a cache has a region
+    /// of the pieces. It makes sure that their handles name no other memory.
     pub fn new(all: Vec<Part>, keep: impl Any + Send + Sync) -> Self {
         Self {
             all: all.into(),
@@ -42,7 +42,7 @@ impl Parts {
         }
     }
 
-    /// Pieces that are no memory's: a region of them is never found.
+    /// Returns pieces that match no memory: a region of them is never found.
     pub fn unknown() -> Self {
         let nowhere = Part {
             range: 0..u64::MAX,
@@ -52,7 +52,7 @@ impl Parts {
         Self::new(vec![nowhere], ())
     }
 
-    /// Whether both say the same wherever both say something.
+    /// Returns whether both have the same pieces wherever their ranges overlap.
     pub(super) fn agree(&self, other: &Self) -> bool {
         self.all.iter().all(|part| {
             let first = (other.all).partition_point(|there| there.range.end <= part.range.start);
@@ -62,7 +62,7 @@ impl Parts {
         })
     }
 
-    /// Whether one of them has an identity.
+    /// Returns whether a piece has this identity.
     pub(super) fn has(&self, identity: u64) -> bool {
         self.all.iter().any(|part| part.identity == identity)
     }

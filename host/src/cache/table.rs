@@ -1,5 +1,5 @@
-//! What a cache has, and what is being registered. Nothing here calls anybody: what goes is handed to the caller, who
-//! lets go of it without the lock.
+//! The table of a cache: its regions, and the registrations in progress. Nothing here calls other code. Regions that
+//! are removed are handed to the caller, which drops them without the lock.
 
 use super::{Buffer, Limits, Parts, Space, Statistics};
 use crate::flow::Keep;
@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-/// Whose memory, and what the board may do with it.
+/// Identity of memory, and permissions of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     space: Space,
     identity: u64,
     bar: Option<u64>,
-    /// Its parts say which memory it is, and not the identity.
+    /// The parts identify the memory, not `identity`.
     parted: bool,
     permissions: Permissions,
 }
@@ -31,7 +31,8 @@ impl Place {
         }
     }
 
-    /// Whether ranges of the other one cannot be the same memory. Of memory with parts that is told by these.
+    /// Returns whether ranges of the other place cannot be the same memory. For memory with parts, the parts decide
+    /// that.
     fn is_stranger(&self, other: &Self) -> bool {
         let same = match self.parted && other.parted {
             true => true,
@@ -40,14 +41,14 @@ impl Place {
         self.space == other.space && !same
     }
 
-    /// Whether the other one's regions lie in the same tree.
+    /// Returns whether regions of both places are in the same tree.
     fn beside(&self, other: &Self) -> bool {
         (self.space, self.permissions) == (other.space, other.permissions)
     }
 }
 
-/// A region that is kept, for a range of its buffer that begins at its key. The region may reach further on both sides,
-/// where others are kept.
+/// A cached region, for a range of its buffer that begins at its key. The region may reach further on both sides, where
+/// other regions are cached.
 #[derive(Debug)]
 struct Kept {
     end: u64,
@@ -55,15 +56,15 @@ struct Kept {
     base: u64,
     identity: u64,
     bar: Option<u64>,
-    /// What memory it is, if it is put together.
+    /// The pieces of the memory, if it consists of several.
     parts: Option<Parts>,
-    /// When it was used last.
+    /// Value of `Table::clock` at its last use.
     used: u64,
     region: Region,
 }
 
 impl Kept {
-    /// Whether it is memory of a place, with these parts.
+    /// Returns whether the memory is that of a place, with these parts.
     fn is(&self, place: &Place, parts: Option<&Parts>) -> bool {
         match (&self.parts, parts) {
             (None, None) => self.identity == place.identity,
@@ -72,27 +73,27 @@ impl Kept {
         }
     }
 
-    /// All that the region has of the buffer.
+    /// Returns the range of the buffer that the region covers.
     fn all(&self) -> Range<u64> {
         self.base..self.end.max(self.base.saturating_add(self.region.length()))
     }
 }
 
-/// What is let go of: a region, and then what kept the names of its parts.
+/// A region to drop, and after it the reference that kept the names of its parts.
 pub(super) type Gone = (Region, Option<Parts>);
 
-/// What may be let go of.
+/// A region or registration that may be removed.
 pub(super) struct Seen<'a> {
     pub(super) space: Space,
     pub(super) range: Range<u64>,
     identity: u64,
-    /// `None` of a registration that goes on.
+    /// `None` for a registration in progress.
     parts: Option<&'a Parts>,
     parted: bool,
 }
 
 impl Seen<'_> {
-    /// Whether some of it is of a buffer. Where that cannot be told, it is.
+    /// Returns whether some of it belongs to a buffer. Where that is unknown, the result is `true`.
     pub(super) fn is_of(&self, buffer: &Buffer) -> bool {
         let identity = buffer.identity;
         let is = match (self.parts, self.parted) {
@@ -110,10 +111,10 @@ type Tree = BTreeMap<u64, Kept>;
 /// For each permission.
 type Trees = [Tree; 3];
 
-/// Where a region is kept: the tree's space and permission, and the key.
+/// Place of a cached region: the tree's space and permission, and the key.
 type Key = (Space, usize, u64);
 
-/// A hash of a few numbers that nobody chooses: inodes are given out by the kernel.
+/// A hash of a few numbers that no user chooses: the kernel assigns inodes.
 #[derive(Debug, Default)]
 struct Mixer(u64);
 
@@ -138,13 +139,13 @@ impl Hasher for Mixer {
     }
 }
 
-/// A registration that goes on.
+/// A registration in progress.
 #[derive(Debug)]
 struct Going {
     number: u64,
     place: Place,
     range: Range<u64>,
-    /// The memory was freed meanwhile: what comes of it is not kept.
+    /// The memory was freed in the meantime, so the result is not cached.
     dead: bool,
 }
 
@@ -153,7 +154,7 @@ pub(super) struct Table {
     trees: HashMap<Space, Trees, BuildHasherDefault<Mixer>>,
     regions: usize,
     bytes: u64,
-    /// Bytes behind each BAR.
+    /// Bytes in each BAR.
     bars: HashMap<u64, u64>,
     going: Vec<Going>,
     /// Number of the last registration that was begun.
@@ -164,12 +165,12 @@ pub(super) struct Table {
     registered: u64,
 }
 
-/// Whether ranges have a byte in common.
+/// Returns whether ranges have a byte in common.
 pub(super) fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// Regions of a tree that have a byte of a range, in their order.
+/// Returns the regions of a tree that have a byte of a range, in their order.
 fn overlapping(tree: &Tree, range: Range<u64>) -> impl Iterator<Item = (u64, &Kept)> {
     let before = tree.range(..range.start).next_back();
     let before = before.filter(|(_, kept)| kept.end > range.start);
@@ -187,7 +188,7 @@ impl Table {
         }
     }
 
-    /// The region with all of a range, and where its byte 0 is in the buffer. It was used now.
+    /// Returns the region with all of a range, and the place of its byte 0 in the buffer. Marks the region as used now.
     pub(super) fn find(
         &mut self,
         place: &Place,
@@ -211,7 +212,7 @@ impl Table {
         None
     }
 
-    /// Takes out what is dead at a range: regions of memory that was there before, and those that were forgotten.
+    /// Takes dead regions out at a range: regions of memory that was there before, and invalidated regions.
     pub(super) fn expel(
         &mut self,
         place: &Place,
@@ -235,7 +236,7 @@ impl Table {
         self.remove_all(dead, out);
     }
 
-    /// Regions of a place that have a byte of a range.
+    /// Returns the regions of a place that have a byte of a range.
     fn same(&self, place: &Place, range: &Range<u64>) -> impl Iterator<Item = (u64, &Kept)> {
         let tree = self.trees.get(&place.space);
         let tree = tree.map(|trees| &trees[place.permissions as usize]);
@@ -243,7 +244,7 @@ impl Table {
             .flat_map(|tree| overlapping(tree, range.clone()))
     }
 
-    /// A range with all that overlaps it, which is then one.
+    /// Returns a range extended by all regions that overlap it.
     pub(super) fn with_overlapping(&self, place: &Place, range: &Range<u64>) -> Range<u64> {
         let all = self.same(place, range);
         all.fold(range.clone(), |all, (start, kept)| {
@@ -251,10 +252,10 @@ impl Table {
         })
     }
 
-    /// Begins a registration, unless one goes on with some of it. Gives its number.
+    /// Begins a registration, unless one of an overlapping range is in progress. Returns its number.
     pub(super) fn begin(&mut self, place: &Place, range: &Range<u64>) -> Option<u64> {
         let taken = |going: &Going| going.place.beside(place) && overlap(&going.range, range);
-        // What is dead is other memory, or what nobody shall have.
+        // A dead registration is of other memory, or of memory that no caller may get.
         if (self.going.iter()).any(|going| !going.dead && taken(going)) {
             return None;
         }
@@ -268,12 +269,13 @@ impl Table {
         Some(self.last)
     }
 
-    /// A registration has ended.
+    /// Ends a registration.
     pub(super) fn end(&mut self, number: u64) {
         self.going.retain(|going| going.number != number);
     }
 
-    /// A registration goes on with less: takes out what was to become one with it, and with `all` what nobody uses.
+    /// Reduces a registration in progress to `range`. Takes out the regions that were to become one with it, and with
+    /// `all` also all regions that are not in use.
     pub(super) fn give_way(&mut self, number: u64, range: &Range<u64>, all: bool) -> Vec<Gone> {
         let mut out = Vec::new();
         let Some(going) = self.going.iter_mut().find(|going| going.number == number) else {
@@ -293,7 +295,7 @@ impl Table {
         out
     }
 
-    /// Keeps what a registration gave of a range, unless the memory was freed meanwhile, or there is no room for it.
+    /// Caches the result of a registration, unless the memory was freed in the meantime, or there is no room.
     pub(super) fn insert(
         &mut self,
         number: u64,
@@ -310,8 +312,9 @@ impl Table {
         };
         let (place, asked) = (*place, range.clone());
         let (range, within) = self.place_among(&place, parts.as_ref(), made.clone());
-        // What others have registered meanwhile, wider than they were asked for, can have some of what was asked for here. Then
-        // nobody would find this, but for a part: the next who asks registers all of it.
+        // Another thread may have registered a wider range than it was asked for, which overlaps this range. Then a
+        // look-up would find only a part of this region. So it is not cached, and the next look-up registers all of the
+        // range.
         if range.start > asked.start || range.end < asked.end {
             out.push((region, parts));
             return;
@@ -340,8 +343,8 @@ impl Table {
         trees[place.permissions as usize].insert(range.start, kept);
     }
 
-    /// The part of a range that no kept region has, unless that lies within the range: those go, and are named. The part
-    /// has no bytes, or less than none, where a region has all of the range.
+    /// Returns the part of a range that no cached region has, and the keys of the regions within the range, which the
+    /// caller removes. The part has no bytes, or less than none, where a cached region has all of the range.
     fn place_among(
         &self,
         place: &Place,
@@ -365,7 +368,7 @@ impl Table {
         (range, within)
     }
 
-    /// Whether there is room for so many bytes, made of what was used longest ago.
+    /// Makes room for `length` bytes: evicts the regions that were used longest ago. Returns whether there is room.
     fn make_room(
         &mut self,
         place: &Place,
@@ -373,7 +376,7 @@ impl Table {
         limits: &Limits,
         out: &mut Vec<Gone>,
     ) -> bool {
-        // What never fits takes nothing with it.
+        // A region that never fits evicts nothing.
         let too_long = length > limits.bytes || place.bar.is_some() && length > limits.bar_bytes;
         if limits.regions == 0 || too_long {
             return false;
@@ -387,7 +390,7 @@ impl Table {
             if !full && !bar_full {
                 return true;
             }
-            // Where only a BAR is full, what is behind others need not go.
+            // Where only a BAR is full, regions in other BARs need not go.
             match self.evict(|kept| full || kept.bar == place.bar) {
                 Some(gone) => out.push(gone),
                 None => return false,
@@ -395,8 +398,8 @@ impl Table {
         }
     }
 
-    /// Takes out the region of a kind that was used longest ago, and that nobody uses. It looks at all of them: a
-    /// registration, which this makes room for, costs more.
+    /// Takes out the region of a kind that was used longest ago and is not in use. It looks at all regions: the
+    /// registration that needs the room costs more.
     fn evict(&mut self, which: impl Fn(&Kept) -> bool) -> Option<Gone> {
         let mut oldest: Option<(u64, Key)> = None;
         for (space, trees) in &self.trees {
@@ -412,7 +415,7 @@ impl Table {
         oldest.and_then(|(_, key)| self.remove(key))
     }
 
-    /// Takes out all regions of a kind; what is being registered of it will not be kept.
+    /// Takes out all regions of a kind. The results of registrations in progress of that kind will not be cached.
     pub(super) fn take(&mut self, which: impl Fn(&Seen<'_>) -> bool) -> Vec<Gone> {
         for going in &mut self.going {
             going.dead |= which(&Seen {
@@ -437,7 +440,7 @@ impl Table {
         out
     }
 
-    /// All regions of a kind.
+    /// Returns the keys of all regions of a kind.
     fn keys(&self, which: impl Fn(&Space, &Kept) -> bool) -> Vec<Key> {
         let mut keys = Vec::new();
         for (space, trees) in &self.trees {

@@ -1,4 +1,4 @@
-//! What to do about an error.
+//! Hints for errors.
 
 use super::Error;
 use crate::driver::BackendError;
@@ -7,7 +7,7 @@ use peerlane_core::region::RegionError;
 use rustix::io::Errno;
 
 impl Error {
-    /// What to do about it, in one sentence or two.
+    /// Returns a hint how to fix the cause, in one or two sentences.
     pub fn remedy(&self) -> &'static str {
         if let Some(refusal) = self.refusal() {
             return refusal.fix;
@@ -50,7 +50,7 @@ impl Error {
             } => {
                 "End what holds the region before: a queue in a GPU's hands holds the regions of its steps."
             }
-            // `driver/README.md`, "Who may configure the FPGA".
+            // `docs/program/driver-interface.md`, "The right to configure the FPGA".
             Self::Call {
                 source: Errno::PERM,
                 call: "REPROGRAM" | "CONFIGURE",

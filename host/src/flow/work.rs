@@ -1,4 +1,4 @@
-//! One transfer, and the descriptors that it is cut into.
+//! One transfer, and the descriptors that it is split into.
 
 use crate::ends::{Ends, Scrap};
 use crate::error::{Error, Result};
@@ -15,40 +15,41 @@ use peerlane_core::record::Record;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order {
     pub(crate) direction: Direction,
-    /// Where in the peer's memory, `length` bytes.
+    /// Place in the peer's memory, `length` bytes.
     pub(crate) peer: Extents,
     /// First byte in FPGA memory.
     pub(crate) local: u64,
     /// Bytes, at least 1.
     pub(crate) length: u64,
-    /// Bytes that one descriptor moves at most.
+    /// The most bytes that one descriptor moves.
     pub(crate) piece: u32,
     pub(crate) terms: Terms,
     /// The board may not read the memory, so it cannot make sure that a write has arrived.
     pub(crate) unreadable: bool,
     /// The next transfer of its direction raises the interrupt for it, too.
     pub(crate) followed: bool,
-    /// Of a write that the board cannot do as a whole.
+    /// Ends of a write that the board cannot do as a whole.
     pub(crate) ends: Option<Ends>,
 }
 
-/// Why data of a write may not have arrived when the board is done with it.
+/// Reason why data of a write may not have arrived when the board is done with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unproven {
-    /// It failed or was called off, so the flush behind its last byte is missing.
+    /// The write failed or was called off, so the flush after its last byte is missing.
     BrokenOff,
     /// The board may not read the memory.
     Unread,
 }
 
-/// A transfer that the board works on or will.
+/// A transfer that the board works on or will work on.
 #[derive(Debug)]
 pub(super) struct Work<K> {
     pub(super) order: Order,
-    /// Ends that are still to go to the board, before any piece, and those of which it has told that they went well.
+    /// Ends that are still to go to the board, before any piece, and ends that the board has moved without error.
     ends_left: u64,
     ends_moved: u64,
-    /// Pieces of the middle that are still to go to the board, of each extent, with the start of the extent in the middle.
+    /// Pieces of the middle that are still to go to the board, for each extent, with the start of the extent in the
+    /// middle.
     pieces: [(u64, Pieces); PARTS],
     /// A piece has gone to the board.
     pub(super) begun: bool,
@@ -57,10 +58,10 @@ pub(super) struct Work<K> {
     /// Bytes moved from the start without a gap.
     pub(super) done: u64,
     pub(super) failure: Option<Error>,
-    /// Somebody wants its memory back, and so proof of all that went there: what writes before it have left to its flush,
-    /// too.
+    /// A caller wants its memory back, and so needs proof that all data have arrived there, also those that earlier
+    /// writes have left to its flush.
     pub(super) called_off: bool,
-    /// What must live as long as the board works on it.
+    /// Value that must live as long as the board works on the transfer.
     pub(super) keep: K,
 }
 
@@ -100,26 +101,26 @@ impl<K> Work<K> {
         }
     }
 
-    /// Descriptors of it that the board is still to be given.
+    /// Returns the number of its descriptors that have not gone to the board.
     pub(super) fn remaining(&self) -> u64 {
         let pieces = self.pieces.iter().map(|(_, pieces)| pieces.remaining());
         self.ends_left + pieces.sum::<u64>()
     }
 
-    /// Whether the board has nothing of it, and gets nothing.
+    /// Returns whether the board has no descriptors of it, and gets none.
     pub(super) fn over(&self) -> bool {
         self.outstanding == 0 && self.remaining() == 0
     }
 
-    /// Nothing more of it goes to the board. What the board has goes on to its end. The first failure
-    /// is the transfer's.
+    /// Fails the transfer: no more of its descriptors go to the board. Those at the board go on to their end. The first
+    /// failure is the transfer's.
     pub(super) fn fail(&mut self, error: Error) {
         self.ends_left = 0;
         self.pieces.iter_mut().for_each(|(_, pieces)| pieces.stop());
         self.failure.get_or_insert(error);
     }
 
-    /// Where the next descriptor moves bytes to, and which.
+    /// Returns the next descriptor's place at the peer, its place in FPGA memory and its bytes.
     fn next_place(&mut self) -> Option<(AttAddress, u64, u32)> {
         let Order {
             peer,
@@ -141,7 +142,7 @@ impl<K> Work<K> {
         Some((peer.from(start)?.address, local + start, piece.length))
     }
 
-    /// The next piece as a descriptor, and its bytes. `more` pieces follow it.
+    /// Returns the next piece as a descriptor, and its bytes. `more` pieces follow it.
     pub(super) fn next(&mut self, ticket: &Ticket, more: u64) -> Result<(u32, [u32; DWORDS])> {
         let Order {
             direction,
@@ -156,14 +157,14 @@ impl<K> Work<K> {
             local,
             length,
             control: Control {
-                // Each piece: one that fails without a record would go unseen.
+                // For each piece: one that fails without a record would stay unnoticed.
                 record: true,
                 interrupt: ticket.interrupt,
                 // Later transfers wait for the library's copy, and the library for this interrupt.
                 urgent: ticket.interrupt && (terms.urgent || ends.is_some()),
                 // The flush of the last piece covers those before it.
                 no_flush: direction == Direction::FromFpga && (more > 0 || terms.no_flush),
-                // The pieces behind the first start after it.
+                // The pieces after the first start after it.
                 after_write: terms.after_from_fpga && !self.begun,
                 after_read: terms.after_to_fpga && !self.begun,
             },
@@ -175,13 +176,13 @@ impl<K> Work<K> {
         Ok((length, dwords))
     }
 
-    /// Whether the descriptor that ends next is one of an end.
+    /// Returns whether the descriptor that ends next moves an end.
     fn end_is_next(&self) -> bool {
         let ends = self.order.ends.map_or(0, |ends| ends.count());
         self.ends_moved < ends
     }
 
-    /// Takes note that a descriptor has moved so many bytes.
+    /// Notes that a descriptor has moved `bytes` bytes.
     fn moved(&mut self, bytes: u32) {
         match self.order.ends {
             Some(ends) if self.end_is_next() => {
@@ -194,7 +195,7 @@ impl<K> Work<K> {
         }
     }
 
-    /// Bytes that are known to be where they belong, from the start without a gap.
+    /// Returns the bytes that are known to be in place, from the start without a gap.
     pub(super) fn in_place(&self) -> u64 {
         match self.order.ends {
             Some(ends) if ends.head > 0 => 0,
@@ -202,8 +203,8 @@ impl<K> Work<K> {
         }
     }
 
-    /// How it has ended, and its ends that are to be copied now. Of a write that failed, that is the head: the bytes that
-    /// are said to be done are.
+    /// Returns its result, and the ends that are to be copied now. For a write that failed that is the head, so that
+    /// the bytes that count as done are in place.
     pub(super) fn result(&self) -> (Result<u64>, [Option<Scrap>; 2]) {
         let Order {
             peer,
@@ -227,8 +228,8 @@ impl<K> Work<K> {
         (result, [scrap(0), scrap(1)])
     }
 
-    /// Takes the record of one of its descriptors, of so many bytes. Returns what the record says that
-    /// cannot be.
+    /// Takes the record of one of its descriptors, of `length` bytes. Returns the contradiction in the record, if it
+    /// has one.
     pub(super) fn complete(&mut self, record: &Record, length: u32) -> Option<Error> {
         self.outstanding -= 1;
         if self.failure.is_some() {
@@ -249,7 +250,7 @@ impl<K> Work<K> {
                 self.fail(error.clone());
                 Some(error)
             }
-            // As whoever did wanted it.
+            // The transfer was called off, so this is the wanted end.
             Err(Fault::Aborted) if self.called_off => {
                 self.fail(Error::Stopped);
                 None
@@ -270,7 +271,8 @@ impl<K> Work<K> {
         }
     }
 
-    /// Whether it is a write that the block has not flushed: its data may not have arrived, or those of writes before it.
+    /// Returns whether it is a write that the block has not flushed: its data, or those of earlier writes, may not have
+    /// arrived.
     pub(super) fn unproven(&self) -> Option<Unproven> {
         let Order {
             direction,
@@ -290,7 +292,7 @@ impl<K> Work<K> {
         }
     }
 
-    /// Whether it is a write that was to end before its data have arrived.
+    /// Returns whether it is a write that was to end before its data have arrived.
     pub(super) fn is_loose(&self) -> bool {
         let Order {
             direction, terms, ..
@@ -301,7 +303,7 @@ impl<K> Work<K> {
             && self.unproven().is_none()
     }
 
-    /// Whether it is a write that was to be flushed, and all of it went to the queue's memory.
+    /// Returns whether it is a write that was to be flushed, and all of whose bytes went to the queue's memory.
     pub(super) fn is_bounced(&self) -> bool {
         let Order {
             length,

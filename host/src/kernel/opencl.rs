@@ -1,4 +1,4 @@
-//! The OpenCL side of a board, as the kernel's driver lends it.
+//! The OpenCL side of a board, through the kernel's driver.
 
 use super::Node;
 use crate::error::{Error, Result};
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Side {
     file: OwnedFd,
-    /// Of each area, by its number.
+    /// Size of each area, by its number.
     bytes: [u64; 5],
-    /// What the kernels' interrupts add to.
+    /// An eventfd to which the kernels' interrupts add.
     interrupts: OwnedFd,
-    /// What [`OpenCl::wake`] adds to.
+    /// An eventfd to which [`OpenCl::wake`] adds.
     woken: OwnedFd,
     process: Process,
 }
@@ -55,7 +55,7 @@ impl Node {
     }
 }
 
-/// The number of an area in the driver's interface.
+/// Returns the number of an area in the driver's interface.
 fn number(area: Area) -> u32 {
     match area {
         Area::Kernels => uapi::area::KERNELS,
@@ -66,7 +66,7 @@ fn number(area: Area) -> u32 {
     }
 }
 
-/// Takes what was added to a counter; whether there was something.
+/// Resets a counter. Returns whether it was not 0.
 fn take(counter: &OwnedFd) -> bool {
     rustix::io::read(counter, &mut [0; 8]).is_ok()
 }
@@ -104,7 +104,7 @@ impl Side {
         self.call(&mut uapi::Reprogram { flags, reserved: 0 })
     }
 
-    /// What driver and board are now.
+    /// Returns the present description of driver and board.
     fn info(&self) -> Result<uapi::Info> {
         let mut info = uapi::Info {
             version: uapi::VERSION,
@@ -118,7 +118,7 @@ impl Drop for Side {
     fn drop(&mut self) {
         // A child's copy is the parent's.
         if self.process == Process::current() {
-            // A board that is gone has nothing to give back.
+            // A board that is gone has nothing to release.
             let _ = self.call(&mut uapi::OpenCl {
                 flags: uapi::opencl::RELEASE,
                 fd: -1,
@@ -134,7 +134,7 @@ impl OpenCl for Side {
     }
 
     fn read(&self, area: Area, offset: u64, data: &mut [u8]) -> Result<()> {
-        // The driver writes so many bytes there.
+        // The driver writes this many bytes there.
         self.access(area, offset, data.len(), data.as_mut_ptr(), 0)
     }
 
@@ -162,7 +162,7 @@ impl OpenCl for Side {
                 return Ok(false);
             }
             let left = left.and_then(|left| Timespec::try_from(left).ok());
-            // Of the file only that the board goes.
+            // The file is only polled for the end of the board.
             let mut files = [
                 PollFd::new(&self.interrupts, PollFlags::IN),
                 PollFd::new(&self.woken, PollFlags::IN),
@@ -177,7 +177,7 @@ impl OpenCl for Side {
     }
 
     fn wake(&self) {
-        // A counter that is full has somebody woken already.
+        // If the counter is full, a waiting thread wakes up already.
         let _ = rustix::io::write(&self.woken, &1_u64.to_ne_bytes());
     }
 
@@ -191,12 +191,12 @@ impl OpenCl for Side {
     }
 
     fn disable_link(&self) {
-        // A driver from before has no such flag.
+        // An older driver has no such flag.
         let _ = self.program(uapi::reprogram::LINK_OFF);
     }
 
     fn configures(&self) -> bool {
-        // It may be another configuration than when the file was opened.
+        // The configuration may have changed since the file was opened.
         let has = |info: uapi::Info| info.features & uapi::feature::CVP != 0;
         self.info().is_ok_and(has)
     }
@@ -225,12 +225,12 @@ impl OpenCl for Side {
     }
 }
 
-/// A configuration under way, which ends however `image` does.
+/// A configuration in progress. Its drop ends it, also if `image` panics.
 struct Bracket<'a>(&'a Side);
 
 impl Drop for Bracket<'_> {
     fn drop(&mut self) {
-        // It panics already.
+        // The thread panics already.
         let _ = self.0.program(uapi::reprogram::END);
     }
 }

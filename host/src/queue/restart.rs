@@ -1,5 +1,5 @@
-//! Ending what a channel was given. One thread does it, and the others go on with their own limits meanwhile: the queue
-//! is locked only between its steps.
+//! Stops and restarts a channel. One thread does that, and the others go on with their own limits concurrently: the
+//! queue is locked only between the steps.
 
 use super::waits::LOOK;
 use super::{Records, SILENT, Shared};
@@ -7,39 +7,39 @@ use crate::error::{Error, Result};
 use rustix::io::Errno;
 use std::time::Duration;
 
-/// How long a board may take that its driver starts again: longer than the driver needs to look, and to reset the
+/// The longest time for a restart of the board by its driver: longer than the driver needs to notice, and to reset the
 /// function.
 const STARTED: Duration = Duration::from_secs(10);
 
-/// How often its driver is asked meanwhile.
+/// Time between two queries of the driver during that restart.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// How long the last records may take that belong to an idle channel.
+/// The longest time that the last records of an idle channel may take.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// A thread restarts the channel, as long as it has this.
+/// The right to restart the channel, as long as a thread has this.
 struct Restarting<'a>(&'a Shared);
 
 impl Drop for Restarting<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.restarting = false;
-        // What was submitted meanwhile.
+        // Transfers that were submitted in the meantime.
         self.0.pump(&mut state);
         self.0.wake_all(&mut state);
         self.0.unlock(state);
     }
 }
 
-/// The queue when a restart began.
+/// State of the queue when a restart began.
 struct Before {
-    /// Transfers below this number end.
+    /// Transfers with smaller numbers end.
     number: u64,
     generation: u32,
 }
 
 impl Shared {
-    /// [`Queue::restart`](super::Queue::restart).
+    /// Implements [`Queue::restart`](super::Queue::restart).
     pub(crate) fn restart_all(&self) -> Result<()> {
         let mut state = self.lock_own()?;
         while state.restarting {
@@ -58,7 +58,7 @@ impl Shared {
     fn restart(&self, before: &Before) -> Result<()> {
         match self.device.context().stop(Duration::ZERO) {
             Ok(_) => self.take_last_records(before)?,
-            // The driver starts the board again, and nothing is under way after that.
+            // The driver restarts the board, and no transfer is under way after that.
             Err(
                 error @ Error::Call {
                     source: Errno::AGAIN | Errno::IO,
@@ -77,8 +77,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends what was submitted before, on a channel that was stopped. The driver has read from the board that it is idle,
-    /// so its records are in memory: they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
+    /// Ends the earlier transfers, on a channel that was stopped. The driver has read from the board that the channel
+    /// is idle, so its records are in memory: they took the same way earlier (PCI Express Base Specification 4.0,
+    /// 2.4.1).
     fn take_last_records(&self, before: &Before) -> Result<()> {
         let context = self.device.context();
         let begin = context.now();
@@ -97,14 +98,14 @@ impl Shared {
             };
             match records {
                 Ok(records) => state.statistics.records += records,
-                // The board may have been started meanwhile, which empties the ring.
+                // The board may have been restarted in the meantime, which empties the ring.
                 Err(error) => {
                     let new = state.is_new(&self.device, before.generation)?;
                     return new.then_some(()).ok_or(error);
                 }
             }
             if self.unlock(state) {
-                // The driver starts the board again after the stop.
+                // The driver restarts the board after the stop.
                 let error = Error::call("FLUSH", Errno::AGAIN);
                 return self.wait_until_started(before, &error);
             }
@@ -126,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a board that its driver starts again for this error.
+    /// Waits until the driver has restarted the board after this error.
     fn wait_until_started(&self, before: &Before, error: &Error) -> Result<()> {
         let context = self.device.context();
         let begin = context.now();

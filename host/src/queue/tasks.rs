@@ -15,14 +15,15 @@ use std::time::Duration;
 /// Wakers of tasks.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    /// Of tasks that wait.
+    /// Wakers of waiting tasks, with the transfer of each.
     waiting: Vec<(TransferId, Waker)>,
-    /// Of tasks that are to look again. They are woken without the state's lock, for they may look at once.
+    /// Wakers of tasks that have to look again. They are called without the state's lock, because a task may look at
+    /// once.
     due: Vec<Waker>,
 }
 
 impl Tasks {
-    /// Has the task look again that waits for this transfer, beside others that do.
+    /// Adds a task that waits for this transfer, in addition to others that do.
     fn wait(&mut self, id: TransferId, waker: Waker) -> Option<Waker> {
         let mut known = self.waiting.iter();
         if known.any(|(other, before)| *other == id && before.will_wake(&waker)) {
@@ -32,13 +33,13 @@ impl Tasks {
         None
     }
 
-    /// Whether the task waits for any transfer.
+    /// Returns whether the task waits for any transfer.
     fn has(&self, waker: &Waker) -> bool {
         let mut waiting = self.waiting.iter();
         waiting.any(|(_, other)| other.will_wake(waker))
     }
 
-    /// Has those look whose transfers have ended.
+    /// Moves the tasks whose transfers have ended to the due ones.
     pub(super) fn ended_due(&mut self, has_ended: impl Fn(TransferId) -> bool) {
         let ended = self.waiting.extract_if(.., |(id, _)| has_ended(*id));
         self.due.extend(ended.map(|(_, waker)| waker));
@@ -53,8 +54,8 @@ impl Tasks {
         std::mem::take(&mut self.due)
     }
 
-    /// Nobody waits for the transfer any more. What is given is to be dropped without the state's lock: a waker
-    /// may be all that keeps a task, which may have transfers.
+    /// Removes the tasks of a transfer. The result must be dropped without the state's lock: a waker may be the last
+    /// reference to a task, which may own transfers.
     pub(super) fn forget(&mut self, id: TransferId) -> Vec<(TransferId, Waker)> {
         let forgotten = self.waiting.extract_if(.., |(other, _)| *other == id);
         forgotten.collect()
@@ -84,28 +85,28 @@ impl<'a> IntoFuture for &'a Transfer {
 }
 
 impl Transfer {
-    /// The end of the transfer, with the bytes moved, as a future for any executor. Tasks are woken by
-    /// whoever calls [`Queue::turn`], or waits for any transfer of the queue; there is no thread for it. To
-    /// drop the future stops nothing.
+    /// Returns a future for the end of the transfer, with the bytes moved, for any executor. Tasks are woken by the
+    /// thread that calls [`Queue::turn`], or waits for any transfer of the queue; the library has no thread for it.
+    /// Dropping the future stops nothing.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait), which has a limit besides.
+    /// As [`wait`](Self::wait), except for its time limit.
     pub fn ended(&self) -> Ended<'_> {
         Ended(self)
     }
 }
 
 impl Queue {
-    /// Takes note of what the board has reported, and wakes the tasks that wait: for a program that watches
-    /// [`Device::file`](crate::Device::file), or an [eventfd](crate::Device::set_eventfd), with an executor of its own. It is called
-    /// when that can be read, and after [`next_turn`](Self::next_turn) at the latest. It does not wait.
+    /// Processes the board's reports, and wakes the tasks that wait. It is for a program that watches
+    /// [`Device::file`](crate::Device::file), or an [eventfd](crate::Device::set_eventfd), with an executor of its own.
+    /// Call it when that file can be read, and after [`next_turn`](Self::next_turn) at the latest. It does not wait.
     ///
     /// # Errors
-    /// [`Error::Gone`](crate::Error::Gone) and [`Error::Broken`](crate::Error::Broken), which the tasks hear, too.
+    /// [`Error::Gone`](crate::Error::Gone) and [`Error::Broken`](crate::Error::Broken), which the tasks get, too.
     pub fn turn(&self) -> Result<()> {
         let mut state = self.0.lock_own()?;
-        // First the events, then the records that they told of. A thread that sleeps takes note of the events
-        // itself, and wakes the tasks; it would miss those that were acknowledged here.
+        // First the events, then the records that they announced. A sleeping thread handles the events itself, and
+        // wakes the tasks; it would miss events that were acknowledged here.
         let noticed = match state.sleeping || state.restarting {
             true => Ok(()),
             false => state.notice(&self.0.device).map(drop),
@@ -113,8 +114,8 @@ impl Queue {
         self.0.turn(state, noticed)
     }
 
-    /// How long a program may wait for an event before it calls [`turn`](Self::turn) all the same: a
-    /// second, and much less while nothing under way will raise an interrupt.
+    /// Returns the longest time that a program may wait for an event before it calls [`turn`](Self::turn): a second,
+    /// and much less while no transfer under way will raise an interrupt.
     pub fn next_turn(&self) -> Duration {
         match self.0.lock_own() {
             Ok(state) if state.flow.under_way() > 0 && !state.flow.will_interrupt() => SILENT,
@@ -122,8 +123,8 @@ impl Queue {
         }
     }
 
-    /// Carries a future out that waits for transfers of this queue, in this thread: the smallest executor.
-    /// What it waits for elsewhere is looked at after [`next_turn`](Self::next_turn), a second at the latest.
+    /// Runs a future that waits for transfers of this queue, in this thread: the smallest executor. Other sources that
+    /// it waits for are checked after [`next_turn`](Self::next_turn), a second at the latest.
     ///
     /// ```no_run
     /// # async fn run(queue: &peerlane_host::Queue, region: &peerlane_host::Region) -> peerlane_host::Result<()> {
@@ -154,12 +155,12 @@ impl Queue {
             while !flag.0.is_raised() {
                 let limit = self.next_turn();
                 let state = self.0.lock();
-                // It is being woken, by somebody who has let the lock go.
+                // Another thread has released the lock and is waking this task.
                 if waits_here && !state.tasks.has(&waker) {
                     break;
                 }
                 if self.0.sleep_and_turn(state, limit).is_err() {
-                    // No time passes on a board that is gone. The tasks hear of it by their transfers.
+                    // No time passes on a board that is gone. The tasks get the error by their transfers.
                     std::thread::sleep(SILENT);
                 }
             }
@@ -167,7 +168,7 @@ impl Queue {
     }
 }
 
-/// What wakes the task of [`Queue::block_on`].
+/// Waker of the task of [`Queue::block_on`].
 #[derive(Default)]
 struct Woken(Flag);
 
@@ -178,22 +179,22 @@ impl Wake for Woken {
 }
 
 impl Shared {
-    /// Sleeps until something has happened, among the threads that wait, and turns.
+    /// Sleeps until an event, like other waiting threads, and turns.
     fn sleep_and_turn(&self, state: MutexGuard<'_, State>, limit: Duration) -> Result<()> {
         let (state, noticed) = self.sleep(state, limit);
         self.turn(state, noticed)
     }
 
-    /// Takes the records, gives the board more, and wakes the tasks.
+    /// Takes the records, gives the board more descriptors, and wakes the tasks.
     fn turn(&self, mut state: MutexGuard<'_, State>, noticed: Result<()>) -> Result<()> {
         let turned = noticed.and_then(|()| self.take_records(&mut state));
-        // A task looks only when its transfer has ended, and some changes bring no record. The check acknowledges events,
-        // and nothing else announces their records.
+        // A task looks only when its transfer has ended, and some changes bring no record. The check acknowledges
+        // events, so the records that they announced must be taken here.
         let turned = turned.and_then(|()| match self.is_due(&state) {
             true => (self.check(&mut state)).and_then(|()| self.take_records(&mut state)),
             false => Ok(()),
         });
-        // The tasks that are woken are to hear of it, and not only after a second of the board's.
+        // The tasks that are woken must get the error at once, and not only after a second of the board's time.
         state.suspect |= turned.is_err();
         self.pump(&mut state);
         match turned {
@@ -204,9 +205,9 @@ impl Shared {
         turned
     }
 
-    /// Looks whether a transfer has ended, and has the task look again otherwise.
+    /// Polls whether a transfer has ended; otherwise the task is woken to look again.
     fn poll_task(&self, id: TransferId, waker: &Waker) -> Poll<Result<u64>> {
-        // Whatever a waker does when it is cloned or dropped, it does without the lock.
+        // Clones and drops of a waker may run any code, so they happen without the lock.
         let waker = waker.clone();
         let mut state = match self.lock_own() {
             Ok(state) => state,

@@ -1,4 +1,4 @@
-//! How threads look and wait for what a queue has under way.
+//! Polls of and waits for a queue's transfers.
 
 use super::{SILENT, Shared, State};
 use crate::error::{Error, Result};
@@ -8,24 +8,26 @@ use crate::transfer::Transfer;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often to look for what brings no record, while waiting for one. Nobody sleeps for longer: an event
-/// that another thread acknowledges, which asks the driver for something else, may wake nobody.
+/// Time between two checks for changes that bring no record, while a thread waits for a record. No thread sleeps for
+/// longer: another thread may acknowledge an event when it queries the driver for another purpose, and then no thread
+/// wakes up.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
-/// How long to wait at a stretch for a thread that does the rest of a write.
+/// The longest wait at a stretch for a thread that does the rest of a write.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// For how long a doorbell may stay refused without a reason. A board that was reset behind its driver's back refuses
-/// doorbells, too: the driver looks for that once a second, and says so when it has started the board.
+/// The longest time for which a doorbell may be refused without a known reason. A board that was reset without its
+/// driver's knowledge refuses doorbells, too. The driver checks for that once a second, and reports it when it has
+/// restarted the board.
 const UNEXPLAINED: Duration = Duration::from_secs(5);
 
-/// Bytes that others' descriptors move in a second at the least, before one that was called off: a quarter of what the
-/// slowest link gives, which is one lane of the first generation.
+/// The least bytes that the descriptors before a called-off transfer are expected to move in a second: a quarter of the
+/// rate of the slowest link, which is one lane of the first generation.
 const SLOW: u64 = 64 << 20;
 
 impl Shared {
-    /// Waits until the board has nothing of others any more before a transfer that was called off, or it has ended. They
-    /// have the time that their bytes may take, but not more than `most`.
+    /// Waits until the board has no descriptors of other transfers any more before a called-off transfer, or until that
+    /// transfer has ended. The others have the time that their bytes may take, but not more than `most`.
     pub(crate) fn wait_for_others(&self, id: TransferId, most: Duration) {
         let bytes = (self.lock_own()).map_or(0, |state| state.flow.before(id));
         if bytes == 0 {
@@ -40,7 +42,7 @@ impl Shared {
                 waited,
             },
         );
-        // Whoever waits for the transfer itself is told the same.
+        // The wait for the transfer itself returns the same error.
         let _ = passed;
     }
 
@@ -48,7 +50,7 @@ impl Shared {
         loop {
             let mut state = self.lock_own()?;
             let found = self.look(&mut state, &mut |flow| flow.result(id));
-            // The rest of a write may be all that is missing.
+            // The rest of a write may be the only missing step.
             let again = matches!(found, Ok(None)) && state.flow.can_finish();
             // Tasks that an error has woken run now.
             let away = self.unlock(state);
@@ -58,18 +60,18 @@ impl Shared {
         }
     }
 
-    /// It waits for nothing, and does nothing else: Python's collector of garbage calls it.
+    /// Returns the result of a transfer. It does not wait, and does nothing else: Python's garbage collector calls it.
     pub(crate) fn result(&self, id: TransferId) -> Option<Result<u64>> {
         self.lock_own().ok()?.flow.result(id)
     }
 
-    /// Looks whether something has happened. Once in a while this looks for what brings no record.
+    /// Polls whether `happened` returns a result. Once in a while this checks for changes that bring no record.
     pub(super) fn look<T>(
         &self,
         state: &mut State,
         happened: &mut impl FnMut(&Flow<Region>) -> Option<Result<T>>,
     ) -> Result<Option<T>> {
-        // What is known to have ended stays so, whatever happens to the device.
+        // A known end stays known, also when the device fails.
         if let Some(result) = happened(&state.flow) {
             return result.map(Some);
         }
@@ -81,26 +83,26 @@ impl Shared {
         if state.restarting {
             return Ok(None);
         }
-        // Whoever sleeps looks by itself.
+        // A sleeping thread checks by itself.
         if (state.sleeping || !self.is_due(state)) && !state.suspect {
             return Ok(None);
         }
         self.check(state)?;
         state.suspect = false;
-        // That acknowledges events, and nothing else announces their records.
+        // The check acknowledges events, so the records that they announced must be taken here.
         self.take_records(state)?;
         self.pump(state);
         happened(&state.flow).transpose()
     }
 
-    /// Whether nobody has looked for a while for what brings no record.
+    /// Returns whether the last check for changes without a record was long ago.
     pub(super) fn is_due(&self, state: &State) -> bool {
         let now = self.device.context().now();
         now.saturating_sub(state.looked) >= LOOK
     }
 
-    /// Looks for what brings no record: a doorbell that was refused, and a restart or the end of the
-    /// board while something is under way.
+    /// Checks for changes that bring no record: a refused doorbell, and a restart or the end of the board while
+    /// transfers are under way.
     pub(super) fn check(&self, state: &mut State) -> Result<()> {
         if state.restarting {
             return Ok(());
@@ -110,7 +112,7 @@ impl Shared {
         if state.refused.is_some() || state.flow.under_way() > 0 {
             let restarted = state.notice(&self.device);
             self.wake_all(state);
-            // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
+            // A reset refuses doorbells too, until it is noticed; these descriptors are lost with the others.
             if restarted? {
                 return Ok(());
             }
@@ -140,7 +142,7 @@ impl Shared {
         )
     }
 
-    /// Waits until something has happened. `late` says what has not.
+    /// Waits until `happened` returns a result. `late` makes the error after the time limit.
     pub(super) fn until<T>(
         &self,
         limit: Option<Duration>,
@@ -170,7 +172,7 @@ impl Shared {
                 continue;
             }
             if state.flow.has_ended() || state.flow.can_finish() && !away {
-                // Neither waits for as long as this sleeps.
+                // Released regions and ended writes must not wait for as long as this sleeps.
                 away = self.unlock(state);
                 state = self.lock();
                 continue;
@@ -186,7 +188,7 @@ impl Shared {
         result
     }
 
-    /// Sleeps until something has happened, and takes note of what the driver says.
+    /// Sleeps until an event, and handles the driver's report.
     pub(super) fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -196,7 +198,7 @@ impl Shared {
             return (self.follow(state, limit), Ok(()));
         }
         if state.flow.finishing().is_some() {
-            // No event says that it has ended, and records of others may come.
+            // No event reports the end of that rest, and records of other transfers may come.
             return (self.follow(state, limit.min(SHORT)), Ok(()));
         }
         let context = self.device.context();
@@ -217,7 +219,7 @@ impl Shared {
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
-        // The tasks look when records have come. If it is not known what the event was, they look now.
+        // The tasks look when records have come. If the event is unknown, they look now.
         match noticed {
             Ok(()) => self.wake(&mut state),
             Err(_) => self.wake_all(&mut state),
@@ -225,7 +227,7 @@ impl Shared {
         (state, noticed)
     }
 
-    /// Waits for another thread, which may have done what it does for all.
+    /// Waits for another thread, which may have done work for all threads.
     pub(super) fn follow<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

@@ -1,4 +1,4 @@
-//! The registration cache, over the least driver that can be.
+//! The registration cache, over a minimal driver.
 
 #[path = "../least/mod.rs"]
 mod least;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Barrier};
 
 const KIB: u64 = 1 << 10;
 
-/// A device, and what its driver knows.
+/// A device, and its driver.
 struct Rig {
     least: Least,
     device: Device,
@@ -32,7 +32,7 @@ impl Rig {
         }
     }
 
-    /// Registers exactly a range, which the driver is told as an offset.
+    /// Registers exactly a range, which the driver gets as an offset.
     fn register(&self, range: Range<u64>, permissions: Permissions) -> Result<Registered> {
         let length = range.end - range.start;
         let region = (self.device).register_dmabuf(&self.file, range.start, length, permissions)?;
@@ -56,7 +56,7 @@ impl Rig {
         self.try_get(cache, buffer, range, both).unwrap()
     }
 
-    /// What the driver has: offset and length of each region.
+    /// Returns the regions of the driver: offset and length of each.
     fn known(&self) -> Vec<(u64, u64)> {
         let regions = self.least.regions.lock().unwrap();
         let mut known: Vec<_> = (regions.values())
@@ -87,7 +87,7 @@ fn memory_is_registered_once() {
     assert_eq!((part.offset(), part.length()), (KIB, KIB));
     let handle = first.region().handle();
     drop((first, part));
-    // Also when nobody has it.
+    // Also when there are no other references to it.
     let again = rig.get(&cache, &buffer, 127 * KIB..128 * KIB);
     assert_eq!(
         (again.region().handle(), again.offset()),
@@ -114,7 +114,7 @@ fn an_address_that_is_used_again_is_other_memory() {
     drop(before);
     let now = rig.get(&cache, &Buffer::cuda(908), 4 * KIB..8 * KIB);
     assert_ne!(now.region().handle(), dead);
-    // The dead one went, and was not kept by the driver.
+    // The dead region went, and the driver did not cache it.
     assert_eq!(rig.known(), [(4 * KIB, 4 * KIB)]);
     assert_eq!(rig.least.kept.load(Ordering::Relaxed), 0);
     // A dma-buf has offsets of its own.
@@ -152,7 +152,7 @@ fn permissions_are_not_widened() {
     assert_eq!(both.1, Permissions::ReadWrite);
     assert!(read.0 != write.0 && write.0 != both.0 && both.0 != read.0);
     assert_eq!(get(Permissions::Read), read);
-    // Where there is only one with both, it does for each.
+    // Where there is only one region with both permissions, it serves each.
     cache.clear();
     let both = get(Permissions::ReadWrite);
     assert_eq!(get(Permissions::Read), both);
@@ -165,7 +165,7 @@ fn ranges_that_overlap_become_one() {
     let cache = Cache::new(Limits::default());
     let buffer = Buffer::cuda(1);
     let first = rig.get(&cache, &buffer, 0..64 * KIB);
-    // Beside each other is not over each other.
+    // Neighbouring ranges do not overlap.
     drop(rig.get(&cache, &buffer, 64 * KIB..80 * KIB));
     drop(rig.get(&cache, &buffer, 200 * KIB..204 * KIB));
     let all = rig.get(&cache, &buffer, 60 * KIB..100 * KIB);
@@ -177,7 +177,7 @@ fn ranges_that_overlap_become_one() {
     drop(first);
     assert_eq!(rig.known(), [one, (200 * KIB, 4 * KIB)]);
     assert_eq!(rig.least.kept.load(Ordering::Relaxed), 0);
-    // What was registered wider than asked for, in whole pages for one, keeps its place beside others.
+    // A region that was registered wider than asked for, for example in whole pages, keeps its place next to others.
     let wide = cache.get(
         &buffer,
         110 * KIB..111 * KIB,
@@ -199,13 +199,14 @@ fn ranges_that_overlap_become_one() {
     assert_eq!(rig.known(), [one, (96 * KIB, 160 * KIB)]);
 }
 
-/// Pages that are wider than what was asked for overlap, though nobody asks for the same: while one registers, another has
-/// registered some, or all, of what comes of it.
+/// Pages that are wider than the range overlap, though no two callers ask for the same range. While one registers,
+/// another has registered some, or all, of the first one's result.
 #[test]
 fn what_others_have_registered_meanwhile_keeps_its_place() {
     let both = Permissions::ReadWrite;
     let buffer = Buffer::cuda(1);
-    // What the other one asks for and gets, then what the first one does, and what is known after that; in KiB.
+    // Ranges that the other one asks for and gets, then those of the first one, and the regions that are known after
+    // that; in KiB.
     type Case = (
         Range<u64>,
         Range<u64>,
@@ -229,7 +230,7 @@ fn what_others_have_registered_meanwhile_keeps_its_place() {
             96..160,
             [Some((96, 64)), Some((128, 128))],
         ),
-        // The other one has all that the first one has, from the same place on, or from before.
+        // The other one has all of the first one's region, from the same place on, or from an earlier one.
         (
             100..101,
             96..512,
@@ -246,7 +247,7 @@ fn what_others_have_registered_meanwhile_keeps_its_place() {
         ),
         // The other one lies within.
         (100..101, 96..104, 110..111, 64..128, [Some((64, 64)), None]),
-        // The other one has some of what the first one asked for.
+        // The other one has some of the range that the first one asked for.
         (
             300..301,
             128..384,
@@ -280,7 +281,7 @@ fn what_others_have_registered_meanwhile_keeps_its_place() {
             .collect();
         let case = (&others_made, &made);
         assert_eq!(rig.known(), known, "{case:?}");
-        // What is counted is what there is.
+        // The counts match the regions.
         let counted = cache.statistics();
         let bytes: u64 = known.iter().map(|(_, length)| length).sum();
         assert_eq!(
@@ -303,7 +304,7 @@ fn what_others_have_registered_meanwhile_keeps_its_place() {
     }
 }
 
-/// A region that others' have left a part of is let go of with all of its memory.
+/// A region of which other regions have left only a part is dropped when any of its memory is invalidated.
 #[test]
 fn what_is_freed_beside_its_part_lets_a_region_go() {
     let rig = Rig::new();
@@ -319,7 +320,7 @@ fn what_is_freed_beside_its_part_lets_a_region_go() {
     assert_eq!(rig.known(), []);
 }
 
-/// Whatever a program's own way to register gives.
+/// Results of a program's own way to register.
 #[test]
 fn what_was_not_asked_for_is_not_kept() {
     let rig = Rig::new();
@@ -351,7 +352,7 @@ fn ranges_that_cannot_be_one_are_registered_apart() {
     let other = rig.get(&cache, &buffer, 32 * KIB..96 * KIB);
     assert_eq!((other.offset(), other.region().length()), (0, 64 * KIB));
     assert_eq!(rig.known(), [(32 * KIB, 64 * KIB)]);
-    // An error that nothing can be done about is told, and leaves all else.
+    // An error that more room would not fix is returned, and leaves everything else.
     *rig.least.refuse.lock().unwrap() = Some((Errno::FAULT, 1));
     let both = Permissions::ReadWrite;
     let error = rig
@@ -365,7 +366,7 @@ fn ranges_that_cannot_be_one_are_registered_apart() {
         }
     ));
     assert_eq!(cache.statistics().regions, 1);
-    // And not for ever.
+    // And not permanently.
     rig.get(&cache, &buffer, 100 * KIB..101 * KIB);
 }
 
@@ -388,7 +389,7 @@ fn what_was_used_longest_ago_makes_room() {
             [(0, 4 * KIB), (16 * KIB, 4 * KIB)],
             "{limits:?}"
         );
-        // What is in use stays: there is no room then, and nothing is kept beyond the limits.
+        // A region in use stays: then there is no room, and no region is cached beyond the limits.
         let used = [0, 2].map(|number| rig.get(&cache, &buffer, at(number)));
         drop(rig.get(&cache, &buffer, at(3)));
         assert_eq!(
@@ -403,14 +404,14 @@ fn what_was_used_longest_ago_makes_room() {
             [(16 * KIB, 4 * KIB), (24 * KIB, 4 * KIB)],
             "{limits:?}"
         );
-        // What never fits takes nothing with it.
+        // A region that never fits evicts nothing.
         drop(rig.get(&cache, &buffer, 1024 * KIB..1036 * KIB));
         let never = limits.bytes == 8 * KIB;
         assert!(rig.known().contains(&(24 * KIB, 4 * KIB)));
         assert_eq!(cache.statistics().regions, 2);
         assert_eq!(rig.known().contains(&(1024 * KIB, 12 * KIB)), !never);
     }
-    // A full BAR takes nothing from other memory.
+    // A full BAR evicts nothing from other memory.
     let cache = Cache::new(limits(9, u64::MAX, 8 * KIB));
     let behind = Buffer::cuda(1).behind(0);
     let elsewhere = Buffer::cuda(1).behind(1);
@@ -460,7 +461,7 @@ fn what_is_freed_is_let_go_of() {
     drop(rig.get(&cache, &other, 16_384..20_480));
     cache.invalidate(&one);
     assert_eq!(rig.known(), [(0, 4096), (16_384, 4096)]);
-    // Nobody finds it any more, though it is there.
+    // A look-up does not find it any more, though it exists.
     let again = rig.get(&cache, &one, 0..4096);
     assert_ne!(again.region().handle(), used.region().handle());
     drop((used, again));
@@ -482,7 +483,7 @@ fn what_is_freed_is_let_go_of() {
     assert_eq!(rig.known(), []);
 }
 
-/// No lock is held meanwhile, so that an allocator's hook may come in between.
+/// No lock is held during the registration, so that an allocator's hook may come in between.
 #[test]
 fn what_is_freed_while_it_is_registered_is_not_kept() {
     let rig = Rig::new();
@@ -492,7 +493,7 @@ fn what_is_freed_while_it_is_registered_is_not_kept() {
         &|| cache.invalidate(&Buffer::cuda(1)),
         &|| cache.invalidate_addresses(0..1),
         &|| cache.clear(),
-        // Others have memory at the address already.
+        // Another program part has memory at the address already.
         &|| drop(rig.get(&cache, &Buffer::cuda(2), 0..1)),
     ];
     for free in frees {
@@ -508,7 +509,7 @@ fn what_is_freed_while_it_is_registered_is_not_kept() {
     assert_eq!(rig.least.kept.load(Ordering::Relaxed), 0);
 }
 
-/// Nor is one held while the driver is told to let go, whatever the reason.
+/// No lock is held while the driver unregisters a region, for any reason.
 #[test]
 fn what_goes_goes_without_a_lock() {
     type Reason = fn(&Rig, &Cache, &Buffer);
@@ -552,7 +553,8 @@ fn what_goes_goes_without_a_lock() {
     }
 }
 
-/// Whoever invalidates frees the memory then: what another thread has begun to let go of is the board's until that has ended.
+/// After an invalidation the memory is freed. The board may have regions that another thread has begun to drop until
+/// that drop has ended.
 #[test]
 fn an_invalidation_waits_for_what_others_let_go_of() {
     let rig = Rig::new();
@@ -567,7 +569,7 @@ fn an_invalidation_waits_for_what_others_let_go_of() {
         let _ = told.recv_timeout(std::time::Duration::from_secs(10));
     }));
     std::thread::scope(|scope| {
-        // There is room for one: the first goes.
+        // There is room for one: the first region goes.
         scope.spawn(|| drop(rig.get(&cache, &second, 0..4096)));
         begun.recv().unwrap();
         let (end, ended) = std::sync::mpsc::channel();
@@ -585,7 +587,7 @@ fn an_invalidation_waits_for_what_others_let_go_of() {
     });
 }
 
-/// A registration that waits for another one has let go before of what it found dead.
+/// A registration that waits for another one has dropped the dead regions before.
 #[test]
 fn who_waits_for_a_registration_holds_nothing_back() {
     let rig = Rig::new();
@@ -596,7 +598,7 @@ fn who_waits_for_a_registration_holds_nothing_back() {
     std::thread::scope(|scope| {
         let (cache, rig, gate, living) = (&cache, &rig, &gate, &living);
         let (go, goes) = std::sync::mpsc::channel::<()>();
-        // Registers memory beside it, for as long as it takes.
+        // Registers memory next to it, and takes as long as the test wants.
         scope.spawn(move || {
             let register = |range: Range<u64>| {
                 gate.wait();
@@ -650,7 +652,7 @@ fn two_that_want_the_same_register_it_once_and_others_go_on() {
             let cached = cache.get(&buffer, 0..8192, both, |range| {
                 calls.fetch_add(1, Ordering::Relaxed);
                 begun.wait();
-                // While this goes on, others are found and registered.
+                // While this registration is in progress, others are found and registered.
                 let limit = std::time::Duration::from_secs(60);
                 done.recv_timeout(limit).expect("they waited");
                 rig.register(range, both)
@@ -661,7 +663,7 @@ fn two_that_want_the_same_register_it_once_and_others_go_on() {
     begun.wait();
     rig.get(&cache, &buffer, 1 << 20..1 << 21);
     rig.get(&cache, &buffer, 1 << 22..1 << 23);
-    // The second one comes while the first is at work: what follows is under its way for a moment still.
+    // The second look-up comes while the first one registers, which goes on for a moment.
     std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(200));
         others.send(()).unwrap();
@@ -689,7 +691,7 @@ fn a_registration_that_panics_keeps_nobody_waiting() {
     rig.get(&cache, &buffer, 0..4096);
 }
 
-/// In a child nothing is found, nothing is given back, and what is registered is not kept.
+/// In a child no region is found, none is unregistered, and registrations are not cached.
 #[test]
 fn a_child_has_an_empty_cache() {
     let rig = Rig::new();
@@ -716,8 +718,8 @@ fn a_child_has_an_empty_cache() {
         0
     };
     let mut command = std::process::Command::new("true");
-    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and
-    // locks that no other thread knows.
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library handles across a fork, and locks
+    // that no other thread knows.
     unsafe {
         command.pre_exec(move || match child() {
             0 => Ok(()),
@@ -725,6 +727,6 @@ fn a_child_has_an_empty_cache() {
         });
     }
     assert!(command.status().unwrap().success());
-    // The parent's is as it was.
+    // The parent's cache is as it was.
     assert_eq!(rig.get(&cache, &buffer, 0..4096).region().handle(), parents);
 }

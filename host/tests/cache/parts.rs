@@ -1,4 +1,4 @@
-//! Memory that is put together of pieces.
+//! Memory that consists of several pieces.
 
 use crate::{KIB, Rig};
 use peerlane_host::cache::{Buffer, Cache, Cached, Limits, Part, Parts};
@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 const PIECE: u64 = 64 * KIB;
 
-/// Pieces from 0 on, of memory with these handles, as far as a range touches them.
+/// Returns the pieces from 0 on, of memory with these handles, that a range touches.
 fn parts(handles: &[u64], range: &Range<u64>, keep: &Arc<()>) -> Parts {
     let pieces = (0..).zip(handles).map(|(index, handle)| Part {
         range: index * PIECE..(index + 1) * PIECE,
-        // As a driver that names places, not memory.
+        // As of a driver that names places, not memory.
         identity: index,
         handle: *handle,
     });
@@ -40,12 +40,12 @@ fn a_piece_that_was_changed_is_other_memory_and_the_rest_is_not() {
     let get = |handles: &[u64], range| get(&rig, &cache, handles, range, &keep);
     let all = get(&[1, 2, 3], 0..3 * PIECE).region().handle();
     assert_eq!(get(&[1, 2, 3], PIECE..2 * PIECE).region().handle(), all);
-    // Pieces that nobody asks for are not looked at.
+    // Pieces outside of the range are not compared.
     assert_eq!(get(&[1, 9, 3], 2 * PIECE..3 * PIECE).region().handle(), all);
     let changed = get(&[1, 9, 3], PIECE..PIECE + KIB);
     assert_ne!(changed.region().handle(), all);
     assert_eq!(rig.known(), [(PIECE, KIB)], "the dead one goes");
-    // What overlaps becomes one, also over the border of pieces.
+    // Overlapping ranges become one, also over the border of pieces.
     let wider = get(&[1, 9, 3], PIECE - KIB..PIECE + KIB);
     assert_eq!(wider.length(), 2 * KIB);
     drop((changed, wider));
@@ -61,7 +61,7 @@ fn handles_are_kept_for_as_long_as_a_region_is() {
     let kept = || Arc::strong_count(&keep) - 1;
     drop(get(&rig, &cache, &[1, 2], 0..2 * PIECE, &keep));
     assert_eq!(kept(), 1);
-    // Pushed out, and told that one of its pieces goes: by any of them.
+    // The region is evicted, or the cache is notified that one of its pieces goes: any of them.
     drop(get(
         &rig,
         &cache,

@@ -10,21 +10,21 @@ use std::sync::atomic::Ordering;
 /// One step of a program that allocates and frees.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Frees what is in a slot, and allocates there anew; the cache hears of it, or not.
+    /// Frees the memory in a slot, and allocates there again; the cache is notified, or not.
     Renew { slot: u64, told: bool },
-    /// Wants a range of the slot's memory, in pages; and keeps it for a while, or not.
+    /// Looks up a range of the slot's memory, in pages; and keeps it for a while, or not.
     Get {
         slot: u64,
         first: u64,
         pages: u64,
         permissions: Permissions,
         keeps: bool,
-        /// It is registered in pieces of so many pages.
+        /// Pages of the pieces in which it is registered.
         piece: u64,
     },
     /// Ends the use that began longest ago.
     Release,
-    /// A transfer has failed with what is used longest.
+    /// A transfer has failed with the region that is used longest.
     Forget,
     /// The driver has no room once.
     Full,
@@ -70,8 +70,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Whatever is allocated, freed and registered: what is found is memory that is there, all of what was asked
-    /// for, with its permissions, known to the driver; and the limits hold.
+    /// For any order of allocations, frees and registrations: a look-up returns memory that exists, all of the range,
+    /// with its permissions, known to the driver; and the limits hold.
     #[test]
     fn no_dead_mapping_is_found(
         steps in steps(),
@@ -82,7 +82,7 @@ proptest! {
         let rig = Rig::new();
         let limits = limits(regions, pages * PAGE, bar_pages * PAGE);
         let cache = Cache::new(limits);
-        // The model: who lies where, whose memory a region of the driver's is, and what is in use.
+        // The model: the owner of each place, the owner of each region's memory, and the regions in use.
         let mut identities: Vec<u64> = (0..SLOTS).collect();
         let mut owners: BTreeMap<u32, u64> = BTreeMap::new();
         let mut used: Vec<Cached> = Vec::new();
@@ -101,7 +101,7 @@ proptest! {
                     let range = start..start + pages * PAGE;
                     let buffer = Buffer::cuda(identity).behind(slot % 2);
                     let cached = cache.get(&buffer, range.clone(), permissions, |range| {
-                        // Wider than it was asked for, but no other slot's.
+                        // Wider than it was asked for, but within its slot.
                         let slots = slot * SLOT_PAGES * PAGE..(slot + 1) * SLOT_PAGES * PAGE;
                         let piece = piece * PAGE;
                         let start = (range.start / piece * piece).max(slots.start);
@@ -130,7 +130,7 @@ proptest! {
                     let handle = failed.handle();
                     failed.forget().unwrap();
                     prop_assert!(!rig.least.regions.lock().unwrap().contains_key(&handle));
-                    // Nobody else may hold it for use.
+                    // There may be no other holder that uses it.
                     used.retain(|cached| cached.region().handle() != handle);
                 }
                 Step::Full => *rig.least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1)),
@@ -138,11 +138,11 @@ proptest! {
             }
             let statistics = cache.statistics();
             prop_assert!(statistics.regions <= limits.regions && statistics.bytes <= limits.bytes);
-            // The driver has what the cache has, and what is in use.
+            // The driver has the regions of the cache, and those in use.
             let known = rig.least.regions.lock().unwrap();
             prop_assert!(known.len() <= statistics.regions + used.len());
         }
-        // What is counted is what there is.
+        // The counts match the regions.
         cache.clear();
         let left = cache.statistics();
         prop_assert_eq!((left.regions, left.bytes), (0, 0));

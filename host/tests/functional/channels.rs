@@ -1,4 +1,4 @@
-//! Several contexts: given a channel each, kept apart, moderated, counted.
+//! Several contexts: each has a channel, and they are separated, moderated and counted.
 
 use crate::common::{
     MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
@@ -19,7 +19,7 @@ fn every_channel_is_given_out_once() {
     let error = driver.open().unwrap_err();
     assert!(matches!(error, Error::ChannelsTaken { channels: 8 }));
     assert!(error.to_string().contains("8 channels"));
-    // Regions, queues and transfers keep it as well as the handle does.
+    // Regions, queues and transfers keep the channel as well as the handle does.
     let five = devices.remove(5);
     let (_memory, region) = memory(&five, MIB);
     five.allocate(MIB).unwrap().keep();
@@ -65,7 +65,7 @@ fn the_board_is_told_of_a_contexts_range_and_regions() {
     let (two, others, theirs) = open_with(&driver, MIB);
     let (_memory, mine) = memory(&one, MIB);
     let (_memory, region) = memory(&two, MIB);
-    // What the library would refuse by itself: the range, and the owner of the entries.
+    // Requests that the library would refuse by itself: the range, and the owner of the entries.
     fake.lock().channels[0].range[1] -= 1;
     let write = queue.from_fpga(place + MIB - 64, mine.part(0..64)).unwrap();
     assert_eq!(fault_of(&write), Fault::LocalRange);
@@ -98,7 +98,7 @@ fn each_channel_has_its_own_ring() {
             );
         }
     }
-    // The last ones first: their records are not waited for in the others' rings.
+    // The last ones first: a wait for their records does not block the others' rings.
     for transfer in transfers.iter().rev() {
         assert_eq!(transfer.wait(SECOND).unwrap(), 512);
     }
@@ -146,8 +146,7 @@ fn the_board_keeps_the_order_of_chained_transfers() {
         urgent: true,
         ..Terms::default()
     };
-    // 16 pieces each, through queues of 4: the chain is with pieces that are not on the
-    // board when the transfer is submitted.
+    // 16 pieces each, through queues of 4: chained pieces are not on the board yet when the transfer is submitted.
     let plain = Terms::default();
     let read = submit(&queue, Direction::ToFpga, &region, 4096, plain);
     let write = submit(&queue, Direction::FromFpga, &region, 4096, after_to_fpga);
@@ -159,7 +158,7 @@ fn the_board_keeps_the_order_of_chained_transfers() {
     let order: Vec<usize> = state.seen.descriptors.iter().map(|d| d.1).collect();
     let expected = [[1; 16], [0; 16], [1; 16]].concat();
     assert_eq!(order, expected);
-    // The bits are on the first pieces alone; the board's order does the rest.
+    // The bits are on the first pieces alone; the board's order makes the rest wait.
     let chains: Vec<u32> = (state.seen.descriptors.iter())
         .map(|(_, _, words)| words[5] & 0b11_0000)
         .collect();
@@ -167,7 +166,7 @@ fn the_board_keeps_the_order_of_chained_transfers() {
     wanted[16] = 0b10_0000;
     wanted[32] = 0b11_0000;
     assert_eq!(chains, wanted);
-    // Urgent is what raises an interrupt, and nothing else.
+    // Only a descriptor that raises an interrupt is urgent.
     let urgent = |d: &&(usize, usize, [u32; 7])| d.2[5] & 8 != 0;
     let of_last = &state.seen.descriptors[32..];
     assert!(of_last.iter().filter(urgent).all(|d| d.2[5] & 2 != 0));
@@ -260,7 +259,7 @@ fn memory_of_others_is_filled_with_zeros_and_what_is_held_by_all_is_not() {
     assert_eq!(all.allocate_all(0).unwrap().keep(), 0..MIB);
     fake.fpga_read(0, &mut found);
     assert!(found.iter().all(|byte| *byte == 7), "it was filled");
-    // There is none left.
+    // No memory is left.
     let error = driver.open().unwrap().allocate(MIB).unwrap_err();
     assert!(error.remedy().contains("Ask for less"), "{error:?}");
 }
@@ -274,10 +273,10 @@ fn memory_that_cannot_be_filled_is_not_given() {
     assert!(matches!(error, Error::Fault { .. }), "{error}");
     assert!(device.range().is_empty());
     assert_eq!(fake.lock().valid_entries(), 0);
-    // The next one is.
+    // The next memory is.
     assert_eq!(device.allocate(MIB).unwrap().length(), MIB);
-    // A board that does not even abort it keeps it, but nobody is given it. The fake sees that a
-    // channel with work is left alone.
+    // A board that does not even abort the transfer keeps the memory, and no context gets it. The fake checks that a
+    // channel with transfers is left alone.
     let (stuck, other) = (driver.open().unwrap(), driver.open().unwrap());
     let place = other.allocate(MIB).unwrap().keep();
     fake.lock().tricks.stuck = true;
@@ -313,6 +312,6 @@ fn terms_of_one_transfer_are_not_the_next_ones() {
     }
     let control = |d: &(usize, usize, [u32; 7])| d.2[5];
     let control: Vec<u32> = fake.lock().seen.descriptors.iter().map(control).collect();
-    // Record and interrupt; bit 2 is no flush.
+    // Record and interrupt; bit 2 means no flush.
     assert_eq!(control, [0b111, 0b011]);
 }

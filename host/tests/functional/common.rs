@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Functions that several tests use.
 
 use crate::fake::{Config, Fake};
 use peerlane_host::driver::{Driver, Options};
@@ -17,7 +17,7 @@ pub fn drive(config: Config) -> (Fake, Driver) {
     (fake, driver)
 }
 
-/// A context that has all FPGA memory that is left, from address 0 on, and pieces of 1 MiB.
+/// Opens a context that has all FPGA memory that is left, from address 0 on, and pieces of 1 MiB.
 pub fn open_at(driver: &Driver) -> (Device, Queue) {
     let device = driver.open().unwrap();
     device.allocate_all(0).unwrap().keep();
@@ -26,7 +26,7 @@ pub fn open_at(driver: &Driver) -> (Device, Queue) {
     (device, queue)
 }
 
-/// A context with so much FPGA memory of its own; its first byte.
+/// Opens a context with `bytes` bytes of FPGA memory; returns its first byte.
 pub fn open_with(driver: &Driver, bytes: u64) -> (Device, Queue, u64) {
     let device = driver.open().unwrap();
     let start = device.allocate(bytes).unwrap().keep().start;

@@ -8,7 +8,7 @@ use peerlane_host::{
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// 256 entries: 1 MiB in pages of 4 KiB.
+/// Makes an address table of 256 entries: 1 MiB in pages of 4 KiB.
 fn small() -> Config {
     Config {
         att_log2: 8,
@@ -30,7 +30,7 @@ fn copy(
         (memory.address(), memory.length() as u64),
         CopyOptions::default(),
     );
-    // SAFETY: the memory outlives the call, and is looked at after it.
+    // SAFETY: the memory outlives the call, and is read after it.
     unsafe { queue.begin_copy(direction, place, 0, options)? }.wait(limit)
 }
 
@@ -43,7 +43,7 @@ fn a_copy_finds_windows_that_fit() {
         panic!("{error:?}");
     };
     assert_eq!((entries, most), (1280, 256));
-    // All but 24 entries are somebody's: windows of 64 KiB, one at a time.
+    // All but 24 entries are taken: windows of 64 KiB, one at a time.
     for taken in [0, 232] {
         let other = (taken > 0)
             .then(|| registered(&device, MemoryKind::Host, taken * 4096, Permissions::Read));
@@ -108,7 +108,7 @@ fn a_copy_ends_at_its_limit() {
     assert_eq!((fake.lock().valid_entries(), queue.under_way()), (0, 0));
 }
 
-/// Entries of windows before stay reserved as long as other descriptors of the channel are under way.
+/// Entries of earlier windows stay reserved as long as other descriptors of the channel are under way.
 #[test]
 fn a_copy_goes_on_beside_other_transfers() {
     let (_fake, _driver, device, queue) = open(small());
@@ -137,7 +137,7 @@ fn a_copy_goes_on_beside_other_transfers() {
     });
 }
 
-/// A window that was handed to the board is taken from it even if the caller's thread panics there.
+/// A window that was handed to the board is unregistered even if the caller's thread panics there.
 #[test]
 fn a_copy_that_panics_leaves_nothing_with_the_board() {
     let (fake, _driver, device, queue) = open(small());
@@ -150,7 +150,7 @@ fn a_copy_that_panics_leaves_nothing_with_the_board() {
     assert_eq!(fake.lock().valid_entries(), 0);
 }
 
-/// A program may have no time to wait, and other work to do between two looks.
+/// A program may have no time to wait, and other work between two calls.
 #[test]
 fn a_copy_goes_on_in_calls_without_time() {
     let (fake, _driver, device, queue) = open(small());
@@ -159,7 +159,7 @@ fn a_copy_goes_on_in_calls_without_time() {
         (whole.address(), whole.length() as u64),
         CopyOptions::default(),
     );
-    // SAFETY: the memory outlives the copy, and nobody looks at it meanwhile.
+    // SAFETY: the memory outlives the copy, and is not accessed during it.
     let begun = unsafe { queue.begin_copy(Direction::ToFpga, place, 0, options) };
     let mut copying = begun.unwrap();
     let ended = (0..100).any(|_| match copying.wait(Duration::ZERO) {
@@ -175,7 +175,7 @@ fn a_copy_goes_on_in_calls_without_time() {
     assert_eq!((fake.lock().valid_entries(), queue.under_way()), (0, 0));
 }
 
-/// What others have the board do before it does not hold a copy up that has no time left.
+/// Earlier transfers of others do not delay a copy that has no time left.
 #[test]
 fn a_copy_behind_others_ends_at_its_limit() {
     let (fake, _driver, device, queue) = open(Config {
@@ -207,7 +207,7 @@ fn a_copy_leaves_room_for_its_ends() {
     let whole = memory(&device, 2 * MIB);
     let place = (whole.address(), whole.length() as u64 - 1);
     let options = CopyOptions::default();
-    // SAFETY: the memory outlives the call, and is looked at after it.
+    // SAFETY: the memory outlives the call, and is read after it.
     let begun = unsafe { queue.begin_copy(Direction::FromFpga, place, 0, options) };
     let copied = begun.unwrap().wait(None);
     // The fake's memory has no address at which the last bytes could be stored.

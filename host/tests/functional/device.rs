@@ -193,7 +193,7 @@ fn a_fault_names_code_place_and_bytes() {
         "{error}"
     );
     assert!(error.remedy().contains("late answers"));
-    // It stays so, and others are not touched.
+    // It stays failed, and others are not affected.
     assert!(read.poll().is_err());
     assert_eq!(write.wait(SECOND).unwrap(), MIB);
     let next = queue.to_fpga(region.part(0..MIB), 0).unwrap();
@@ -204,7 +204,7 @@ fn a_fault_names_code_place_and_bytes() {
 fn protection_errors_of_the_board_are_told() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
-    // Somebody else overwrites the third entry.
+    // The third entry is overwritten.
     fake.lock().att[2].0 = 0;
     let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     assert!(matches!(
@@ -229,7 +229,7 @@ fn a_stuck_board_times_out_and_a_reset_helps() {
     let error = transfer.wait(patience).unwrap_err();
     assert!(matches!(error, Error::Timeout { waited, length: MIB, .. } if waited == patience));
     assert_eq!(device.now() - start, patience);
-    // Only slow: it can be waited for again.
+    // It was only slow: it can be waited for again.
     fake.lock().tricks.stuck = false;
     assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
 
@@ -238,7 +238,7 @@ fn a_stuck_board_times_out_and_a_reset_helps() {
     assert!(transfer.wait(patience).is_err());
     driver.reset().unwrap();
     fake.lock().tricks.stuck = false;
-    // Lost, as long as the queue does not know either.
+    // Lost, because the queue does not know of the restart either.
     let unknowing = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     for lost in [transfer, unknowing] {
         assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
@@ -262,7 +262,7 @@ fn a_device_that_goes_is_noticed() {
     assert!(matches!(driver.status(), Err(Error::Gone)));
     assert!(matches!(driver.reset(), Err(Error::Gone)));
     assert!(matches!(driver.open(), Err(Error::Gone)));
-    // What had ended has ended.
+    // Ended transfers stay ended.
     assert_eq!(done.poll().unwrap(), Some(MIB));
 }
 
@@ -274,7 +274,7 @@ fn who_was_gone_is_gone_until_a_reset() {
     let lost = queue.from_fpga(0, region.part(0..64)).unwrap();
     let soon = Duration::from_millis(1);
     assert!(matches!(lost.wait(soon), Err(Error::Gone)));
-    // It answers again, but what it was told meanwhile went nowhere.
+    // It answers again, but writes in the meantime were lost.
     fake.lock().tricks.gone = false;
     let next = queue.from_fpga(0, region.part(0..64)).unwrap();
     for transfer in [&next, &lost] {
@@ -304,7 +304,7 @@ fn all_who_wait_are_told_of_a_doorbell_that_failed() {
         let before = queue.to_fpga(region.part(0..4096), 0).unwrap();
         fake.lock().tricks.fail_write = true;
         let failed = queue.from_fpga(0, region.part(0..4096)).unwrap();
-        // Nothing is rung behind it: it might be chained to what is lost.
+        // No doorbell is rung after it: a later descriptor might be chained to the lost one.
         let behind = queue.from_fpga(0, region.part(0..4096)).unwrap();
         let (told, ends) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
@@ -394,7 +394,7 @@ fn entries_that_cannot_be_collected_are_not_lost() {
         drop(queue.to_fpga(region.part(0..64), 0).unwrap());
         region
     });
-    // The channel is at work: the entries stay named.
+    // The channel is busy: the entries stay reserved.
     for region in regions {
         region.forget().unwrap();
     }
@@ -474,7 +474,7 @@ fn a_transfer_of_a_broken_queue_is_under_way_until_it_is_stopped() {
     assert!(matches!(error, Error::Broken { .. }), "{error}");
     assert!(!transfer.has_ended());
     fake.lock().tricks.refuse_at = None;
-    // The board may have what the queue has lost sight of.
+    // The board may have descriptors that the queue does not know any more.
     let stopped = transfer.stop(Duration::ZERO);
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
     assert!(transfer.has_ended());
@@ -505,7 +505,7 @@ fn a_doorbell_refused_by_a_reset_that_the_driver_finds_later_is_lost_with_the_re
     fake.lock().tricks.refuse_at = Some(0);
     let transfer = queue.to_fpga(region.part(0..4096), 0).unwrap();
     fake.lock().tricks.refuse_at = None;
-    // Looked at before, as one that waits does.
+    // The queue was checked before, as by a wait.
     assert!(matches!(
         transfer.wait(SECOND + SECOND / 2),
         Err(Error::Timeout { .. })

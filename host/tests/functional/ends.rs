@@ -1,4 +1,4 @@
-//! Ends of writes on a board that writes whole dwords only, where it matters which way they go and how they fail.
+//! Ends of writes on a board that writes whole dwords only, where the way of the copy and its failure matter.
 
 use crate::common::{MIB, SECOND, fault_of, open, registered};
 use crate::fake::{Config, Fake};
@@ -22,7 +22,7 @@ fn open_coarse() -> (Fake, Device, Queue) {
     (fake, device, queue)
 }
 
-/// Memory of a GPU's behind a dma-buf, from byte 64 of it on.
+/// Makes memory of a GPU with a dma-buf, and registers it from byte 64 of the dma-buf on.
 fn behind_a_dma_buf(fake: &Fake, device: &Device) -> (Memory, Region) {
     let memory = device.memory(MemoryKind::Gpu, MIB as usize).unwrap();
     memory.write(0, &[GUARD; 1024]).unwrap();
@@ -33,7 +33,7 @@ fn behind_a_dma_buf(fake: &Fake, device: &Device) -> (Memory, Region) {
     (memory, region.unwrap())
 }
 
-/// A GPU that copies bytes of the region, and how often it has.
+/// A GPU that copies bytes of the region, and counts the copies.
 #[derive(Debug)]
 struct Gpu {
     memory: Memory,
@@ -92,14 +92,14 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
         };
         let list = queue.submit_list(&[good, request], Terms::default());
         assert!(refused(list));
-        // Reads need none of it.
+        // Reads do not need it.
         let read = Request {
             direction: Direction::ToFpga,
             ..request
         };
         queue.check(&read).unwrap();
     }
-    // The second slot of a stream begins inside of a dword, or the last one ends there.
+    // The second slot of a stream begins inside of a dword, or the last one ends inside of one.
     for (slot, length) in [(6, 24), (8, 21)] {
         let course = Course {
             direction: Direction::FromFpga,
@@ -170,7 +170,7 @@ fn the_memorys_owner_copies_the_ends() {
             "{length} bytes at {offset}"
         );
     }
-    // What it says is the write's end; what had to wait goes on.
+    // Its error is the result of the write; writes that had to wait go on.
     let gone = Error::Ends {
         reason: "CUDA_ERROR_ECC_UNCORRECTABLE".into(),
     };
@@ -180,7 +180,7 @@ fn the_memorys_owner_copies_the_ends() {
     assert_eq!(behind.wait(SECOND).unwrap(), 8);
     let error = failing.wait(SECOND).unwrap_err();
     assert!(error.to_string().ends_with("ECC_UNCORRECTABLE"), "{error}");
-    // Memory that is not there any more ends it as the board would.
+    // Memory that does not exist any more ends the write as the board would.
     *gpu.fails.lock().unwrap() = Some(Error::Forgotten);
     let write = queue.from_fpga(0, region.part(4..11)).unwrap();
     match write.wait(SECOND) {
@@ -212,7 +212,7 @@ fn a_function_that_panics_ends_its_write() {
     let write = queue.from_fpga(7, region.part(1..3)).unwrap();
     let error = write.wait(SECOND).unwrap_err();
     assert!(error.to_string().ends_with("panicked"), "{error}");
-    // Others do not wait for it.
+    // Other writes do not wait for it.
     let next = queue.from_fpga(0, region.part(100..108)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 8);
 }
@@ -236,12 +236,12 @@ fn a_region_that_is_forgotten_gets_no_end() {
     let write = queue.from_fpga(0, region.part(1..3)).unwrap();
     region.clone().forget().unwrap();
     fake.lock().tricks.stuck = false;
-    // The board knows nothing of it: its descriptor names the queue's memory.
+    // The board does not notice: its descriptor names the queue's memory.
     assert_eq!(fault_of(&write), Fault::AttInvalid);
     assert_eq!(found(&memory, 0..8), [0; 8]);
 }
 
-/// `bytes_done` is true of a write that fails, and nothing is said to be done before its first bytes are in their places.
+/// `bytes_done` is true for a write that fails, and no bytes count as done before the first ones are in place.
 #[test]
 fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
     let (fake, device, queue) = open_coarse();
@@ -280,13 +280,13 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
         Err(Error::Timeout { bytes_done: 0, .. }) => {}
         other => panic!("{other:?}"),
     }
-    // Whoever ends it finds what was there.
+    // The caller that ends it finds the old content.
     memory.write(0, &[GUARD; 64]).unwrap();
     assert!(matches!(write.stop(Duration::ZERO), Err(Error::Stopped)));
     assert_eq!(found(&memory, 0..64), [GUARD; 64]);
 }
 
-/// Writes of whole dwords cost what they did, and the queue takes memory for ends when there are some.
+/// Writes of whole dwords cost as much as before. The queue takes memory for ends with the first write that needs it.
 #[test]
 fn whole_dwords_cost_nothing() {
     let (_, device, queue) = open_coarse();

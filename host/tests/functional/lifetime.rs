@@ -1,4 +1,4 @@
-//! How contexts and regions end: stopped, dropped, forgotten, reset.
+//! How contexts and regions end: stopped, dropped, invalidated, reset.
 
 use crate::common::{
     MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
@@ -27,7 +27,7 @@ fn a_stopped_channel_ends_its_work_if_it_is_given_the_time() {
     let taken = device.now() - start;
     assert!(taken >= patience && taken < patience + Duration::from_millis(1));
     assert_eq!(fault_of(&stuck), Fault::Aborted);
-    // A second is as long as anybody waits.
+    // A second is the longest wait.
     let _stuck = queue.from_fpga(0, region.part(0..64)).unwrap();
     let start = device.now();
     assert!(device.stop(10 * SECOND).unwrap());
@@ -48,7 +48,7 @@ fn a_restart_ends_one_channel_and_no_other() {
     let (_memory, region) = memory(one, MIB);
     let (_theirs, of_theirs) = memory(two, MIB);
     fake.lock().tricks.stuck = true;
-    // More than the queue holds: what waits off the board ends too.
+    // More than the queue holds: pieces that wait in the library end, too.
     let plain = Terms::default();
     let ended = Direction::BOTH.map(|direction| submit(queue, direction, &region, 65536, plain));
     let goes_on =
@@ -97,13 +97,12 @@ fn a_channel_that_does_not_end_keeps_its_ring_until_a_reset() {
     fake.lock().tricks.stubborn = true;
     drop(queue.from_fpga(place, region.part(0..MIB)).unwrap());
     drop((queue, device, region, held));
-    // The board may still write records: the ring stays, and neither the channel nor its FPGA memory
-    // is given out.
+    // The board may still write records: the ring stays, and neither the channel nor its FPGA memory is assigned again.
     assert_eq!(fake.lock().memories(), at_rest);
     assert_eq!(fake.lock().valid_entries(), 0);
     let (device, queue) = (other, others);
     assert!(matches!(driver.open(), Err(Error::ChannelsTaken { .. })));
-    // Nor does its descriptor find somebody else's memory where its own was.
+    // Nor does its descriptor find another context's memory where its own was.
     fake.fpga_write(place, &[7; MIB as usize]);
     let (held, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = false;
@@ -153,7 +152,7 @@ fn memory_goes_only_when_the_fence_is_reached() {
     }
 }
 
-/// Memory that only its program keeps stays as long as the board may write it.
+/// Memory that only its program keeps alive stays as long as the board may write it.
 #[test]
 fn memory_by_its_bus_address_is_kept_until_the_fence_is_reached() {
     for gone in [false, true] {
@@ -170,7 +169,7 @@ fn memory_by_its_bus_address_is_kept_until_the_fence_is_reached() {
         let region = register();
         fake.lock().tricks.no_fence = !gone;
         fake.lock().tricks.gone = gone;
-        // A board that is gone may come back, so that the region counts as used with its transfers.
+        // A board that is gone may come back, so the region counts as used together with its transfers.
         let copy = region.clone();
         assert!(region.is_in_use());
         drop((region, copy));
@@ -206,7 +205,7 @@ fn a_board_that_is_gone_may_come_back_and_go_on() {
     assert_eq!(fake.lock().memories(), memories);
     fake.lock().tricks.gone = false;
     fake.lock().tricks.stuck = false;
-    // The fake sees that it reaches nothing that was given back.
+    // The fake checks that the board reaches no freed memory.
     assert!(matches!(driver.open(), Err(Error::Gone)));
     fake.clone().pause(SECOND).unwrap();
     assert_eq!(fake.lock().seen.ended.len(), 1);
@@ -226,7 +225,7 @@ fn a_forgotten_region_gives_its_memory_back_and_keeps_its_entries() {
     drop(held);
     region.forget().unwrap();
     assert_eq!(fake.lock().valid_entries(), 0);
-    // The descriptor that is on the board must not find other memory.
+    // The descriptor that the board has must not find other memory.
     let (_next, next) = self::memory(&device, MIB);
     fake.lock().tricks.stuck = false;
     assert_eq!(fault_of(&transfer), Fault::AttInvalid);
@@ -239,7 +238,7 @@ fn a_forgotten_region_gives_its_memory_back_and_keeps_its_entries() {
     );
     drop(transfer);
     drop(next);
-    // The entries are used again when the channel rests: no more than these two fit, one after the other.
+    // The entries are used again when the channel is idle: no more than these two fit, one after the other.
     for _ in 0..600 {
         registered(&device, MemoryKind::Gpu, MIB, Permissions::Read);
     }
@@ -277,7 +276,7 @@ fn what_could_not_be_forgotten_is_tried_again() {
         assert_eq!(fake.lock().memories(), at_rest + 1);
         fake.lock().tricks.no_fence = false;
         match reset {
-            // The driver comes to it by itself.
+            // The driver does it by itself.
             true => {
                 driver.reset().unwrap();
                 second.forget().unwrap();
@@ -336,12 +335,12 @@ fn a_poll_sees_a_restart_and_an_end() {
         let (device, queue, place) = open_with(&driver, MIB);
         let (_held, region) = memory(&device, MIB);
         let clock = driver.open().unwrap();
-        // Time passes, whatever the board says.
+        // Time passes, whichever result the board returns.
         let pass = || {
             let _ = clock.query();
             let _ = clock.poll(Some(2 * SECOND));
         };
-        // No record comes, so no event does.
+        // No record comes, so there is no event.
         let lost = |transfer: &Transfer| {
             if spins {
                 return std::thread::scope(|scope| {
@@ -380,7 +379,7 @@ fn a_reset_keeps_contexts_regions_and_settings() {
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
 }
 
-/// A file that stands for a dma-buf.
+/// Makes a file that represents a dma-buf.
 fn file() -> std::fs::File {
     let file = rustix::fs::memfd_create("dma-buf", rustix::fs::MemfdFlags::CLOEXEC);
     std::fs::File::from(file.unwrap())
@@ -397,7 +396,7 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     let region = device
         .register_dmabuf(&dmabuf, 65_536, 100_000, both)
         .unwrap();
-    // It lives on when the file is closed.
+    // It remains when the file is closed.
     drop(dmabuf);
     memory.write(65_539, b"by a dma-buf").unwrap();
     let transfer = queue.to_fpga(region.part(3..15), 0x1001).unwrap();

@@ -7,7 +7,7 @@ use peerlane_host::{Area, Error, MemoryKind, OpenCl, Permissions};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What happened to the OpenCL side, and its interrupt line.
+/// Accesses to the OpenCL side, and its interrupt line.
 #[derive(Default)]
 struct Wires {
     line: bool,
@@ -53,7 +53,7 @@ impl Bar for Registers {
     }
 }
 
-/// The OpenCL side, of a context that has all memory.
+/// Takes the OpenCL side, with a context that has all memory.
 fn side_of(driver: &Driver) -> Box<dyn OpenCl> {
     let device = driver.open().unwrap();
     device.allocate_all(0).unwrap().keep();
@@ -67,7 +67,7 @@ fn board() -> (Fake, Driver, Arc<Mutex<Wires>>) {
     (fake, driver, wires)
 }
 
-/// Longer than a thread that was told of something takes to look.
+/// Longer than a notified thread takes to look.
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
@@ -128,7 +128,7 @@ fn accesses_keep_to_their_part() {
     assert_eq!(writes[..], [(Area::Kernels, 0x1001, vec![1, 2, 3])]);
 }
 
-/// A kernel that is done reads as ones, too.
+/// A register of a finished kernel reads as ones, too.
 #[test]
 fn a_board_that_is_not_there_has_no_register_that_reads_as_ones() {
     let (fake, driver, wires) = board();
@@ -185,7 +185,7 @@ fn a_thread_that_waits_is_woken() {
     assert!(begin.elapsed() < SOON);
 }
 
-/// However long somebody has the board meanwhile.
+/// Also when another thread has the board for a long time.
 #[test]
 fn a_wait_ends_in_real_time_while_the_board_is_programmed() {
     let (_fake, driver, _) = board();
@@ -197,7 +197,7 @@ fn a_wait_ends_in_real_time_while_the_board_is_programmed() {
         std::thread::spawn(move || {
             side.reprogram(true, &mut || {
                 begun.send(()).unwrap();
-                // Until nobody waits any more.
+                // Until no thread waits any more.
                 ended.recv_timeout(SOON).unwrap();
                 Ok(())
             })
@@ -273,7 +273,7 @@ fn a_programming_that_fails_leaves_a_board_that_works() {
         .unwrap()
         .wait(SECOND)
         .unwrap();
-    // What was loaded is no board of ours.
+    // The loaded design is not a board of ours.
     let spoil = &mut || {
         fake.lock().tricks.gone = true;
         Ok(())

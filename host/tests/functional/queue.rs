@@ -69,7 +69,7 @@ fn every_piece_leaves_a_record_and_the_last_an_interrupt() {
         .iter()
         .map(|(_, _, d)| d[5])
         .collect();
-    // Record; no flush but behind the last piece; interrupt.
+    // Record; no flush except after the last piece; interrupt.
     assert_eq!(control, [0b101, 0b101, 0b101, 0b011]);
     let local: Vec<u32> = state
         .seen
@@ -135,7 +135,7 @@ fn a_transfer_behind_others_is_called_off_without_ending_them() {
         let (_fake, _driver, device, queue) = open(Config::default());
         let (_long_memory, long_region) = memory(&device, 32 * MIB);
         let (_memory, region) = memory(&device, MIB);
-        // The board has all of both; ten milliseconds of another user's before this one's piece.
+        // The board has all of both transfers; another user's take ten milliseconds before this one's piece.
         let long = submit(&queue, direction, &long_region, 1 << 20, Terms::default());
         let short = submit(&queue, direction, &region, 1 << 20, Terms::default());
         let begin = device.now();
@@ -144,7 +144,7 @@ fn a_transfer_behind_others_is_called_off_without_ending_them() {
         assert!(device.now() - begin > Duration::from_millis(5));
         assert_eq!(long.wait(SECOND).unwrap(), 32 * MIB, "{direction}");
         assert_eq!(queue.under_way(), 0);
-        // One that is stuck itself is not waited for: nothing of others is before it.
+        // A transfer that is stuck itself is not waited for: no other transfers are before it.
         let alone = submit(&queue, direction, &long_region, 1 << 20, Terms::default());
         assert!(matches!(alone.stop(Duration::ZERO), Err(Error::Stopped)));
     }
@@ -231,7 +231,7 @@ fn polling_alone_brings_a_transfer_to_its_end() {
     while transfer.poll().unwrap().is_none() {
         rounds += 1;
         assert!(rounds < 100);
-        // Time passes in another's wait.
+        // Time passes in the wait for another transfer.
         let pause = queue.from_fpga(0, other.part(0..1)).unwrap();
         pause.wait(SECOND).unwrap();
     }
@@ -315,8 +315,8 @@ fn orders() -> impl Strategy<Value = Vec<Order>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Random transfers in both directions through a small queue, several under way at
-    /// once: the memories end as if they had been copied one by one.
+    /// Random transfers in both directions through a small queue, several under way at once: the memories have the same
+    /// content as after single copies.
     #[test]
     fn random_transfers_are_exact(orders in orders(), depth_log2 in 1u32..5) {
         let (fake, _driver, device, queue) = open(small_queue(depth_log2));
@@ -357,8 +357,8 @@ proptest! {
     }
 }
 
-/// A board that does nothing wakes nobody: a restart of the queue does, and the wakers of tasks may look at
-/// the queue themselves.
+/// A board that does nothing wakes no thread: a restart of the queue does, and the wakers of tasks may look at the
+/// queue themselves.
 #[test]
 fn a_restart_wakes_tasks() {
     let (fake, _driver, device, queue) = open(Config::default());
@@ -368,7 +368,7 @@ fn a_restart_wakes_tasks() {
         .map(|_| queue.from_fpga(0, region.part(0..4096)).unwrap())
         .collect();
     let stopped = |end: &Result<u64, Error>| matches!(end, Err(Error::Stopped));
-    // A waker that looks at once, where it is woken.
+    // A waker that looks at once, when it is woken.
     struct Looks(Queue, AtomicUsize);
     impl Wake for Looks {
         fn wake(self: Arc<Self>) {
@@ -413,7 +413,7 @@ fn two_tasks_may_wait_for_one_transfer() {
         let waker = Waker::from(Arc::clone(count));
         let mut context = Context::from_waker(&waker);
         assert!(pin!(transfer.ended()).poll(&mut context).is_pending());
-        // Asked for again, it is not kept twice.
+        // A second poll does not add it twice.
         assert!(pin!(transfer.ended()).poll(&mut context).is_pending());
     }
     fake.lock().tricks.stuck = false;
@@ -423,7 +423,7 @@ fn two_tasks_may_wait_for_one_transfer() {
     }
 }
 
-/// A task that is kept by its waker alone, and has the transfer, goes when nobody waits for it any more.
+/// A task that only its waker keeps alive, and that has the transfer, is dropped when no task waits for it any more.
 #[test]
 fn a_waker_may_be_the_last_that_has_a_transfer() {
     let (fake, _driver, device, queue) = open(Config::default());
@@ -444,7 +444,7 @@ fn a_waker_may_be_the_last_that_has_a_transfer() {
     queue.drain(SECOND).unwrap();
 }
 
-/// A board that fails is heard of by all tasks, and by those that come after it.
+/// All tasks get the error of a board that fails, and later tasks do, too.
 #[test]
 fn tasks_hear_of_a_board_that_is_gone() {
     let (fake, _driver, device, queue) = open(Config::default());

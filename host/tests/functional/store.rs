@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 const PAGE: u64 = 4096;
 
-/// Bytes at addresses; what was never written is zero.
+/// Bytes at addresses; bytes that were never written are zero.
 #[derive(Default)]
 pub struct Store(HashMap<u64, Box<[u8]>>);
 
@@ -34,7 +34,7 @@ impl Store {
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
         Self::each(address, bytes.len(), |page, offset, done, n| {
             let from = &bytes[done..done + n];
-            // Zeros onto nothing stay nothing, so that a gibibyte of them costs nothing.
+            // Zeros are not stored into missing pages, so a gibibyte of them costs nothing.
             if self.0.contains_key(&page) || from.iter().any(|byte| *byte != 0) {
                 let page = (self.0.entry(page)).or_insert_with(|| vec![0; PAGE as usize].into());
                 page[offset..offset + n].copy_from_slice(from);

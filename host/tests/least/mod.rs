@@ -1,4 +1,4 @@
-//! The least driver that can be: its board ends every descriptor as it is rung.
+//! A minimal driver: its board ends every descriptor as soon as its doorbell is rung.
 
 use peerlane_core::att::{AttAddress, PageSize};
 use peerlane_core::descriptor::{DWORDS, Descriptor, Direction};
@@ -21,81 +21,81 @@ use std::time::{Duration, Instant};
 /// log2 of the records in the ring.
 pub const RING_LOG2: u32 = 5;
 
-/// Something to be done, once, in the middle of a call.
+/// A function to call, once, in the middle of a call.
 pub type Hook = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// What the clones share, and a test looks at behind the device's back.
+/// State that the clones share, and that a test can inspect without the device.
 #[derive(Default)]
 pub struct State {
     info: uapi::Info,
     ring: Mutex<([[u32; record::DWORDS]; 1 << RING_LOG2], u32)>,
     /// Calls that are system calls on the kernel's device.
     pub calls: AtomicUsize,
-    /// The board's records name descriptors that nobody gave it.
+    /// The board's records name descriptors that were never submitted.
     pub odd: AtomicBool,
-    /// The board ends nothing.
+    /// The board ends no descriptors.
     pub stuck: AtomicBool,
-    /// The board ends all with a fault.
+    /// The board ends all descriptors with a fault.
     pub failing: AtomicBool,
     /// Descriptors that it has not ended.
     held: Mutex<Vec<(Direction, [u32; DWORDS])>>,
-    /// Events that nobody has acknowledged, in the test's time.
+    /// Events that were not acknowledged, in the test's time.
     pub events: AtomicUsize,
     /// Looks at the ring.
     pub looks: AtomicUsize,
-    /// The channel has a page and a ring in memory, which this board does not look at.
+    /// The channel has a page and a ring in memory, which this board ignores.
     pub mapped: AtomicBool,
-    /// What it has not ended, writes and reads.
+    /// Descriptors that it has not ended: writes and reads.
     left: [AtomicU32; 2],
-    /// How long the channel's work had to end by itself, each time that it was stopped.
+    /// Time that the channel's work had to end by itself, for each stop.
     pub stops: Mutex<Vec<Duration>>,
-    /// Why the channel cannot be stopped.
+    /// Error with which stops of the channel fail.
     pub refuse_stop: Mutex<Option<Errno>>,
-    /// Its time, which goes on while somebody waits for events. `None`: it stands still.
+    /// Its time, which advances while a thread waits for events. `None`: it does not advance.
     pub clock: Mutex<Option<Duration>>,
-    /// Its time is the test's, and a wait for events takes as long as it may.
+    /// Its time is the test's, and a wait for events takes its full limit.
     pub real: AtomicBool,
     /// An eventfd in the place of the device's file: each descriptor is an event, and a query acknowledges all of them.
     pub file: OnceLock<File>,
     /// Regions that were flushed, by their handles.
     pub flushed: Mutex<Vec<u32>>,
-    /// Flushes that fail: with this error, so many times.
+    /// Flushes that fail: the error, and their number.
     pub refuse_flush: Mutex<Option<(Errno, u32)>>,
-    /// Regions that were given back.
+    /// Number of regions that were unregistered.
     pub unregistered: AtomicUsize,
-    /// Those that were not, by their handles.
+    /// Registered regions, by their handles.
     pub regions: Mutex<BTreeMap<u32, uapi::Register>>,
-    /// Regions that were given back and may be kept.
+    /// Number of regions that were unregistered and may be cached.
     pub kept: AtomicUsize,
-    /// Registrations that are refused: with this error, so many times.
+    /// Registrations that are refused: the error, and their number.
     pub refuse: Mutex<Option<(Errno, u32)>>,
     /// The last handle of a region.
     last: AtomicU32,
     /// [`uapi::Register::proof`] of all regions.
     pub proof: AtomicU64,
-    /// What it says of itself.
+    /// Its answer to queries.
     pub query: Mutex<uapi::Query>,
-    /// It says nothing of itself any more.
+    /// It does not answer queries any more.
     pub gone: AtomicBool,
     /// Descriptors that raise the interrupt.
     pub interrupts: AtomicUsize,
-    /// The channel has a slow path, which takes so many descriptors, and ends none of them by itself.
+    /// The channel has a slow path, which takes this many descriptors, and ends none of them by itself.
     pub slow: Mutex<Option<u32>>,
     /// Descriptors of the slow path whose ends were waited for, by their cookies. They have ended then.
     pub waited: Mutex<Vec<u32>>,
-    /// The last so many bytes of a region are an extent of their own.
+    /// Bytes at the end of a region that are an extent of their own.
     pub second_extent: AtomicU64,
-    /// In the middle of the next doorbell.
+    /// Called in the middle of the next doorbell.
     pub in_post: Hook,
-    /// While the next region is given back.
+    /// Called while the next region is unregistered.
     pub in_unregister: Hook,
-    /// When the driver has taken FPGA memory back, before its call returns.
+    /// Called when the driver has freed FPGA memory, before its call returns.
     pub in_free: Hook,
-    /// In the middle of the next flush.
+    /// Called in the middle of the next flush.
     pub in_flush: Hook,
-    /// When the next stop begins.
+    /// Called when the next stop begins.
     pub in_stop: Hook,
-    /// While the board is asked for doorbells that were refused, the next time.
+    /// Called during the next query for refused doorbells.
     pub in_refused: Hook,
     /// The board refuses doorbells.
     pub refusing: AtomicBool,
@@ -132,7 +132,7 @@ impl Least {
         Self::with(0)
     }
 
-    /// A board that writes whole dwords only.
+    /// Makes a board that writes whole dwords only.
     #[allow(dead_code, reason = "not every test has one")]
     pub fn of_dwords() -> Self {
         let mut least = Self::new();
@@ -142,7 +142,7 @@ impl Least {
         least
     }
 
-    /// With some features: bits of [`uapi::feature`].
+    /// Makes a board with some features: bits of [`uapi::feature`].
     pub fn with(features: u64) -> Self {
         let mut empty = [0; record::DWORDS];
         empty[record::STATUS] = record::empty();
@@ -165,13 +165,13 @@ impl Least {
         }))
     }
 
-    /// Calls so far.
+    /// Returns the number of calls so far.
     #[allow(dead_code, reason = "not every test counts")]
     pub fn count(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Its driver starts it again: the ring is empty.
+    /// Restarts the board by its driver: the ring is empty.
     #[allow(dead_code, reason = "not every test does that")]
     pub fn start_again(&self) {
         let mut empty = [0; record::DWORDS];
@@ -180,7 +180,7 @@ impl Least {
         self.query.lock().unwrap().generation += 1;
     }
 
-    /// Ends what it has not ended, with an event or without.
+    /// Ends the descriptors that it has not ended, with an event or without.
     #[allow(dead_code, reason = "not every test does that")]
     pub fn end_held(&self, event: bool) {
         for (direction, descriptor) in self.held.lock().unwrap().drain(..) {
@@ -305,7 +305,7 @@ impl Context for Least {
         }
         let page = NonNull::from(Box::leak(Box::new([0_u64; 512])));
         let ring = NonNull::from(Box::leak(Box::new([[0_u64; 4]; 1 << RING_LOG2])));
-        // SAFETY: both stay for ever.
+        // SAFETY: both are never freed.
         let channel = unsafe { RawChannel::new(page.cast(), 4096, ring.cast(), 1 << RING_LOG2) };
         Ok(Some(channel))
     }
@@ -344,7 +344,7 @@ impl Context for Least {
         self.called();
         self.events.store(0, Ordering::Relaxed);
         if let Some(mut file) = self.file.get() {
-            // It does not wait, and there may be none.
+            // It does not block, and there may be no event.
             let _ = file.read(&mut [0; 8]);
         }
         match self.gone.load(Ordering::Relaxed) {

@@ -1,14 +1,15 @@
-//! What a transfer costs the host, beside what board and bus take: `cargo bench -p peerlane-contract --bench transfers`.
+//! Time that a transfer takes on the host, in addition to board and bus: `cargo bench -p peerlane-contract --bench
+//! transfers`.
 //!
 //! The calls are the runtime's: `aocl_mmd_write` and `aocl_mmd_read` of FPGA memory, with an operation, whose end the
-//! status handler is told, and blocking. The board below has ended a transfer before its doorbell returns, and moves
+//! status handler gets, and blocking. The board below has ended a transfer before its doorbell returns, and moves
 //! nothing. So a time is that of the library's code alone: its checks, a copy to or from memory that the board knows,
 //! the descriptor, the look at the record, the handler. It has no system call, no uncached store, and none of the
 //! board's time, which must be added. "the bench's board alone" is in each of the others. Times are the processor's, of
-//! all threads of the process, so that other programs do not count: to wake a thread costs more until it runs.
+//! all threads of the process, so that other programs do not count: to wake a thread takes longer until it runs.
 //!
 //! With the vendor's library a transfer of less than 1 KiB goes by accesses of the processor's through a window of the
-//! BAR, and DMA begins at 1 KiB. What such accesses take only a board can say.
+//! BAR, and DMA begins at 1 KiB. The time of such accesses can only be measured with a board.
 
 mod quick;
 
@@ -27,7 +28,7 @@ use std::time::Duration;
 /// The interface that is memory.
 const MEMORY: c_int = peerlane_mmd_core::MEMORY;
 
-/// The thread that waits, and ends that were told.
+/// The thread that waits, and the number of reported ends.
 struct Told {
     waits: Thread,
     ends: AtomicU64,
@@ -40,7 +41,7 @@ unsafe extern "C" fn told(_: c_int, told: *mut c_void, _: *mut c_void, _: c_int)
     told.waits.unpark();
 }
 
-/// The processor's time of the process, all its threads together.
+/// Returns the processor's time of the process, all its threads together.
 fn process_time() -> Duration {
     let mut now = libc::timespec {
         tv_sec: 0,
@@ -52,7 +53,7 @@ fn process_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// What something costs that is done so many times.
+/// Returns the time that so many calls of a function take.
 fn spent(times: u64, mut f: impl FnMut()) -> Duration {
     let begin = process_time();
     (0..times).for_each(|_| f());
@@ -84,7 +85,7 @@ fn main() {
             std::thread::park();
         }
     };
-    // The last is handed to a thread of the library's, and staged like the others.
+    // The last size is handed to a thread of the library's, and staged like the others.
     for (bytes, name) in [
         (64, "64 B"),
         (4 << 10, "4 KiB"),
@@ -94,7 +95,7 @@ fn main() {
             bencher.iter_custom(|times| {
                 spent(times, || {
                     let before = heard.ends.load(Ordering::Acquire);
-                    // SAFETY: the memory is there until the end was told.
+                    // SAFETY: the memory is there until the end was reported.
                     let begun =
                         unsafe { mmd.write(handle, op, black_box(bytes), from, MEMORY, 0x1000) };
                     assert_eq!(begun, 0);
@@ -106,7 +107,7 @@ fn main() {
             bencher.iter_custom(|times| {
                 spent(times, || {
                     let before = heard.ends.load(Ordering::Acquire);
-                    // SAFETY: as above, and nobody else uses it.
+                    // SAFETY: as above, and no other code uses it.
                     let begun =
                         unsafe { mmd.read(handle, op, black_box(bytes), from, MEMORY, 0x1000) };
                     assert_eq!(begun, 0);

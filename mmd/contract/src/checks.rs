@@ -1,23 +1,23 @@
-//! What every board must do, by nothing but the runtime's calls.
+//! Checks that hold for every board, by the runtime's calls alone.
 
 use crate::Runtime;
 use std::thread;
 
-/// Where the tests of memory begin: the runtime never uses what is below.
+/// First address of the memory tests: the runtime never uses the memory below.
 pub const PLACE: usize = 0x400;
 
-/// Bytes that tell their places and the seed.
+/// Returns bytes that depend on their places and on the seed.
 pub fn pattern(seed: u8, length: usize) -> Vec<u8> {
     let byte = |i: usize| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ seed;
     (0..length).map(byte).collect()
 }
 
-/// Ints in memory.
+/// Returns ints as memory has them.
 pub fn ints(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
     values.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A kernel adds, and is launched again with what has changed alone.
+/// Checks that a kernel adds, and that it can be launched again with only the changed arguments.
 pub fn launches(runtime: &Runtime) {
     let count = 1000;
     let (a, b) = (0..count, (0..count).map(|i| 5 * i));
@@ -45,7 +45,7 @@ pub fn launches(runtime: &Runtime) {
     assert!(found == ints((0..count).map(|i| 11 * i)));
 }
 
-/// Transfers of all alignments, and of sizes up to `longest`, with an operation and without.
+/// Checks transfers of all alignments, and of sizes up to `longest`, with an operation and without.
 pub fn sizes(runtime: &Runtime, longest: usize) {
     let memory = runtime.interfaces[2];
     let all = pattern(5, 4096);
@@ -91,7 +91,7 @@ pub fn sizes(runtime: &Runtime, longest: usize) {
     }
 }
 
-/// The board's memory is copied, where source and destination overlap, too.
+/// Checks copies within the board's memory, where source and destination overlap, too.
 pub fn copies(runtime: &Runtime, longest: usize) {
     let (place, room) = (0x1000, 2 * longest + 0x2000);
     let data = pattern(6, room);
@@ -116,7 +116,7 @@ pub fn copies(runtime: &Runtime, longest: usize) {
     }
 }
 
-/// Threads share a board, with transfers of up to `longest`.
+/// Checks threads that share a board, with transfers of up to `longest`.
 pub fn threads(runtime: &Runtime, count: usize, longest: usize) {
     let lengths = [1, 100, 5000, 70_001, 300_000, 600_003];
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Commands of several transfers, as the runtime makes them: all rows of a rectangle or of an image have the one
+//! Commands of several transfers, as the runtime makes them: all rows of a rectangle or of an image have the same
 //! operation, and so have the migrations of a kernel's buffers.
 
 use crate::checks::{PLACE, pattern};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const COMPLETE: c_int = 0;
 const RUNNING: c_int = 1;
-/// The command is over, and its event may be another's.
+/// The command is over, and its event may be another command's.
 const OVER: c_int = -7;
 
 /// Longer than a thread takes between two rows.
@@ -20,10 +20,10 @@ const PREEMPTED: Duration = Duration::from_millis(3);
 #[derive(Debug)]
 struct Command {
     status: AtomicI32,
-    /// Calls of the status handler, and those that came after the command's end.
+    /// Calls of the status handler; the next field counts those after the command's end.
     told: AtomicUsize,
     late: AtomicUsize,
-    /// Microseconds that the handler takes before it says anything.
+    /// Microseconds that the handler waits before it reports.
     delay: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ unsafe extern "C" fn status(_: c_int, _: *mut c_void, op: *mut c_void, status: c
 }
 
 impl Command {
-    /// It lives as long as the process.
+    /// Makes a command, which lives as long as the process.
     fn new(delay: Duration) -> &'static Self {
         Box::leak(Box::new(Self {
             status: AtomicI32::new(OVER),
@@ -63,8 +63,8 @@ impl Command {
         transfer(self.op())
     }
 
-    /// Waits for the end. The runtime looks at the status when it has handed all transfers over, and not before: until
-    /// then it has its lock.
+    /// Waits for the end. The runtime checks the status only after it has handed all transfers over: until then it has
+    /// its lock.
     fn finish(&self) {
         let begin = Instant::now();
         while self.status.load(Ordering::SeqCst) != COMPLETE {
@@ -74,7 +74,7 @@ impl Command {
         self.status.store(OVER, Ordering::SeqCst);
     }
 
-    /// Nothing was told after an end.
+    /// Checks that nothing was reported after an end.
     fn was_on_time(&self) {
         sleep(PREEMPTED * 2);
         assert_eq!(self.late.load(Ordering::SeqCst), 0, "told after the end");
@@ -91,7 +91,7 @@ fn open(bench: &dyn Bench) -> (Runtime, &'static dyn Calls) {
     (runtime, mmd)
 }
 
-/// All rows have arrived when the command ends, whichever way they go, how fast they are and how slow the handler.
+/// All rows have arrived when the command ends, in each direction, with fast and slow rows, and with a slow handler.
 pub fn the_rows_of_a_command_end_together(bench: &dyn Bench) {
     let (runtime, mmd) = open(bench);
     let (handle, memory) = (runtime.handle(), runtime.interfaces[2]);
@@ -147,7 +147,7 @@ pub fn the_rows_of_a_command_end_together(bench: &dyn Bench) {
             let to = back.as_mut_ptr();
             for row in 0..rows {
                 let to = to.wrapping_add(row * pitch).cast();
-                // SAFETY: as above, and nobody looks before.
+                // SAFETY: as above, and the bytes are not read before the end.
                 let read = |op| unsafe { mmd.read(handle, op, length, to, memory, place(row)) };
                 assert_eq!(command.hand(read), 0);
             }
@@ -165,7 +165,7 @@ pub fn the_rows_of_a_command_end_together(bench: &dyn Bench) {
 }
 
 /// Buffers that move before a kernel, one after the other, have the kernel's operation; and an event that is over is
-/// another command's, of any thread. Each end is told.
+/// another command's, of any thread. Each end is reported.
 pub fn an_operation_is_anothers_when_it_has_ended(bench: &dyn Bench) {
     let (runtime, mmd) = open(bench);
     let (handle, memory) = (runtime.handle(), runtime.interfaces[2]);
@@ -173,7 +173,7 @@ pub fn an_operation_is_anothers_when_it_has_ended(bench: &dyn Bench) {
     let rounds = if bench.is_slow() { 4 } else { 200 };
     let mut told = 0;
     for round in 0..rounds {
-        // As long as the command's own thread does nothing else, it might be the next row.
+        // As long as the command's own thread makes no other call, the next transfer might be its next row.
         let length = [1, 5000, 4096, 70_000][round % 4];
         let data = pattern(round as u8, length);
         let from = data.as_ptr().addr();
@@ -189,7 +189,7 @@ pub fn an_operation_is_anothers_when_it_has_ended(bench: &dyn Bench) {
             0 => once(),
             1 => scope(|scope| scope.spawn(once).join().unwrap()),
             _ => {
-                // What the runtime asks before each command.
+                // The query that the runtime makes before each command.
                 let mut types: c_int = 0;
                 let (to, none) = ((&raw mut types).cast(), std::ptr::null_mut());
                 // SAFETY: there is room for a number.
@@ -207,7 +207,8 @@ pub fn an_operation_is_anothers_when_it_has_ended(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// A row that is refused leaves the others: their end is told, the refusal is not, and the operation goes on.
+/// A row that is refused does not affect the others: their end is reported, the refusal is not, and the operation goes
+/// on.
 pub fn a_row_that_is_refused_is_no_end(bench: &dyn Bench) {
     let (runtime, mmd) = open(bench);
     let (handle, memory) = (runtime.handle(), runtime.interfaces[2]);
@@ -236,8 +237,8 @@ pub fn a_row_that_is_refused_is_no_end(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// A buffer with `CL_MEM_USE_HOST_PTR` is unmapped: its memory is to be written to the FPGA address that is its own. So
-/// are parts of it, and the same may be read. Memory elsewhere is refused as ever.
+/// A buffer with `CL_MEM_USE_HOST_PTR` is unmapped: its memory is to be written to the FPGA address that equals its own
+/// address. The same holds for parts of it, and for reads. Memory elsewhere is still refused.
 pub fn host_memory_that_is_written_back_to_itself_is_there(bench: &dyn Bench) {
     let (runtime, mmd) = open(bench);
     let (handle, memory) = (runtime.handle(), runtime.interfaces[2]);
@@ -247,7 +248,7 @@ pub fn host_memory_that_is_written_back_to_itself_is_there(bench: &dyn Bench) {
         let place = begin.wrapping_add(first);
         let at = place.expose_provenance();
         let command = Command::new(Duration::ZERO);
-        // SAFETY: the bytes live, and nobody else uses them, until the command's end.
+        // SAFETY: the bytes live, and no other code uses them, until the command's end.
         let write = |op, at| unsafe { mmd.write(handle, op, length, place.cast(), memory, at) };
         // SAFETY: as above.
         let read = |op| unsafe { mmd.read(handle, op, length, place.cast(), memory, at) };
@@ -265,7 +266,8 @@ pub fn host_memory_that_is_written_back_to_itself_is_there(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// A low address of the process is also one of FPGA memory, where another buffer lies: that stays as it is.
+/// A low address of the process is also an address of FPGA memory, where another buffer lies: that buffer must not
+/// change.
 pub fn host_memory_at_a_low_address_is_not_fpga_memory(bench: &dyn Bench) {
     const LENGTH: usize = 70_000;
     let (runtime, mmd) = open(bench);
@@ -301,8 +303,8 @@ pub fn host_memory_at_a_low_address_is_not_fpga_memory(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// The runtime takes the board of such a buffer from bits of the host's address, so it may name one that is not open.
-/// The end is told by one that is.
+/// The runtime takes the board of such a buffer from bits of the host's address, so it may name a board that is not
+/// open. An open board reports the end.
 pub fn host_memory_of_a_board_that_was_closed_is_there_too(bench: &dyn Bench) {
     let mmd = bench.load();
     let (closed, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();

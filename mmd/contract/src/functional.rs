@@ -22,18 +22,18 @@ fn most(bench: &dyn Bench) -> usize {
     if bench.is_slow() { 300_000 } else { 5 << 20 }
 }
 
-/// A context is created and released, with the questions that a runtime has for a library of each version.
+/// A context is created and released, with the queries that a runtime makes for a library of each version.
 pub fn contexts_of_every_version_open(bench: &dyn Bench) {
     for version in VERSIONS {
         let mmd = bench.load();
-        // Each query of a device without a context is an open, all of this, and a close.
+        // Each query of a device without a context opens the device, makes all of these queries, and closes it.
         for _ in 0..if bench.is_slow() { 1 } else { 3 } {
             let (runtime, rom) = Runtime::open(mmd, bench.name(), version).unwrap();
             assert_eq!(rom, bench.text().as_bytes(), "{version:?}");
             let mut names = runtime.interfaces;
             names.sort_unstable();
             assert!(names[0] >= 0 && names[0] < names[1] && names[1] < names[2]);
-            // One transfer each way, where the runtime asks.
+            // One transfer each way, where the runtime asks for that.
             assert_eq!(runtime.duplex, if version < Version(18.1) { 1 } else { 2 });
             let data = pattern(1, 100);
             runtime.write_op(0x10, PLACE, &data);
@@ -47,12 +47,12 @@ pub fn contexts_of_every_version_open(bench: &dyn Bench) {
     }
 }
 
-/// Every question has its answer, and nothing is written behind the room for it.
+/// Every query has its answer, and nothing is written after the room for it.
 pub fn every_field_is_answered_within_its_room(bench: &dyn Bench) {
     let mmd = bench.load();
     let (runtime, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
     let handle = runtime.handle();
-    // The answer to a question, and whether there was one.
+    // Returns the answer to a query, and whether there was one.
     let ask = |offline: bool, id: c_int, room: usize| {
         let mut bytes = [0xcc_u8; 64];
         let mut length = 0;
@@ -116,19 +116,19 @@ pub fn every_field_is_answered_within_its_room(bench: &dyn Bench) {
         (0..7).for_each(|id| drop(ask(true, id, room)));
         (1..19).for_each(|id| drop(ask(false, id, room)));
     }
-    // The runtime asks so: it gives no place for the length.
+    // The runtime also gives no place for the length.
     assert_eq!(int(mmd, handle, 4), runtime.interfaces[2]);
     runtime.close();
 }
 
-/// A launch, and two more that write only what has changed.
+/// A launch, and two more that write only the changed arguments.
 pub fn a_kernel_runs_and_launches_again_with_what_changed(bench: &dyn Bench) {
     let runtime = bench.open();
     checks::launches(&runtime);
     runtime.close();
 }
 
-/// The interrupt handler is called while it is set, and no longer.
+/// The interrupt handler is called only while it is set.
 pub fn nothing_is_called_before_a_handler_is_set_or_after_a_close(bench: &dyn Bench) {
     let mmd = bench.load();
     let name = CString::new(bench.name()).unwrap();
@@ -147,13 +147,13 @@ pub fn nothing_is_called_before_a_handler_is_set_or_after_a_close(bench: &dyn Be
     assert!(before > 0);
 }
 
-/// An interrupt handler that takes its time, and what it has found.
+/// An interrupt handler that takes its time, with its results.
 #[derive(Debug)]
 struct AtWork {
     shared: Arc<Shared>,
     kernels: c_int,
     begun: AtomicBool,
-    /// What a read of a register has returned.
+    /// Result of a read of a register.
     read: Mutex<Option<c_int>>,
 }
 
@@ -168,7 +168,7 @@ unsafe extern "C" fn at_work(_: c_int, user: *mut c_void) {
     *work.read.lock().unwrap() = Some(read);
 }
 
-/// The runtime's handler ends the process where it cannot read a register, and a board is closed at any time.
+/// The runtime's handler ends the process where it cannot read a register, and a board may be closed at any time.
 pub fn a_handler_that_is_at_work_has_the_board_until_it_returns(bench: &dyn Bench) {
     let mmd = bench.load();
     let (runtime, _) = Runtime::open(mmd, bench.name(), VERSIONS[0]).unwrap();
@@ -195,14 +195,14 @@ pub fn a_handler_that_is_at_work_has_the_board_until_it_returns(bench: &dyn Benc
     assert_eq!(*work.read.lock().unwrap(), Some(0));
 }
 
-/// Programming, as the runtime does it with memory that is kept and with memory that is lost.
+/// Programming, as the runtime does it when memory is kept and when it is lost.
 pub fn a_program_is_loaded_with_memory_kept_or_restored(bench: &dyn Bench) {
     let runtime = bench.open();
     let memory = runtime.interfaces[2];
     let data = pattern(3, 3000);
     runtime.write_op(1, PLACE, &data);
     bench.set_programming(Programming::Loses);
-    // This memory cannot be kept: every buffer is read whole, and written back.
+    // This memory cannot be kept: every buffer is read completely, and written back.
     assert!(!runtime.program(&mut bench.image(1), 1));
     assert_eq!(bench.programmed(), 0);
     let mut saved = vec![0; data.len()];
@@ -223,14 +223,14 @@ pub fn a_program_is_loaded_with_memory_kept_or_restored(bench: &dyn Bench) {
     runtime.read_op(1, PLACE, &mut found);
     assert!(found == data);
     runtime.close();
-    // The next context finds the text of the program that is loaded.
+    // The next context finds the text of the loaded program.
     let (runtime, rom) = Runtime::open(bench.load(), bench.name(), Version(24.2)).unwrap();
     assert_eq!(rom, bench.text().as_bytes());
     runtime.close();
 }
 
-/// A programming that has failed leaves a board that nobody has a handle of: nothing is called for it any more,
-/// and it can be opened again. Where memory was to be kept the board goes on.
+/// A programming that has failed leaves a board without a handle: no handler is called for it any more, and it can be
+/// opened again. If memory was to be kept, the board goes on.
 pub fn a_program_that_cannot_be_loaded_closes_the_board(bench: &dyn Bench) {
     let mmd = bench.load();
     bench.set_programming(Programming::Fails);
@@ -260,8 +260,8 @@ pub fn a_program_that_cannot_be_loaded_closes_the_board(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// The programmer has gone well, at another board: this one's FPGA has its old configuration, so the programming has
-/// failed.
+/// The programmer has succeeded, but at another board: this one's FPGA has its old configuration, so the programming
+/// has failed.
 pub fn a_program_that_another_board_got_is_none(bench: &dyn Bench) {
     let mmd = bench.load();
     bench.set_programming(Programming::Elsewhere);
@@ -269,7 +269,7 @@ pub fn a_program_that_another_board_got_is_none(bench: &dyn Bench) {
     assert!(!runtime.program(&mut bench.image(1), 0));
     assert_eq!((runtime.handle(), bench.programmed()), (-1, 0));
     runtime.close();
-    // The next one has the kernels that are there, and can program the board.
+    // The next context has the old kernels, and can program the board.
     bench.set_programming(Programming::Loses);
     let (runtime, same) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
     assert_eq!(same, rom);
@@ -282,7 +282,7 @@ pub fn a_program_that_another_board_got_is_none(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// Transfers of all alignments modulo 64 and of many lengths; nothing beside them changes.
+/// Transfers of all alignments modulo 64 and of many lengths; no other memory changes.
 pub fn all_alignments_and_sizes(bench: &dyn Bench) {
     let runtime = bench.open();
     let memory = runtime.interfaces[2];
@@ -310,7 +310,7 @@ pub fn all_alignments_and_sizes(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// Copies in the board's memory, where they overlap too.
+/// Copies in the board's memory, also where source and destination overlap.
 pub fn memory_is_copied_on_the_board(bench: &dyn Bench) {
     let runtime = bench.open();
     checks::copies(&runtime, most(bench) / 5);
@@ -324,7 +324,7 @@ pub fn eight_threads_share_a_board(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// Others are refused, and so are handles, places and lengths that are none.
+/// A second user is refused, and so are invalid handles, places and lengths.
 pub fn a_board_has_one_user_and_handles_are_its_own(bench: &dyn Bench) {
     let runtime = bench.open();
     let mmd = bench.load();
@@ -374,7 +374,7 @@ pub fn a_board_has_one_user_and_handles_are_its_own(bench: &dyn Bench) {
     again.close();
 }
 
-/// The library's threads take no signals but those of their own errors, which have to end the process.
+/// The library's threads take no signals except those of their own faults, which have to end the process.
 pub fn signals_are_the_applications(bench: &dyn Bench) {
     let runtime = bench.open();
     let begin = Instant::now();
@@ -386,13 +386,13 @@ pub fn signals_are_the_applications(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// A transfer's end is reported to the handler that was set when it began.
+/// A transfer's end is reported to the handler that was set when the transfer began.
 pub fn the_status_handler_of_the_beginning_is_called(bench: &dyn Bench) {
     let mmd = bench.load();
     let (first, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
     let data = pattern(8, 100_000);
     first.write_op(1, PLACE, &data);
-    // As a copy between two boards does it.
+    // As in a copy between two boards.
     let second = Runtime::over(mmd, first.handle(), Version(24.2));
     second.set_status();
     let mut found = vec![0; data.len()];
@@ -413,7 +413,7 @@ pub fn the_status_handler_of_the_beginning_is_called(bench: &dyn Bench) {
     first.close();
 }
 
-/// How many threads of the library there are. All of them block all signals that a program handles.
+/// Counts the threads of the library. All of them block all signals that a program handles.
 fn threads_without_signals() -> usize {
     let mut ours = 0;
     for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
@@ -425,8 +425,8 @@ fn threads_without_signals() -> usize {
         if name.starts_with("peerlane-") {
             let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
             let blocked = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
-            // Signals 1 to 31 but SIGKILL and SIGSTOP, which cannot be blocked, and SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
-            // and SIGSYS: a fault of a thread that blocks its signal ends the process past all handlers.
+            // Signals 1 to 31 except SIGKILL and SIGSTOP, which cannot be blocked, and SIGILL, SIGTRAP, SIGBUS, SIGFPE,
+            // SIGSEGV and SIGSYS: a fault of a thread that blocks its signal ends the process without its handlers.
             assert_eq!(blocked & 0x7fff_ffff, 0x3ffb_fa27, "{name}");
             ours += 1;
         }

@@ -1,14 +1,15 @@
-//! What the FPGA runtime for OpenCL does with a board library, for tests: its calls in its order, with its
-//! values, from its threads.
+//! A model of the FPGA runtime for OpenCL, for tests of board libraries: it makes the runtime's calls in its order,
+//! with its values, from its threads.
 //!
-//! The runtime itself is not here. What it calls was logged and read in intel/fpga-runtime-for-opencl v2025.0.
+//! The runtime itself is not part of this crate. Its calls were logged, and read in intel/fpga-runtime-for-opencl
+//! v2025.0.
 //!
-//! - [`Runtime`] makes the calls to whatever has them ([`Calls`]): a library that was found and loaded as the
-//!   runtime does it ([`Library`]), or one in the process.
-//! - [`checks`] are what every board with kernels must do.
-//! - [`functional`] has tests of a library in the process ([`InProcess`]) over a board that is known behind the
-//!   library's back, a [`Bench`]; [`tests!`] makes the tests of one.
-//! - The program `peerlane-loader` does it line by line, for who watches it from outside.
+//! - [`Runtime`] makes the calls to any implementation of [`Calls`]: a library that was found and loaded as the runtime
+//!   does it ([`Library`]), or a library in the process.
+//! - [`checks`] are the checks that every board with kernels must pass.
+//! - [`functional`] has tests of a library in the process ([`InProcess`]) over a board that the tests can also access
+//!   without the library, a [`Bench`]; [`tests!`] makes the tests of one.
+//! - The program `peerlane-loader` makes the calls line by line, for a test outside of the process.
 
 pub mod checks;
 mod commands;
@@ -97,8 +98,8 @@ pub trait Calls: Send + Sync {
     ) -> c_int;
 
     /// # Safety
-    /// `to` is good for writes of `length` bytes until the transfer has ended, and nobody else uses them. `op`
-    /// is what the status handler may be called with.
+    /// `to` is good for writes of `length` bytes until the transfer has ended, and no other code uses them. The status
+    /// handler may be called with `op`.
     unsafe fn read(
         &self,
         handle: c_int,
@@ -110,8 +111,8 @@ pub trait Calls: Send + Sync {
     ) -> c_int;
 
     /// # Safety
-    /// `from` is good for reads of `length` bytes until the transfer has ended, and nobody writes them. `op` is
-    /// what the status handler may be called with.
+    /// `from` is good for reads of `length` bytes until the transfer has ended, and no other code writes them. The
+    /// status handler may be called with `op`.
     unsafe fn write(
         &self,
         handle: c_int,
@@ -133,42 +134,43 @@ pub trait Calls: Send + Sync {
         to: usize,
     ) -> c_int;
 
-    /// `program`, or `reprogram`, which has no mode: whichever the library has for its runtimes.
+    /// Calls `program`, or `reprogram`, which has no mode: the one that the library has for its runtimes.
     ///
     /// # Safety
     /// `image` is good for reads of `size` bytes.
     unsafe fn program(&self, handle: c_int, image: *mut c_void, size: usize, mode: c_int) -> c_int;
 }
 
-/// What becomes of the FPGA and its memory when an image is loaded.
+/// Effect of a programming on the FPGA and its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Programming {
-    /// The memory keeps what is in it.
+    /// The memory keeps its contents.
     Keeps,
-    /// The memory loses what is in it.
+    /// The memory loses its contents.
     Loses,
     /// The image is not loaded.
     Fails,
-    /// The image is loaded into another board's FPGA, which is no error to the programmer.
+    /// The image is loaded into another board's FPGA, which the programmer does not report as an error.
     Elsewhere,
 }
 
-/// A board that is tried. It has a kernel whose registers have version 5 and are at [`CSR`]: it adds two arrays
-/// of ints, as many as the first global size, into a third one.
+/// A board under test. It has a kernel whose registers have version 5 and are at [`CSR`]: it adds two arrays of ints,
+/// as many as the first global size, into a third array.
 pub trait Bench: Sync {
-    /// A library with the board. It lives as long as the process, as a library does. Each is another program's.
+    /// Loads a library with the board. It lives as long as the process, as a library does. Each call acts as another
+    /// program.
     fn load(&self) -> &'static InProcess;
 
-    /// The board's name.
+    /// Returns the board's name.
     fn name(&self) -> &str;
 
-    /// Its place on the bus.
+    /// Returns its place on the bus.
     fn bus(&self) -> &str;
 
-    /// Its temperature, in degrees Celsius.
+    /// Returns its temperature, in degrees Celsius.
     fn degrees(&self) -> f32;
 
-    /// The autodiscovery text in its ROM, of version 23.
+    /// Returns the autodiscovery text in its ROM, of version 23.
     fn text(&self) -> String;
 
     /// Reads FPGA memory.
@@ -177,19 +179,19 @@ pub trait Bench: Sync {
     /// Writes FPGA memory.
     fn memory_write(&self, address: u64, bytes: &[u8]);
 
-    /// How often the kernels were reset.
+    /// Returns how often the kernels were reset.
     fn resets(&self) -> u64;
 
-    /// An image with the same kernel and another text. Each number gives another one.
+    /// Returns an image with the same kernel and another text. Each number gives another image.
     fn image(&self, number: u8) -> Vec<u8>;
 
-    /// What becomes of images from now on.
+    /// Sets the effect of later programmings.
     fn set_programming(&self, how: Programming);
 
-    /// How often it was programmed.
+    /// Returns how often it was programmed.
     fn programmed(&self) -> u64;
 
-    /// Whether transfers take so long that only small ones are to be made.
+    /// Whether transfers take so long that a test should make only small ones.
     fn is_slow(&self) -> bool;
 
     /// Opens the board as the runtime does.

@@ -1,4 +1,4 @@
-//! A library, found and loaded as the runtime does it.
+//! A library that is found and loaded as the runtime does it.
 
 use crate::{Calls, DeviceHandler, InterruptHandler, StatusHandler, Version};
 use std::ffi::{c_char, c_int, c_void};
@@ -32,7 +32,7 @@ pub struct Library {
     program: Programming,
 }
 
-/// The library's way of programming, which goes by its version.
+/// The library's function for programming, which depends on its version.
 #[derive(Debug)]
 enum Programming {
     /// 18.1 and later.
@@ -41,14 +41,14 @@ enum Programming {
     Reprogram(Reprogram),
 }
 
-/// Why a runtime does not take a library.
+/// The reason why a runtime does not take a library.
 #[derive(Debug)]
 pub enum LoadError {
     /// It is not loaded, or a symbol is missing.
     Library(libloading::Error),
-    /// It says no version, or one that the runtime refuses.
+    /// It reports no version, or a version that the runtime refuses.
     Version(String),
-    /// A runtime of this version and later refuses one that has `reprogram` besides `program`.
+    /// A runtime of this version and later refuses a library that has `reprogram` in addition to `program`.
     Both,
 }
 
@@ -71,7 +71,7 @@ impl From<libloading::Error> for LoadError {
 }
 
 impl Library {
-    /// Loads a library twice, as the runtime does, and looks for symbols in its order. Also says the version.
+    /// Loads a library twice, as the runtime does, and looks for symbols in its order. Also returns the version.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -79,8 +79,7 @@ impl Library {
     /// # Safety
     /// The file is a board library with the interface of `aocl_mmd.h`.
     pub unsafe fn load(path: &Path) -> Result<(Self, Version), LoadError> {
-        // SAFETY: by the caller's promise. `RTLD_NOW | RTLD_LOCAL` is what the runtime asks for, and what
-        // `Library::new` does.
+        // SAFETY: by the caller's promise. The runtime loads with `RTLD_NOW | RTLD_LOCAL`, and so does `Library::new`.
         let (first, second) = unsafe {
             (
                 libloading::Library::new(path)?,
@@ -98,7 +97,7 @@ impl Library {
             let close = symbol(library, "close")?;
             let set_interrupt_handler = symbol(library, "set_interrupt_handler")?;
             let set_status_handler = symbol(library, "set_status_handler")?;
-            // Required, though it is called only where the library asks for it.
+            // Required, though the runtime calls it only where the library asks for that.
             symbol::<unsafe extern "C" fn(c_int) -> c_int>(library, "yield")?;
             let read = symbol(library, "read")?;
             let write = symbol(library, "write")?;
@@ -129,7 +128,7 @@ impl Library {
     }
 }
 
-/// What `AOCL_MMD_VERSION` says: a number from 14.0 to 24.2, the century left out.
+/// Returns `AOCL_MMD_VERSION`: a number from 14.0 to 24.2, without the century.
 ///
 /// # Safety
 /// It is a library's `get_offline_info`.
@@ -145,13 +144,13 @@ unsafe fn version(get_offline_info: OfflineInfo) -> Result<Version, LoadError> {
         number => number,
     });
     match number {
-        // 2024.2 less the century is a little more than 24.2.
+        // 2024.2 without the century is a little more than 24.2.
         Ok(number) if (14.0..24.25).contains(&number) => Ok(Version(number)),
         _ => Err(LoadError::Version(said)),
     }
 }
 
-/// A function of the interface.
+/// Finds a function of the interface.
 ///
 /// # Safety
 /// It has this type.
@@ -163,7 +162,7 @@ unsafe fn symbol<T: std::marker::Copy>(
     unsafe { Ok(*library.get::<T>(format!("aocl_mmd_{name}").as_bytes())?) }
 }
 
-// SAFETY of all calls: by the promise of the trait's functions, and of who has loaded the library.
+// SAFETY of all calls: by the promise of the trait's functions, and of the code that has loaded the library.
 #[allow(clippy::undocumented_unsafe_blocks, reason = "said above for all")]
 #[allow(
     clippy::not_unsafe_ptr_arg_deref,

@@ -1,6 +1,5 @@
-//! `peerlane-loader LIBRARY BOARD`: loads a board library as the runtime does, and does with it what the lines
-//! of its standard input say, for who watches it from outside. Each line is answered by one: `ok`, or what was
-//! found.
+//! `peerlane-loader LIBRARY BOARD`: loads a board library as the runtime does, and executes the lines of its standard
+//! input with it, for a test outside of the process. It answers each line by one line: `ok`, or the result.
 //!
 //! | line | |
 //! | --- | --- |
@@ -21,7 +20,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the registers of the other kernels begin.
+/// Places where the registers of the other kernels begin.
 const COPY: u32 = 0x1100;
 const CHATTER: u32 = 0x2000;
 
@@ -61,7 +60,7 @@ fn printf(runtime: &Runtime) {
     let printed = runtime.serve_printf(BUFFER);
     assert_eq!(printed.len(), 2 * RECORD);
     for (line, record) in printed.chunks(RECORD).enumerate() {
-        // The format's number, and the line's.
+        // The format's number, then the line's number.
         assert_eq!(record[..4], [0; 4]);
         assert_eq!(record[4..8], (line as u32).to_le_bytes());
     }
@@ -167,7 +166,7 @@ fn main() -> Result<(), Failure> {
     let [library, board] = &arguments[..] else {
         return Err("usage: peerlane-loader LIBRARY BOARD".into());
     };
-    // SAFETY: that is what the program is for.
+    // SAFETY: the user gives the program a board library; that is its purpose.
     let (library, version) = unsafe { Library::load(Path::new(library))? };
     let mut loader = Loader {
         calls: Box::leak(Box::new(library)),

@@ -31,23 +31,23 @@ const OLD_PRINTF: u64 = 0x04;
 const OLD_WORK: u64 = 0x28;
 const OLD_ARGUMENTS: u64 = 0x60;
 
-/// Where the registers of the kernel that adds begin, in the kernels' address space.
+/// Place where the registers of the kernel that adds begin, in the kernels' address space.
 pub const CSR: u32 = 0x1000;
 
-/// What handlers are called with.
+/// Objects that handlers are called with.
 static KEPT: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 
-/// Longer than anything takes, on a simulated board in a virtual machine, too.
+/// Limit of all waits: longer than any operation takes, on a simulated board in a virtual machine, too.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
-/// How long a handler's thread may not run.
+/// Time for which a handler's thread may be preempted.
 const PREEMPTED: Duration = Duration::from_millis(20);
 
 /// Versions of an MMD, as the runtime takes them.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Version(pub f64);
 
-/// Versions that an MMD may say, and that change what a runtime asks.
+/// Versions that an MMD may report, and that change the runtime's queries.
 pub const VERSIONS: [Version; 6] = [
     Version(13.1),
     Version(14.0),
@@ -57,7 +57,7 @@ pub const VERSIONS: [Version; 6] = [
     Version(24.2),
 ];
 
-/// What the handlers were called with.
+/// Calls of the handlers.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Operations that have ended, and how often.
@@ -70,21 +70,21 @@ pub struct Heard {
     pub stalled: Option<u32>,
     /// Calls of the interrupt handler.
     pub interrupts: usize,
-    /// Of another handle than the current one.
+    /// Calls with another handle than the current one.
     pub strange: usize,
 }
 
-/// What the handlers know of a board that is open.
+/// State of an open board that the handlers use.
 pub struct Shared {
     mmd: &'static dyn Calls,
     handle: Mutex<c_int>,
-    /// What they were called with.
+    /// Calls of the handlers.
     pub heard: Mutex<Heard>,
     told: Condvar,
-    /// The window's segment, as it was written last; `None`: nobody has. It is not written again while it is the
-    /// same, whatever happens to the board. The runtime has a lock for it, and so is this.
+    /// The window's segment, as it was written last; `None`: it was not written yet. The same segment is not written
+    /// again, also after changes of the board. The runtime has a lock for it; this is that lock.
     window: Mutex<Option<u32>>,
-    /// Where the registers of the kernel that has jobs begin.
+    /// Place where the registers of the kernel that has jobs begin.
     kernel: AtomicU32,
 }
 
@@ -100,11 +100,11 @@ impl std::fmt::Debug for Shared {
 /// The runtime with one board open.
 #[derive(Debug)]
 pub struct Runtime {
-    /// What the handlers know.
+    /// State that the handlers use.
     pub shared: Arc<Shared>,
     /// Names of the kernels' interface, their clock and the memory.
     pub interfaces: [c_int; 3],
-    /// Transfers at once, both ways together.
+    /// Transfers at a time, both directions together.
     pub duplex: c_int,
 }
 
@@ -118,7 +118,7 @@ unsafe extern "C" fn status(handle: c_int, user: *mut c_void, op: *mut c_void, s
     shared.told.notify_all();
 }
 
-/// As the runtime's: it reads the kernel's registers itself.
+/// Reads the kernel's registers itself, as the runtime's handler does.
 unsafe extern "C" fn interrupt(handle: c_int, user: *mut c_void) {
     // SAFETY: as above.
     let shared = unsafe { &*user.cast::<Shared>() };
@@ -136,7 +136,7 @@ unsafe extern "C" fn interrupt(handle: c_int, user: *mut c_void) {
     if now & STALLED != 0 {
         let printed = shared.csr(if old { OLD_PRINTF } else { PRINTF });
         let without = shared.csr(0) & !STALLED & 0xffff;
-        // First the application is told, then the stall is taken back. Others may run in between.
+        // First the application is notified, then the stall is cleared. Other threads may run in between.
         hear(&|heard| heard.stalled = Some(printed));
         std::thread::sleep(PREEMPTED);
         shared.set_csr(0, &without.to_le_bytes());
@@ -158,7 +158,7 @@ impl Shared {
         *self.handle.lock().unwrap()
     }
 
-    /// Reads, and waits for it; gives what the library gave.
+    /// Reads, and waits for the end; returns the library's result.
     pub fn read(&self, interface: c_int, offset: usize, data: &mut [u8]) -> c_int {
         let none = std::ptr::null_mut();
         let to = data.as_mut_ptr().cast();
@@ -166,7 +166,7 @@ impl Shared {
         unsafe { (self.mmd).read(self.handle(), none, data.len(), to, interface, offset) }
     }
 
-    /// Writes, and waits for it; gives what the library gave.
+    /// Writes, and waits for the end; returns the library's result.
     pub fn write(&self, interface: c_int, offset: usize, data: &[u8]) -> c_int {
         let none = std::ptr::null_mut();
         let from = data.as_ptr().cast();
@@ -174,7 +174,7 @@ impl Shared {
         unsafe { (self.mmd).write(self.handle(), none, data.len(), from, interface, offset) }
     }
 
-    /// A read with an operation; its end is waited for.
+    /// Reads with an operation, and waits for the end.
     pub fn read_op(&self, interface: c_int, op: usize, offset: usize, data: &mut [u8]) {
         let before = self.count(op);
         let pointer = std::ptr::without_provenance_mut(op);
@@ -193,7 +193,7 @@ impl Shared {
         heard.ended.get(&op).copied().unwrap_or(0)
     }
 
-    /// Waits until something was heard.
+    /// Waits for a call of a handler.
     pub fn until(&self, what: &str, heard: impl Fn(&Heard) -> bool) {
         let end = Instant::now() + LIMIT;
         let mut state = self.heard.lock().unwrap();
@@ -205,14 +205,14 @@ impl Shared {
         assert_eq!((state.failed, state.strange), (0, 0));
     }
 
-    /// Closes the board. After a programming that has failed it is asked for by no handle.
+    /// Closes the board. After a programming that has failed there is no handle to close.
     pub fn close(&self) {
         let handle = self.handle();
         let expected = if handle < 0 { -1 } else { 0 };
         assert_eq!(self.mmd.close(handle), expected);
     }
 
-    /// A register of the kernel interface.
+    /// Reads a register of the kernel interface.
     pub fn register(&self, offset: usize) -> u32 {
         let mut bytes = [0; 4];
         assert_eq!(self.read(0, offset, &mut bytes), 0);
@@ -224,13 +224,13 @@ impl Shared {
         assert_eq!(self.write(0, offset, &value.to_le_bytes()), 0);
     }
 
-    /// Goes on with another kernel.
+    /// Uses another kernel from now on.
     pub fn use_kernel(&self, csr: u32) {
         let _alone = self.window.lock().unwrap();
         self.kernel.store(csr, Ordering::Relaxed);
     }
 
-    /// Has the window show the kernel's registers; where they begin in the kernel interface then.
+    /// Makes the window show the kernel's registers. Returns their place in the kernel interface.
     fn show(&self, segment: &mut Option<u32>) -> usize {
         let kernel = self.kernel.load(Ordering::Relaxed);
         let wanted = kernel & !0xfff;
@@ -241,7 +241,7 @@ impl Shared {
         0x1000 + (kernel & 0xfff) as usize
     }
 
-    /// A register of the kernel.
+    /// Reads a register of the kernel.
     pub fn csr(&self, at: u64) -> u32 {
         let mut segment = self.window.lock().unwrap();
         let place = self.show(&mut segment) + at as usize;
@@ -257,7 +257,7 @@ impl Shared {
 }
 
 impl Runtime {
-    /// What every context creation does, down to the segment's last write.
+    /// Does the work of every context creation, down to the segment's last write.
     pub fn open(mmd: &'static dyn Calls, name: &str, version: Version) -> Option<(Self, Vec<u8>)> {
         let name = CString::new(name).unwrap();
         // SAFETY: it ends with a 0.
@@ -281,7 +281,7 @@ impl Runtime {
         Some((runtime, rom))
     }
 
-    /// For a board that is open.
+    /// Makes a runtime for a board that is open.
     pub fn over(mmd: &'static dyn Calls, handle: c_int, version: Version) -> Self {
         let info = |id| int(mmd, handle, id);
         let interfaces = [2, 3, 4].map(info);
@@ -294,7 +294,7 @@ impl Runtime {
             false => 1,
         };
         if version >= Version(20.3) {
-            // No memory that kernels reach by the host's pointer.
+            // There is no memory that kernels reach by the host's pointer.
             assert_eq!([13, 14].map(|id| info(id) & 1), [0, 0]);
         }
         let shared = Shared {
@@ -312,12 +312,13 @@ impl Runtime {
         }
     }
 
-    /// The board's handle.
+    /// Returns the board's handle.
     pub fn handle(&self) -> c_int {
         self.shared.handle()
     }
 
-    /// What the handlers are called with. It lives as long as the process: so long they may be called.
+    /// Returns the pointer that the handlers are called with. Its target lives as long as the process, because the
+    /// handlers may be called until then.
     fn user(&self) -> *mut c_void {
         KEPT.lock().unwrap().push(Arc::clone(&self.shared));
         Arc::as_ptr(&self.shared).cast_mut().cast()
@@ -338,12 +339,12 @@ impl Runtime {
         // SAFETY: the handler takes this pointer.
         let set = unsafe { mmd.set_interrupt_handler(handle, Some(interrupt), self.user()) };
         assert_eq!(set, 0);
-        // SAFETY: there is none.
+        // SAFETY: there is no handler.
         let set = unsafe { mmd.set_device_interrupt_handler(handle, None, std::ptr::null_mut()) };
         assert_eq!(set, 0);
     }
 
-    /// The PLL of 28 nm is set up anew (`acl_pll.cpp`), as the one setting in its ROM says.
+    /// Sets up the PLL of 28 nm again (`acl_pll.cpp`), with the one setting in its ROM.
     fn pll(&self) {
         let clock = self.interfaces[1];
         let read = |offset| {
@@ -401,7 +402,7 @@ impl Runtime {
         reset();
     }
 
-    /// The autodiscovery text.
+    /// Returns the autodiscovery text.
     fn rom(&self, version: u32) -> Vec<u8> {
         let shared = &self.shared;
         let mut text = match version {
@@ -441,12 +442,12 @@ impl Runtime {
         text
     }
 
-    /// Waits until something was heard.
+    /// Waits for a call of a handler.
     pub fn until(&self, what: &str, heard: impl Fn(&Heard) -> bool) {
         self.shared.until(what, heard);
     }
 
-    /// A transfer with an operation; its end is waited for, so the memory is free then.
+    /// Writes with an operation, and waits for the end, so the memory is free afterwards.
     pub fn write_op(&self, op: usize, offset: usize, data: &[u8]) {
         let before = self.count(op);
         // SAFETY: `data` lives until the end was heard.
@@ -456,14 +457,14 @@ impl Runtime {
         });
     }
 
-    /// Begins such a transfer, whose end nobody waits for here.
+    /// Begins such a transfer without a wait for its end.
     pub fn begin_write(&self, op: usize, offset: usize, data: &'static [u8]) {
         // SAFETY: they live as long as the process.
         unsafe { self.begin(op, offset, data) };
     }
 
     /// # Safety
-    /// The bytes live, and nobody writes them, until the end was heard.
+    /// The bytes live, and no other code writes them, until the end was reported.
     unsafe fn begin(&self, op: usize, offset: usize, data: &[u8]) {
         let (mmd, memory) = (self.shared.mmd, self.interfaces[2]);
         let pointer = std::ptr::without_provenance_mut(op);
@@ -494,12 +495,12 @@ impl Runtime {
         self.shared.count(op)
     }
 
-    /// A launch of the kernel with three pointers.
+    /// Launches the kernel with three pointers.
     pub fn launch(&self, count: u32, pointers: [u64; 3]) {
         self.launch_with(count, &pointers.map(u64::to_le_bytes).concat());
     }
 
-    /// A launch with the bytes of the arguments.
+    /// Launches the kernel with the bytes of the arguments.
     pub fn launch_with(&self, count: u32, arguments: &[u8]) {
         let one = |word: u32| word.to_le_bytes();
         // Dimensions, work-group size, global size, groups, local size, padding; then the global offset.
@@ -520,13 +521,13 @@ impl Runtime {
         self.shared.set_csr(START, &one(1));
     }
 
-    /// The next launch writes what has changed: here 13 bytes, with odd ends.
+    /// Makes the next launch, which writes only the changed bytes: here 13 bytes, with odd ends.
     pub fn relaunch(&self, changed: u64, bytes: &[u8]) {
         self.shared.set_csr(ARGUMENTS + changed, bytes);
         self.shared.set_csr(START, &1_u32.to_le_bytes());
     }
 
-    /// What a thread of the application does when a kernel has stalled on its printf buffer.
+    /// Does the work of an application's thread when a kernel has stalled on its printf buffer.
     pub fn serve_printf(&self, buffer: usize) -> Vec<u8> {
         self.until("a stall", |heard| heard.stalled.is_some());
         let length = self.shared.heard.lock().unwrap().stalled.take().unwrap();
@@ -542,8 +543,8 @@ impl Runtime {
         self.until("a kernel", |heard| heard.finished >= launches);
     }
 
-    /// Programs; `false`: the memory cannot be kept (mode 1), or it has failed. Without memory to keep the answer
-    /// is the board's handle from then on, whatever it is (`acl_hal_mmd_program_device`).
+    /// Programs the FPGA. `false`: the memory cannot be kept (mode 1), or the programming has failed. Without memory to
+    /// keep, each answer is the board's handle from then on (`acl_hal_mmd_program_device`).
     pub fn program(&self, image: &mut [u8], mode: c_int) -> bool {
         let (mmd, handle) = (self.shared.mmd, self.handle());
         let data = image.as_mut_ptr().cast();
@@ -566,18 +567,18 @@ impl Runtime {
         true
     }
 
-    /// Closes the board; what the handlers know of it stays.
+    /// Closes the board; the state of the handlers stays.
     pub fn close(self) -> Arc<Shared> {
         self.shared.close();
         self.shared
     }
 }
 
-/// A number that a board is asked for.
+/// Queries a number of a board.
 pub fn int(mmd: &dyn Calls, handle: c_int, id: c_int) -> c_int {
     let mut value: c_int = -77;
     let to = (&raw mut value).cast();
-    // SAFETY: there is room for a number, and nobody asks for its size.
+    // SAFETY: there is room for a number, and none is needed for its size.
     unsafe { mmd.get_info(handle, id, size_of::<c_int>(), to, std::ptr::null_mut()) };
     value
 }

@@ -1,4 +1,4 @@
-//! A board whose program is gone is free, whatever children of it live: they have no copy of its file.
+//! A board whose program has ended is free, also while its children live: they have no copy of the device's file.
 
 #[path = "../benches/quick/mod.rs"]
 mod quick;
@@ -12,7 +12,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The other end of what stands for the device's file.
+/// The other end of the pipe that takes the place of the device's file.
 static OTHER: Mutex<Option<PipeReader>> = Mutex::new(None);
 
 fn file() -> Option<OwnedFd> {
@@ -21,7 +21,7 @@ fn file() -> Option<OwnedFd> {
     Some(writer.into())
 }
 
-/// Whether the last copy of the file is closed, within so many milliseconds.
+/// Whether the last copy of the file is closed within so many milliseconds.
 fn is_closed(within: i32) -> bool {
     let mut other = OTHER.lock().unwrap();
     let reader = other.as_mut().unwrap();
@@ -59,7 +59,7 @@ impl Sleeper {
 
 impl Drop for Sleeper {
     fn drop(&mut self) {
-        // SAFETY: it is this process's child, which nobody has waited for.
+        // SAFETY: it is this process's child, which no other code has waited for.
         unsafe {
             libc::kill(self.0, libc::SIGKILL);
             libc::waitpid(self.0, std::ptr::null_mut(), 0);
@@ -67,10 +67,10 @@ impl Drop for Sleeper {
     }
 }
 
-/// The thread that forks meanwhile.
+/// The thread that forks during a call.
 static FORKER: Mutex<Option<JoinHandle<Sleeper>>> = Mutex::new(None);
 
-/// Has another thread fork, and gives it the time for that.
+/// Makes another thread fork, and gives it the time for that.
 fn fork_meanwhile() {
     let (begun, begins) = channel();
     let forker = std::thread::spawn(move || {
@@ -82,7 +82,7 @@ fn fork_meanwhile() {
     *FORKER.lock().unwrap() = Some(forker);
 }
 
-/// The child.
+/// Returns the child.
 fn forked() -> Sleeper {
     let forker = FORKER.lock().unwrap().take();
     forker.unwrap().join().unwrap()

@@ -1,5 +1,5 @@
-//! `libpeerlane_mmd_legacy.so`: the board library for the closed FPGA runtimes for OpenCL of 13.1 to 18.1.
-//! What it does is in [`peerlane_mmd_core`].
+//! `libpeerlane_mmd_legacy.so`: the board library for the closed FPGA runtimes for OpenCL of 13.1 to 18.1. Its
+//! functions are in [`peerlane_mmd_core`].
 
 #[path = "../../src/origin.rs"]
 mod origin;

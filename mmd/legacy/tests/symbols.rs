@@ -3,7 +3,7 @@
 #[path = "../../tests/library/mod.rs"]
 mod library;
 
-/// What `aocl_mmd.h` has, without `aocl_mmd_`.
+/// Functions of `aocl_mmd.h`, without `aocl_mmd_`.
 const SYMBOLS: &[&str] = &[
     "get_offline_info",
     "get_info",
@@ -37,8 +37,8 @@ fn it_is_loaded_and_answers() {
     library::answers(NAME, b"14.0\0", "closed runtimes");
 }
 
-/// A runtime refuses a library of a later version than its own, so that of a platform of 13.1 says 13.1. Later runtimes
-/// would ask a library of their own version for more than this one has.
+/// A runtime refuses a library of a later version than its own, so the library in a platform of 13.1 reports 13.1.
+/// Later runtimes would ask a library of their own version for more than this one has.
 #[test]
 fn in_a_platform_it_is_not_later_than_the_platform() {
     for (platform, version) in [

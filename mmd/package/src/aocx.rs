@@ -12,30 +12,30 @@ pub const CODE: &str = ".acl.fpga.bin";
 
 /// The version of the text that the open runtime reads.
 const NEW: u32 = 23;
-/// What `aoc` aligns its sections to, in bytes.
+/// Alignment that `aoc` gives its sections, in bytes.
 const ALIGNMENT: usize = 128;
 /// No section is aligned to more than this.
 const MOST_ALIGNMENT: u64 = 1 << 16;
 
-/// A package that was not rewritten.
+/// The reason why a package was not rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageError {
-    /// The file's format.
+    /// An error of the file's format.
     #[error(transparent)]
     Format(#[from] ElfError),
-    /// A section is missing that every package for an FPGA has.
+    /// A section that every package for an FPGA has is missing.
     #[error("it has no section {0}")]
     Missing(&'static str),
     /// A section is there twice.
     #[error("it has two sections {0}")]
     Twice(&'static str),
-    /// A section is no text.
+    /// A section is not text.
     #[error("the section {0} is no text")]
     NoText(&'static str),
-    /// There is nothing to do.
+    /// The package needs no change.
     #[error("its autodiscovery text is of version {NEW} already")]
     New,
-    /// The text.
+    /// An error of the text.
     #[error("{0}")]
     Text(UpgradeError),
     /// The file would be larger than its format allows.
@@ -44,7 +44,7 @@ pub enum PackageError {
 }
 
 impl PackageError {
-    /// What to do: a sentence.
+    /// Returns a hint: a sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Format(ElfError::Short { .. }) => {
@@ -64,8 +64,8 @@ impl PackageError {
             }
             Self::Text(UpgradeError::Version(_)) => {
                 "Packages of AOCL 14.1 to 18.1, Standard Edition, can be rewritten: compile the kernels with one of these, if the board's BSP is \
-                 for it. Board and kernels of 13.1 and 14.0 go with the SDK's own runtime (mmd/README.md, \"Which board with \
-                 which runtime\")."
+                 for it. Board and kernels of 13.1 and 14.0 go with the SDK's own runtime (docs/program/opencl.md, \"Which \
+                 board with which runtime\")."
             }
             Self::Text(_) => {
                 "Compile the kernels again; if that does not help, report the text of the section."
@@ -82,11 +82,12 @@ pub struct Upgraded {
     pub file: Vec<u8>,
     /// The version that its text had.
     pub version: u32,
-    /// The board that it is for, where the package says so.
+    /// The board that it is for, if the package has it.
     pub board: Option<String>,
 }
 
-/// A section's text: what is before the first 0, without blanks around it. `None`: no such section, or no text.
+/// Returns a section's text: the bytes before the first 0, without blanks around them. `None`: no such section, or not
+/// text.
 pub fn text<'a>(file: &'a [u8], name: &str) -> Option<&'a str> {
     words(crate::elf::section(file, name)?)
 }
@@ -97,17 +98,17 @@ fn words(content: &[u8]) -> Option<&str> {
     std::str::from_utf8(content).ok().map(str::trim)
 }
 
-/// Rewrites a package of AOCL 14.1 to 18.1, Standard Edition, so that the open runtime reads it: its autodiscovery text becomes one of
-/// version 23. All else stays byte for byte where it is: the new text stands at the end of the file, and the old
-/// place is named by no section any more.
+/// Rewrites a package of AOCL 14.1 to 18.1, Standard Edition, so that the open runtime reads it: its autodiscovery text
+/// becomes one of version 23. All other bytes stay where they are: the new text is at the end of the file, and no
+/// section names the old place any more.
 ///
 /// The runtime takes two packages with one hash for one configuration of the FPGA, and does not program the second
-/// after the first. Old text has no hash, and kernels of one interface have one text. So the hash is made from the
-/// text and the configuration. It is never that of a board's own text, so the runtime programs the board once in each
-/// process, whatever it was configured with before.
+/// after the first. Old text has no hash, and kernels of one interface have one text. So the hash is made from the text
+/// and the configuration. It is never that of a board's own text, so the runtime programs the board once in each
+/// process, after any earlier configuration.
 ///
 /// # Errors
-/// What is wrong with the package; [`PackageError::New`] if there is nothing to do.
+/// The fault of the package; [`PackageError::New`] if it needs no change.
 pub fn upgrade_package(file: &[u8]) -> Result<Upgraded, PackageError> {
     let elf = Elf::read(file)?;
     elf.check()?;
@@ -136,7 +137,7 @@ pub fn upgrade_package(file: &[u8]) -> Result<Upgraded, PackageError> {
     })
 }
 
-/// The one section of a name, which must have bytes.
+/// Finds the one section of a name, which must have bytes.
 fn section<'a>(
     elf: &Elf<'_>,
     file: &'a [u8],

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// `SHT_NOBITS`: a section without bytes in the file.
 const NO_BITS: u64 = 8;
 
-/// A file that is not as the format wants it.
+/// A file that violates the format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
     /// It is of another format.
@@ -16,9 +16,9 @@ pub enum ElfError {
     /// It ends early.
     #[error("it is cut off: {what} should end at byte {end}, and the file has {length} bytes")]
     Short {
-        /// What is not whole.
+        /// The part that is cut off.
         what: String,
-        /// First byte behind it.
+        /// First byte after it.
         end: u64,
         /// Bytes of the file.
         length: usize,
@@ -28,7 +28,7 @@ pub enum ElfError {
     Damaged(String),
 }
 
-/// The section of this name; `None`: there is none, or it cannot be read.
+/// Returns the section of this name; `None`: it does not exist, or cannot be read.
 pub fn section<'a>(file: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let elf = Elf::read(file).ok()?;
     let header = (0..elf.count)
@@ -42,18 +42,18 @@ pub fn section<'a>(file: &'a [u8], name: &str) -> Option<&'a [u8]> {
 pub(crate) struct Elf<'a> {
     file: &'a [u8],
     wide: bool,
-    /// Where the section headers begin, and how large each is.
+    /// Offset of the section headers; the next number is the size of each.
     table: u64,
     size: u64,
     pub(crate) count: u64,
-    /// The section of sections' names.
+    /// Number of the section with the sections' names.
     names: u64,
 }
 
-/// What a section's header says.
+/// A section's header.
 #[derive(Debug)]
 pub(crate) struct Header {
-    /// Of the header itself.
+    /// Offset of the header itself.
     at: u64,
     name: u64,
     kind: u64,
@@ -95,7 +95,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// Checks that all sections lie in the file and leave the file's header and the section headers alone: then a
+    /// Checks that all sections lie in the file and do not overlap the file's header and the section headers: then a
     /// header can be changed without any section.
     ///
     /// # Errors
@@ -159,7 +159,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// A section's name.
+    /// Returns a section's name.
     pub(crate) fn name(&self, header: &Header) -> Option<&'a [u8]> {
         let names = self.content(&self.header(self.names)?)?;
         let rest = self
@@ -169,14 +169,14 @@ impl<'a> Elf<'a> {
         Some(&rest[..rest.iter().position(|byte| *byte == 0)?])
     }
 
-    /// Where a section's bytes are; `None`: not in the file.
+    /// Returns the place of a section's bytes; `None`: not in the file.
     pub(crate) fn content(&self, header: &Header) -> Option<Range<usize>> {
         let begin = usize::try_from(header.offset).ok()?;
         let end = begin.checked_add(usize::try_from(header.size).ok()?)?;
         (header.kind != NO_BITS && end <= self.file.len()).then_some(begin..end)
     }
 
-    /// Writes into a copy of the file that a section's bytes are elsewhere; `None`: the format has no such numbers.
+    /// Changes the place of a section's bytes in a copy of the file; `None`: the format has no such numbers.
     pub(crate) fn place(
         &self,
         copy: &mut [u8],
@@ -199,7 +199,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// A number of so many bytes, least significant first.
+/// Reads a number of so many bytes, least significant first.
 fn number(file: &[u8], at: u64, width: usize) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     let bytes = file.get(at..at.checked_add(width)?)?;
@@ -211,7 +211,7 @@ fn number(file: &[u8], at: u64, width: usize) -> Option<u64> {
 pub(crate) mod tests {
     use super::*;
 
-    /// An ELF file of 32 bits with these sections, by the standard's own layout.
+    /// Makes an ELF file of 32 bits with these sections, by the standard's own layout.
     pub(crate) fn elf(sections: &[(&str, &[u8])]) -> Vec<u8> {
         let mut names = vec![0];
         let mut body: Vec<u8> = Vec::new();
@@ -236,11 +236,11 @@ pub(crate) mod tests {
         for (name, content) in sections {
             header(name, content, &mut names);
         }
-        // The names, their own among them.
+        // The names, including their own.
         let mut all = names.clone();
         all.extend(b".shstrtab\0");
         header(".shstrtab", &all, &mut names);
-        // The first word behind them.
+        // The first word after them.
         body.resize(body.len().next_multiple_of(4), 0);
         let table = 52 + body.len() as u32;
         let mut file = b"\x7fELF\x01\x01\x01".to_vec();

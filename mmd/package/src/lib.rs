@@ -1,7 +1,7 @@
-//! What `aoc` writes: packages (`.aocx`), the FPGA's configuration in them (`fpga.bin`), and autodiscovery text.
+//! Files of `aoc`: packages (`.aocx`), the FPGA's configuration in them (`fpga.bin`), and autodiscovery text.
 //!
-//! Both files are in the Executable and Linkable Format, with a section for each thing in them. Autodiscovery text
-//! says what a board and its kernels are; a package has it in `.acl.autodiscovery`, and a configured board in a ROM.
+//! Both files are in the Executable and Linkable Format, with a section for each part. Autodiscovery text describes a
+//! board and its kernels; a package has it in `.acl.autodiscovery`, and a configured board in a ROM.
 
 mod aocx;
 mod elf;

@@ -1,9 +1,9 @@
-//! Autodiscovery text of version 23, read as the open runtime reads it: what it would refuse, and what it would end the
-//! program for, is an error here.
+//! Autodiscovery text of version 23, read as the open runtime reads it: text that the runtime would refuse, or for
+//! which it would end the program, is an error here.
 //!
 //! The form is that of `acl_load_device_def_from_str` (`acl_auto_configure.cpp` of intel/fpga-runtime-for-opencl
 //! v2025.0): words, separated by blanks; a group of words has their number before it, so that later versions can have
-//! more at its end. What the runtime makes of the result is in `l_is_valid_system_def` (`acl_globals.cpp`).
+//! more at its end. The runtime's check of the result is `l_is_valid_system_def` (`acl_globals.cpp`).
 
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const KINDS: i64 = 3;
 const OWN: i64 = 2;
 /// Boundary of a memory's ends, in bytes (`ACL_MEM_ALIGN`).
 const ALIGNMENT: u64 = 1024;
-/// What the host may do with a device global, in so many ways (`ACL_DEVICE_GLOBAL_HOST_ACCESS_TYPE_COUNT`).
+/// Number of kinds of host access to a device global (`ACL_DEVICE_GLOBAL_HOST_ACCESS_TYPE_COUNT`).
 const ACCESSES: i64 = 4;
 /// Address spaces of an argument, and its categories.
 const SPACES: i64 = 4;
@@ -26,22 +26,22 @@ const CATEGORIES: i64 = 3;
 /// The type qualifier of a pipe.
 const PIPE: i64 = 8;
 
-/// What a board says of itself.
+/// A board's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Present {
     /// The board's name, which packages for it have.
     pub board: String,
     /// The board's own memories, in bytes.
     pub memories: Vec<Range<u64>>,
-    /// Where the first kernel's registers begin, in the kernels' address space; `None`: it has no kernel, or their
+    /// Place of the first kernel's registers, in the kernels' address space; `None`: it has no kernel, or their
     /// registers cannot be reached.
     pub first_kernel: Option<u32>,
 }
 
-/// Why the runtime does not take a text.
+/// The reason why the runtime does not take a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentError {
-    /// Words that were read before.
+    /// Number of words that were read before.
     place: usize,
     what: String,
 }
@@ -105,7 +105,7 @@ pub fn present(text: &str) -> Result<Present> {
     })
 }
 
-/// Memories. The runtime takes one with several banks for all between the first and the last byte of them.
+/// Reads memories. The runtime takes a memory with several banks as all bytes from the first to the last one of them.
 fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
     let count = words.count("the number of memories")?;
     if !(1..=MEMORIES).contains(&count) {
@@ -215,7 +215,7 @@ fn device_globals(words: &mut Words<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What host pipes are called.
+/// Reads the mappings of host pipes.
 fn mappings(words: &mut Words<'_>) -> Result<()> {
     let count = words.count("the number of mappings")?;
     let fields = words.number("a mapping's words")?;
@@ -244,7 +244,7 @@ fn sidebands(words: &mut Words<'_>) -> Result<()> {
     for _ in 0..words.count("the number of sideband groups")? {
         words.text("a sideband group's name")?;
         let signals = words.count("a group's sideband signals")?;
-        // Data, and what goes beside it.
+        // Data, and at least one other signal.
         if signals < 2 {
             return words.wrong(format!("{signals} sideband signals: there are 2 at least"));
         }
@@ -260,7 +260,7 @@ fn sidebands(words: &mut Words<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A kernel; where its registers begin.
+/// Reads a kernel; returns the place of its registers.
 fn kernel(words: &mut Words<'_>, named: bool) -> Result<u32> {
     words.group("a kernel's words")?;
     words.text("a kernel's name")?;
@@ -361,8 +361,9 @@ fn argument(words: &mut Words<'_>, named: bool) -> Result<()> {
 struct Words<'a> {
     words: Vec<&'a str>,
     place: usize,
-    /// Words that are left of each group that has begun, the innermost last. The runtime goes on reading what it knows
-    /// when none are left, and ends the program where it then skips what it does not know (`check_section_counters`).
+    /// Words that are left of each group that has begun, the innermost last. When none are left, the runtime goes on
+    /// reading the words that it knows, and ends the program where it then skips unknown words
+    /// (`check_section_counters`).
     groups: Vec<i64>,
 }
 
@@ -384,7 +385,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A number that fits the runtime's `int`. It reads digits, and looks at nothing behind them (`std::stoi`).
+    /// Reads a number that fits the runtime's `int`. The runtime reads digits, and ignores the characters after them
+    /// (`std::stoi`).
     fn number(&mut self, what: &str) -> Result<i64> {
         let word = self.text(what)?;
         let (sign, rest) = match word.strip_prefix('-') {
@@ -399,7 +401,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// How many of something follow: no more than words are left.
+    /// Reads a count of following elements: at most as many as words are left.
     fn count(&mut self, what: &str) -> Result<i64> {
         let count = self.number(what)?;
         let left = self.words.len().saturating_sub(self.place) as i64;
@@ -409,7 +411,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A number of 64 bits (`std::stoull`).
+    /// Reads a number of 64 bits (`std::stoull`).
     fn address(&mut self, what: &str, base: u32) -> Result<u64> {
         let word = self.text(what)?;
         let digits = match base {
@@ -424,7 +426,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A group begins, with the number of its words.
+    /// Begins a group, with the number of its words.
     fn group(&mut self, what: &str) -> Result<()> {
         let words = self.number(what)?;
         self.groups.push(words);
@@ -436,7 +438,7 @@ impl<'a> Words<'a> {
         self.groups.last().is_some_and(|left| *left > 0)
     }
 
-    /// The innermost group ends; what is left of it is of a later version.
+    /// Ends the innermost group; its remaining words are of a later version.
     fn end(&mut self) -> Result<()> {
         while self.has_more() {
             self.text("the end of a group")?;
@@ -446,7 +448,7 @@ impl<'a> Words<'a> {
         Ok(())
     }
 
-    /// The same for a group whose words the runtime asserts in any case.
+    /// Ends a group for which the runtime makes its assertion in any case.
     fn end_of_known(&mut self) -> Result<()> {
         while self.has_more() {
             self.text("the end of a group")?;
@@ -456,7 +458,7 @@ impl<'a> Words<'a> {
         Ok(())
     }
 
-    /// What the runtime asserts of groups.
+    /// Checks the runtime's assertion for groups.
     fn check(&self) -> Result<()> {
         match self.groups.iter().any(|left| *left < 0) {
             true => self.wrong("a group has more words than it says".into()),

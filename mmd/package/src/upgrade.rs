@@ -1,8 +1,9 @@
 //! Autodiscovery text of AOCL 14.1 to 18.1, Standard Edition, in the form that the open runtime reads.
 //!
-//! The text describes a board and the kernels in it: words, separated by blanks. The runtime reads version
-//! 23 only. Boards and packages of AOCL 14.1 and 15.x have version 13, those of 16.x to 18.1 version 14.
-//! The Pro Edition has versions of its own: 18.1.2 writes 17, which is not rewritten. Version 23 says more, and puts a count before each group of words.
+//! The text describes a board and the kernels in it: words, separated by blanks. The runtime reads version 23 only.
+//! Boards and packages of AOCL 14.1 and 15.x have version 13, those of 16.x to 18.1 version 14. The Pro Edition has
+//! versions of its own: 18.1.2 writes 17, which is not rewritten. Version 23 has more words, and a count before each
+//! group of words.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -20,8 +21,8 @@ const LOCAL: u64 = 1;
 /// Alignment that the runtime gives a pointer's memory, in bytes.
 const POINTER_ALIGNMENT: u64 = 1024;
 
-/// Where the bank divider's register lies in the kernel interface (`acl_kernel_interface`,
-/// `mem_org_mode`), for boards with several banks.
+/// Place of the bank divider's register in the kernel interface (`acl_kernel_interface`, `mem_org_mode`), for boards
+/// with several banks.
 const MEMORY_ORGANISATION: u64 = 0x18;
 
 /// Text that cannot be rewritten.
@@ -31,14 +32,14 @@ pub enum UpgradeError {
     Version(String),
     /// It ends early.
     Short {
-        /// What should have come, and after how many words.
+        /// The expected word.
         what: &'static str,
-        /// Words there are.
+        /// Words of the text.
         words: usize,
     },
-    /// A word is no number, or too large a one.
+    /// A word is not a number, or is too large.
     Number {
-        /// What it should have been.
+        /// The expected number.
         what: &'static str,
         /// Its place, from 1 on.
         place: usize,
@@ -76,21 +77,21 @@ impl fmt::Display for UpgradeError {
 
 impl std::error::Error for UpgradeError {}
 
-/// The version of a text; `None`: it is no autodiscovery text.
+/// Returns the version of a text; `None`: it is not autodiscovery text.
 pub fn version(text: &str) -> Option<u32> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Rewrites autodiscovery text of version 13 or 14 as version 23. The hash by which the runtime tells
-/// configurations apart is made from the old text.
+/// Rewrites autodiscovery text of version 13 or 14 as version 23. The hash by which the runtime distinguishes
+/// configurations is made from the old text.
 ///
 /// # Errors
-/// The first word that is not as it should be.
+/// The first word that is wrong.
 pub fn upgrade(old: &str) -> Result<String, UpgradeError> {
     rewrite(old, hash(old, &[]))
 }
 
-/// The same with this hash.
+/// Rewrites text with this hash.
 pub(crate) fn rewrite(old: &str, hash: String) -> Result<String, UpgradeError> {
     let mut words = Words {
         words: old.split_ascii_whitespace(),
@@ -135,7 +136,7 @@ fn group(to: &mut Vec<String>, words: Vec<String>) {
     to.extend(words);
 }
 
-/// 40 hexadecimal digits that are the text's and the code's own.
+/// Computes 40 hexadecimal digits that identify the text and the code.
 pub(crate) fn hash(text: &str, code: &[u8]) -> String {
     let digest = Sha256::new()
         .chain_update(text.trim())
@@ -143,18 +144,18 @@ pub(crate) fn hash(text: &str, code: &[u8]) -> String {
         .finalize();
     let mut hash = String::new();
     for byte in &digest[..20] {
-        // A string takes all.
+        // A write to a string does not fail.
         let _ = write!(hash, "{byte:02x}");
     }
     hash
 }
 
-/// The board's memory.
+/// Rewrites the board's memory.
 fn memory(words: &mut Words<'_>) -> Result<Vec<String>, UpgradeError> {
     let banks = words.number("the number of banks")?;
     let mut interleaved = true;
     if banks > 1 {
-        // Public packages have 1024 here. 0 says that the banks are not interleaved.
+        // Public packages have 1024 here. 0 means that the banks are not interleaved.
         interleaved = words.number("the interleaving")? > 0;
     }
     // Its name, its kind (the board's own), its banks.
@@ -163,18 +164,18 @@ fn memory(words: &mut Words<'_>) -> Result<Vec<String>, UpgradeError> {
         memory.push(MEMORY_ORGANISATION.to_string());
         memory.push(u8::from(interleaved).to_string());
     }
-    // Fields a bank.
+    // Number of fields of each bank.
     memory.push("2".into());
     for _ in 0..banks {
         memory.push(words.text("the begin of a bank")?.into());
         memory.push(words.text("the end of a bank")?.into());
     }
-    // Its allocation, its port, who has access, its number.
+    // Its allocation, its port, its users, its number.
     memory.extend(["0", "-", "0", "-"].map(String::from));
     Ok(memory)
 }
 
-/// A kernel.
+/// Rewrites a kernel.
 fn kernel(words: &mut Words<'_>, version: u32) -> Result<Vec<String>, UpgradeError> {
     let mut kernel: Vec<String> = Vec::new();
     kernel.push(words.text("a kernel's name")?.into());
@@ -196,7 +197,7 @@ fn kernel(words: &mut Words<'_>, version: u32) -> Result<Vec<String>, UpgradeErr
     }
     for what in ["a kernel's formats of printf", "a kernel's local memories"] {
         let count = words.number(what)?;
-        // Each is two words.
+        // Each consists of two words.
         kernel.push(count.to_string());
         kernel.push("2".into());
         for _ in 0..count {
@@ -220,7 +221,7 @@ fn kernel(words: &mut Words<'_>, version: u32) -> Result<Vec<String>, UpgradeErr
     Ok(kernel)
 }
 
-/// An argument of a kernel.
+/// Rewrites an argument of a kernel.
 fn argument(words: &mut Words<'_>) -> Result<Vec<String>, UpgradeError> {
     let space = words.number("an argument's address space")?;
     let category = words.number("an argument's category")?;

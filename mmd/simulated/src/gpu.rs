@@ -1,5 +1,5 @@
-//! The GPU beside a simulated board, for programs in C: what a real GPU's driver does with its memory. A program
-//! finds these functions as it finds those of `peerlane_ext.h`, and registers their pointers with
+//! A GPU next to a simulated board, for programs in C: the functions that a real GPU's driver has for its memory. A
+//! program finds these functions as it finds those of `peerlane_ext.h`, and registers their pointers with
 //! `clCreatePeerMemoryFromPointerPeerlane`.
 
 use crate::Simulated;
@@ -10,14 +10,14 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was allocated, by its first byte.
+/// Allocated memory, by its first byte.
 static MEMORIES: Mutex<BTreeMap<usize, Memory>> = Mutex::new(BTreeMap::new());
 
 fn lock() -> MutexGuard<'static, BTreeMap<usize, Memory>> {
     MEMORIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something with the memory that an address is in, and the offset in it.
+/// Calls a function with the memory that an address is in, and the offset in it.
 fn with(address: usize, f: impl FnOnce(&Memory, usize) -> peerlane_host::Result<()>) -> c_int {
     let memories = lock();
     let Some((first, memory)) = memories.range(..=address).next_back() else {
@@ -29,8 +29,8 @@ fn with(address: usize, f: impl FnOnce(&Memory, usize) -> peerlane_host::Result<
     }
 }
 
-/// New memory of the GPU beside a board, all zeros; NULL if there is none.
-// SAFETY: nobody else has a function of this name.
+/// Allocates memory of the GPU next to a board, all zeros; returns NULL after an error.
+// SAFETY: no other code has a function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn peerlane_simulated_gpu_allocate(board: c_uint, bytes: usize) -> *mut c_void {
     let running = Simulated::named().run(board as usize);
@@ -38,7 +38,7 @@ pub extern "C" fn peerlane_simulated_gpu_allocate(board: c_uint, bytes: usize) -
     match allocated {
         Ok(Ok(memory)) => {
             let address = memory.address() as usize;
-            // Each simulation gives addresses out by itself.
+            // Each simulation allocates addresses by itself.
             if let Some(other) = lock().insert(address, memory) {
                 lock().insert(address, other);
                 return refused(&"another board's GPU has memory at this address");
@@ -55,7 +55,7 @@ fn refused(error: &dyn std::fmt::Display) -> *mut c_void {
     null_mut()
 }
 
-/// Copies from the GPU's memory; 0, or -1 if not all of it lies in what was allocated at once.
+/// Copies from the GPU's memory; returns 0, or -1 if the bytes do not all lie in one allocation.
 ///
 /// # Safety
 /// `to` is good for writes of `bytes` bytes.
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn peerlane_simulated_gpu_write(
     })
 }
 
-/// Gives memory back, whose first byte this is; a board that it is registered with keeps it for as long.
+/// Frees the memory with this first byte; a board that it is registered with keeps it until it is unregistered.
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 pub extern "C" fn peerlane_simulated_gpu_free(memory: *mut c_void) -> c_int {

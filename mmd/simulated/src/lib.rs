@@ -1,14 +1,14 @@
 //! `libpeerlane_mmd_simulated.so`: the board library over boards that are simulated in the process, for tests of
 //! a runtime without a board. Nothing of the product depends on it.
 //!
-//! What the boards are, [`Setup`] as JSON says, in a file that the variable [`SETUP`] names. Without it there is
-//! one board, `simulated0`, without kernels. A board is programmed with an image in whose section `.acl.sof` a
-//! [`Program`] is, as JSON.
+//! [`Setup`] describes the boards, as JSON in a file that the variable [`SETUP`] names. Without it there is one board,
+//! `simulated0`, without kernels. A board is programmed with an image whose section `.acl.sof` has a [`Program`], as
+//! JSON.
 //!
-//! Beside each board is a GPU, whose memory a program has by functions of the library's (`gpu`).
+//! Next to each board is a GPU, whose memory a program has by functions of the library's (`gpu`).
 //!
-//! The block's Verilog is compiled when the first board is opened. That takes a minute, and from then on it
-//! comes from the cache.
+//! The block's Verilog is compiled when the first board is opened. That takes a minute; later builds come from the
+//! cache.
 
 mod gpu;
 
@@ -35,44 +35,44 @@ peerlane_mmd_core::export!(
 /// The variable that names the file with the [`Setup`].
 pub const SETUP: &str = "PEERLANE_SIMULATED";
 
-/// Identity of the board that has no other.
+/// Identity of a board without another one.
 const BOARD: &str = "simulated";
 const NOTHING: &str = "0000000000000000000000000000000000000000";
 
-/// Boards, and what they are.
+/// Boards with their descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// Each has a name of its own: `simulated0`, `simulated1`, ...
+    /// Each has a name by its number: `simulated0`, `simulated1`, ...
     pub boards: Vec<Simulation>,
 }
 
-/// What a board is.
+/// Description of a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Simulation {
     /// Its OpenCL side.
     pub opencl: Config,
-    /// What becomes of its memory when the FPGA is programmed.
+    /// Whether its memory keeps its contents when the FPGA is programmed.
     pub contents: Contents,
-    /// Cycles of the memory's clock that a word stays in front of the memory's arbiter which the board has written.
+    /// Cycles of the memory's clock that a word written by the board waits in front of the memory's arbiter.
     pub posted: u32,
-    /// How the first times go that it is programmed. The others go well.
+    /// Failures of the first programmings. Later ones succeed.
     pub failures: VecDeque<Failure>,
 }
 
-/// How a programming fails.
+/// Ways in which a programming fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
-    /// The programmer does not reach the FPGA, and says so.
+    /// The programmer does not reach the FPGA, and reports that.
     NoCable,
-    /// The programmer reaches another board's FPGA, which is no error to it.
+    /// The programmer reaches another board's FPGA, and reports no error.
     OtherBoard,
 }
 
 impl Simulation {
-    /// A board of the DE5-Net's shape that powers up with a program.
+    /// Makes a board of the DE5-Net's shape that powers up with a program.
     pub fn with(program: Program) -> Self {
         Self {
             opencl: Config {
@@ -88,7 +88,7 @@ impl Simulation {
 }
 
 impl Default for Simulation {
-    /// With a program that has no kernels.
+    /// Makes a board with a program that has no kernels.
     fn default() -> Self {
         let memory = BoardConfig::default().ddr.bytes;
         let mut program = Program::of_all_kinds(BOARD, NOTHING, memory);
@@ -108,19 +108,19 @@ pub struct Running {
     failures: Arc<Mutex<VecDeque<Failure>>>,
 }
 
-/// Simulated boards. Clones are the same ones.
+/// Simulated boards. Clones are the same boards.
 #[derive(Debug, Clone)]
 pub struct Simulated(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Why there are none, or what they are.
+    /// The boards' descriptions, or the reason why there are no boards.
     setup: Result<Setup, String>,
-    /// Those that were opened. A board runs on when it is closed.
+    /// Boards that were opened. A board goes on running after it is closed.
     running: Mutex<Vec<Option<Running>>>,
 }
 
-/// What a file says, or what there is without one.
+/// Reads the setup from a file, or returns the default without one.
 fn read_setup(file: Option<OsString>) -> Result<Setup, String> {
     let Some(file) = file else {
         return Ok(Setup {
@@ -145,14 +145,14 @@ fn program(image: &[u8]) -> Result<Program, String> {
 }
 
 impl Simulated {
-    /// The boards that the environment says, which are always the same ones in a process.
+    /// Returns the boards of the environment, which are always the same ones in a process.
     pub fn named() -> Self {
         static NAMED: LazyLock<Simulated> =
             LazyLock::new(|| Simulated::of(read_setup(std::env::var_os(SETUP))));
         NAMED.clone()
     }
 
-    /// These boards.
+    /// Makes boards from a setup.
     pub fn new(setup: Setup) -> Self {
         Self::of(Ok(setup))
     }
@@ -164,10 +164,10 @@ impl Simulated {
         }))
     }
 
-    /// The board of a number, which runs from now on.
+    /// Returns the board of a number, which runs from now on.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be had.
+    /// A sentence with the reason.
     pub fn run(&self, number: usize) -> Result<Running, String> {
         let setup = self.0.setup.as_ref().map_err(Clone::clone)?;
         let simulation = setup.boards.get(number);
@@ -191,7 +191,7 @@ impl Simulated {
 impl Running {
     fn new(simulation: &Simulation) -> Result<Self, String> {
         static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
-        // The smallest queues that can be built, so that transfers outgrow them.
+        // The smallest queues that can be built, so that transfers need more than their room.
         let params = Params {
             queue_log2: 8,
             ..Params::default()
@@ -201,7 +201,7 @@ impl Running {
         let model = built.as_ref().map_err(Clone::clone)?.instance();
         let model = model.map_err(|error| failed(&error))?;
         let mut opencl = simulation.opencl.clone();
-        // How fast this computer simulates is nothing that a runtime is to see.
+        // A runtime must not depend on the simulation's speed on this computer.
         opencl.clock.at_first_look = true;
         let side = OpenClSide::new(opencl).map_err(|error| failed(&error))?;
         let mut config = BoardConfig::default();
@@ -220,7 +220,7 @@ impl Running {
 
 impl Boards for Simulated {
     fn names(&self) -> Vec<String> {
-        // Where the setup is wrong, whoever opens a board hears of it.
+        // If the setup is wrong, an open of a board returns the error.
         let boards = self.0.setup.as_ref().map_or(1, |setup| setup.boards.len());
         (0..boards)
             .map(|number| format!("{BOARD}{number}"))
@@ -241,10 +241,10 @@ impl Boards for Simulated {
 }
 
 impl Running {
-    /// Loads an image, and the memory keeps its contents or does not.
+    /// Loads an image; `contents` says whether the memory keeps its contents.
     ///
     /// # Errors
-    /// A sentence that says why it was not loaded.
+    /// A sentence with the reason why it was not loaded.
     pub fn load(&self, image: &[u8], contents: Contents) -> Result<(), String> {
         let program = program(image)?;
         let loaded = self.board.with(|board| board.reprogram(program, contents));

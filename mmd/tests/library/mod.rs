@@ -4,13 +4,13 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Cargo puts a library beside the test.
+/// Returns the path of a library: Cargo puts it next to the test.
 fn library(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.with_file_name(name)
 }
 
-/// What `peerlane_ext.h` has.
+/// Functions of `peerlane_ext.h`.
 const EXTENSION: [&str; 11] = [
     "clCreatePeerMemoryFromDmaBufPeerlane",
     "clCreatePeerMemoryFromPointerPeerlane",
@@ -25,10 +25,10 @@ const EXTENSION: [&str; 11] = [
     "clGetErrorTextPeerlane",
 ];
 
-/// What says which library it is.
+/// The function that identifies the library.
 const IDENTITY: &str = "peerlane_mmd_identity";
 
-/// A library exports these symbols, without `aocl_mmd_`, those of the extension, and no others.
+/// Checks that a library exports these symbols, without `aocl_mmd_`, those of the extension, and no others.
 pub fn exports(name: &str, symbols: &[&str]) {
     let bytes = std::fs::read(library(name)).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
@@ -43,7 +43,7 @@ pub fn exports(name: &str, symbols: &[&str]) {
     let expected = expected.iter().map(String::as_str).chain(EXTENSION);
     let expected: BTreeSet<&str> = expected.chain([IDENTITY]).collect();
     assert_eq!(found, expected);
-    // What it was made from can be told of the file alone.
+    // The file alone shows the source that it was made from.
     let origin = file.section_by_name(".peerlane").unwrap().data().unwrap();
     let origin = String::from_utf8_lossy(origin);
     let version = format!("Peerlane {} (commit ", env!("CARGO_PKG_VERSION"));
@@ -53,7 +53,7 @@ pub fn exports(name: &str, symbols: &[&str]) {
     );
 }
 
-/// A copy of a library in a platform of this version says another version.
+/// Checks that a copy of a library in a platform of this version reports another version.
 #[allow(dead_code, reason = "one flavour's versions differ")]
 pub fn says_in_a_platform(name: &str, platform: &str, version: &[u8]) {
     type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
@@ -73,7 +73,8 @@ pub fn says_in_a_platform(name: &str, platform: &str, version: &[u8]) {
     assert_eq!((status, &room[..version.len()]), (0, version), "{platform}");
 }
 
-/// Loaded twice and unloaded, as the runtime does, a library stays and says its version, and for which `runtimes` it is.
+/// Checks a library that is loaded twice and unloaded, as by the runtime: it stays loaded and reports its version, and
+/// the `runtimes` that it is for.
 pub fn answers(name: &str, version: &[u8], runtimes: &str) {
     type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
     // SAFETY: loading it runs nothing.

@@ -1,4 +1,4 @@
-//! `diagnose`: what boards there are, and whether they work.
+//! `diagnose`: lists the boards, and checks whether they work.
 
 use crate::gpus::{Gpus, copied};
 use crate::link::Link;
@@ -10,9 +10,9 @@ use peerlane_host::{Area, Errno, Error, OpenCl};
 use peerlane_mmd_core::Boards;
 use std::path::Path;
 
-/// What `aocl` looks for in the output.
+/// Text that `aocl` looks for in the output.
 pub const PASSED: &str = "DIAGNOSTIC_PASSED";
-/// The same where something is wrong.
+/// Text of an output with a fault.
 pub const FAILED: &str = "DIAGNOSTIC_FAILED";
 
 /// Vendor of the FPGA's PCI functions: Altera.
@@ -23,31 +23,31 @@ const DISPLAY: u32 = 0x03;
 /// Vendors of GPUs whose memory an FPGA may reach.
 const GPUS: [(u32, &str); 2] = [(0x10de, "NVIDIA"), (0x1002, "AMD")];
 
-/// What the version register of a kernel interface says: where its ROM is (intel/fpga-runtime-for-opencl v2025.0,
-/// `acl_kernel_if.cpp`).
+/// Values of a kernel interface's version register, which gives the place of its ROM (intel/fpga-runtime-for-opencl
+/// v2025.0, `acl_kernel_if.cpp`).
 const INTERFACES: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
 
-/// A rate below this part of the link's gets a remark.
+/// A rate below this part of the link's rate gets a remark.
 const SLOW: f64 = 0.8;
 
-/// The same part for a board with a `Txs` port, to the host and to the board. The hard IP's bridge reaches 85 % and 54 to
-/// 86 %, the least with completions of 64 bytes (README, "Two ports").
+/// That part for a board with a `Txs` port, to the host and to the board. The hard IP's bridge reaches 85 % and 54 to
+/// 86 %, the least with completions of 64 bytes (docs/fpga/README.md, "The port to PCIe").
 const SLOW_BRIDGE: [f64; 2] = [0.7, 0.45];
 
-/// What to look at.
+/// Selection of the checks.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The boards; none are all.
+    /// The boards; an empty list means all.
     pub boards: Vec<String>,
-    /// Only what can be seen without opening a board.
+    /// Only checks that do not open a board.
     pub probe: bool,
     /// MiB of FPGA memory that are tested; `None`: all.
     pub mebibytes: Option<u64>,
-    /// GPUs are named, and not tested.
+    /// GPUs are listed, and not tested.
     pub no_gpus: bool,
 }
 
-/// Where to look.
+/// The computer that is checked.
 pub struct Computer<'a> {
     /// Its files.
     pub machine: &'a Machine,
@@ -61,10 +61,10 @@ pub struct Computer<'a> {
     pub gpus: &'a dyn Gpus,
 }
 
-/// Looks; what is found is said by `say`, a line each. The last is [`PASSED`] or [`FAILED`].
+/// Checks boards and set-up; each diagnostic goes to `say`, a line each. The last line is [`PASSED`] or [`FAILED`].
 ///
 /// # Errors
-/// What is wrong first: with the boards, else with the set-up for OpenCL.
+/// The first fault: of the boards, else of the set-up for OpenCL.
 pub fn diagnose(
     computer: &Computer<'_>,
     options: &Options,
@@ -82,7 +82,7 @@ fn look(computer: &Computer<'_>, options: &Options, say: &mut dyn FnMut(String))
     let machine = computer.machine;
     let all = computer.boards.names();
     if options.probe && options.boards.is_empty() {
-        // Nothing but names: each line is a device to `aocl`.
+        // Only names: each line is a device to `aocl`.
         all.iter().for_each(|name| say(name.clone()));
         return match all.is_empty() {
             true => Err(none(machine)),
@@ -121,10 +121,10 @@ fn look(computer: &Computer<'_>, options: &Options, say: &mut dyn FnMut(String))
     set_up
 }
 
-/// How a runtime finds its library here.
+/// Checks how a runtime finds its library here.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first fault.
 fn set_up(computer: &Computer<'_>, say: &mut dyn FnMut(String)) -> Result<()> {
     let mut first = Ok(());
     for seen in setup::look(computer.machine, computer.platform, computer.vendors) {
@@ -140,10 +140,10 @@ fn set_up(computer: &Computer<'_>, say: &mut dyn FnMut(String)) -> Result<()> {
     first
 }
 
-/// The board that a name means. `aocl` counts devices, from `acl0` on.
+/// Returns the board that a name means. `aocl` counts devices, from `acl0` on.
 ///
 /// # Errors
-/// There is none.
+/// There is no such board.
 pub(crate) fn find(all: &[String], name: &str) -> Result<String> {
     if all.iter().any(|one| one == name) {
         return Ok(name.into());
@@ -163,7 +163,7 @@ pub(crate) fn find(all: &[String], name: &str) -> Result<String> {
     })
 }
 
-/// Why there is no board.
+/// Returns the reason why there is no board.
 fn none(machine: &Machine) -> Failure {
     let functions = machine.functions();
     let of_altera = || {
@@ -214,7 +214,7 @@ fn none(machine: &Machine) -> Failure {
     }
 }
 
-/// What can be seen without opening a board, which would reset its kernels.
+/// Prints the facts that are known without opening a board, which would reset its kernels.
 fn seen(machine: &Machine, name: &str, say: &mut dyn FnMut(String)) -> Result<()> {
     let says = |file| machine.says(name, file);
     let slot = machine
@@ -230,13 +230,13 @@ fn seen(machine: &Machine, name: &str, say: &mut dyn FnMut(String)) -> Result<()
         None | Some("ready") => Ok(()),
         Some(state) => Err(Failure::new(
             format!("{name} is not ready but {state}"),
-            "Wait a moment and try again. If it stays, the kernel's log says what has happened (driver/README.md, \"When \
-             the log says\").",
+            "Wait a moment and try again. If it stays, the kernel's log says what has happened \
+             (docs/operate/troubleshooting.md, \"When the log says\").",
         )),
     }
 }
 
-/// Opens a board, as the OpenCL runtime does, and tests it. Gives the places of the GPUs that were tested with it.
+/// Opens a board, as the OpenCL runtime does, and tests it. Returns the places of the GPUs that were tested with it.
 fn tried(
     computer: &Computer<'_>,
     name: &str,
@@ -248,7 +248,7 @@ fn tried(
     let found = found.map_err(|what| {
         Failure::new(
             format!("it cannot be opened: {}", what.trim_end_matches('.')),
-            "More is in the kernel's log: driver/README.md explains it (\"When the log says\").",
+            "More is in the kernel's log: docs/operate/troubleshooting.md explains it (\"When the log says\").",
         )
     })?;
     let device = found.device;
@@ -260,11 +260,11 @@ fn tried(
         Error::Memory { source, .. } if source == Errno::PERM || source == Errno::ACCESS => Failure::new(
             "this user may not run OpenCL kernels on it",
             "Run it as root, or write \"options peerlane hold_all=1\" into /etc/modprobe.d/peerlane.conf and load the driver \
-             anew (mmd/README.md, \"Who may run programs\").",
+             anew (docs/program/opencl.md, \"Who may run programs\").",
         ),
         error => error.into(),
     })?;
-    // Before the memory goes back, the kernels are reset that use it.
+    // The kernels are reset before the memory that they use is freed.
     let side = device.open_cl()?;
     interface(&*side, say)?;
     let range = match options.mebibytes {
@@ -303,7 +303,7 @@ fn tried(
     Ok(tried)
 }
 
-/// What the kernel interface says of itself.
+/// Prints the kernel interface's description of itself.
 fn interface(side: &dyn OpenCl, say: &mut dyn FnMut(String)) -> Result<()> {
     let mut bytes = [0; 4];
     side.read(Area::Kernels, 0, &mut bytes)?;
@@ -319,7 +319,7 @@ fn interface(side: &dyn OpenCl, say: &mut dyn FnMut(String)) -> Result<()> {
     Ok(())
 }
 
-/// Reports the rates next to the link's, and remarks those below `slow`.
+/// Reports the rates next to the link's, with a remark for those below `slow`.
 fn told(
     machine: &Machine,
     name: &str,
@@ -353,7 +353,7 @@ fn told(
     }
 }
 
-/// Names the GPUs that were not tested.
+/// Lists the GPUs that were not tested.
 fn gpus(machine: &Machine, tried: &[String], say: &mut dyn FnMut(String)) {
     let functions = machine.functions();
     let gpus = functions

@@ -7,17 +7,17 @@ use std::path::Path;
 /// Result of a utility.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// What went wrong, and what to do about it.
+/// An error with its hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// A sentence without its full stop.
+    /// The error, a sentence without its full stop.
     pub what: String,
-    /// Whole sentences.
+    /// The hint, in whole sentences.
     pub remedy: String,
 }
 
 impl Failure {
-    /// A new one; `what` without, `remedy` with a full stop.
+    /// Makes a failure; `what` is without, `remedy` with a full stop.
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// All of several, of which there is one at least; each has its own remedy.
+    /// Combines several failures, at least one; each has its own hint.
     pub(crate) fn all(mut all: Vec<Self>, remedy: &str) -> Self {
         if all.len() == 1 {
             return all.remove(0);
@@ -40,7 +40,7 @@ impl Failure {
         Self::new(what, remedy)
     }
 
-    /// A file that could not be read or written.
+    /// Makes the failure of a file that could not be read or written.
     pub(crate) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Self {
         Self::new(
             format!("{}: cannot {doing}: {error}", path.display()),

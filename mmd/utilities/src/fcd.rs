@@ -3,13 +3,13 @@
 //! The open runtime reads all `.fcd` files of `/opt/Intel/OpenCL_boards`, and all of the directory that
 //! `ACL_BOARD_VENDOR_PATH` names, by default `/opt/Intel/OpenCL/Boards` (intel/fpga-runtime-for-opencl v2025.0,
 //! `acl_hal_mmd.cpp`, `l_load_board_libraries`). A library that is named twice gives each board twice. `aocl install`
-//! writes `/opt/Intel/OpenCL/Boards/<platform>.fcd` itself from 17.1 on, so ours has that name and that text. The runtime
-//! of 17.0 reads them there (Intel's article 000086441).
+//! writes `/opt/Intel/OpenCL/Boards/<platform>.fcd` itself from 17.1 on, so ours has that name and that text. The
+//! runtime of 17.0 reads them there (Intel's article 000086441).
 //!
-//! Before, their names ended in `.acd`, and they lay in `/opt/Altera/OpenCL/Boards`: the runtime of 16.0 names that
-//! directory where it finds none (inducer/pyopencl, issue 132); the Altera Client Driver became the FPGA Client Driver
-//! with 17.0 (Intel 683173, revision history, 2017.05.05). Runtimes before read none: programs are linked with the
-//! library. All of them can be.
+//! Before 17.0, their names ended in `.acd`, and they were in `/opt/Altera/OpenCL/Boards`: the runtime of 16.0 names
+//! that directory if it does not find any (inducer/pyopencl, issue 132); the Altera Client Driver became the FPGA
+//! Client Driver with 17.0 (Intel 683173, revision history, 2017.05.05). Earlier runtimes do not read such files:
+//! programs are linked with the library. All programs can be linked with it.
 
 use crate::library::Library;
 use crate::setup::VENDORS;
@@ -18,16 +18,16 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where `aocl` writes them.
+/// Directory in which `aocl` writes them.
 pub(crate) const DIRECTORY: &str = "/opt/Intel/OpenCL/Boards";
-/// Where those of before lie.
+/// Directory of the older `.acd` files.
 pub(crate) const ALTERA: &str = "/opt/Altera/OpenCL/Boards";
-/// The directory of before, which the runtime always reads, too.
+/// The older directory, which the runtime always reads, too.
 pub(crate) const OLD: &str = "/opt/Intel/OpenCL_boards";
-/// How the libraries' names begin.
+/// Beginning of the libraries' names.
 const LIBRARY: &str = "libpeerlane_mmd";
 
-/// What a runtime's files are called.
+/// Forms of a runtime's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `.fcd`, in Intel's directories.
@@ -39,7 +39,8 @@ pub(crate) enum Form {
 impl Form {
     pub(crate) const ALL: [Self; 2] = [Self::Fcd, Self::Acd];
 
-    /// The form that the runtime reads which takes this library in this platform; `None`: it reads none.
+    /// Returns the form that the runtime reads that takes this library in this platform; `None`: it does not read such
+    /// files.
     pub(crate) fn of(kind: Library, platform: &Platform) -> Option<Self> {
         match (kind, platform.number().unwrap_or(0.0)) {
             (Library::Open, _) => Some(Self::Fcd),
@@ -75,10 +76,10 @@ pub(crate) struct Fcd {
 }
 
 impl Fcd {
-    /// In this directory, or in the default one.
+    /// Makes the file in this directory, or in the default one.
     ///
     /// # Errors
-    /// A path that cannot stand in such a file.
+    /// A path that cannot be written in such a file.
     pub(crate) fn of(
         machine: &Machine,
         platform: &Platform,
@@ -89,7 +90,7 @@ impl Fcd {
             Some(directory) => {
                 let found = std::path::absolute(directory);
                 let found = found.map_err(|error| Failure::io(directory, "be found", &error))?;
-                // The runtime takes it for one name, in which nobody would look for a list.
+                // The runtime takes it for one name; a list is not supported there.
                 if found.as_os_str().as_encoded_bytes().contains(&b':') {
                     return Err(Failure::new(
                         format!(
@@ -127,13 +128,13 @@ impl Fcd {
         })
     }
 
-    /// Another file, but for those in `without`, that leads the runtime to a library of Peerlane's that is there. One that
-    /// leads nowhere, because its platform was deleted, shows no board and needs no driver.
+    /// Finds another file, except those in `without`, that leads the runtime to an existing library of Peerlane's. A
+    /// file whose platform was deleted leads nowhere: it shows no board and needs no driver.
     pub(crate) fn other(&self, without: &[PathBuf]) -> Option<PathBuf> {
         self.leading(without, Path::is_file)
     }
 
-    /// Another one that leads to a library of this kind.
+    /// Finds another file that leads to a library of this kind.
     pub(crate) fn other_of(&self, kind: Library, without: &[PathBuf]) -> Option<PathBuf> {
         self.leading(without, |library| {
             Library::of(library).is_ok_and(|one| one == kind)
@@ -146,7 +147,7 @@ impl Fcd {
             .find(|path| libraries(path).any(|library| to(&library)))
     }
 
-    /// Other files that name libraries of Peerlane's of which none is there.
+    /// Lists other files that name only libraries of Peerlane's that do not exist.
     pub(crate) fn stale(&self) -> impl Iterator<Item = PathBuf> {
         self.others()
             .filter(|path| names_ours(path) && !libraries(path).any(|library| library.is_file()))
@@ -156,7 +157,7 @@ impl Fcd {
         files(&self.places, self.form).filter(|path| *path != self.path)
     }
 
-    /// What stands in its place: `None`, nothing. `Some(true)`: this very text.
+    /// Checks the file in its place: `None`: there is none. `Some(true)`: it has this very text.
     ///
     /// # Errors
     /// A file that is not Peerlane's.
@@ -178,7 +179,7 @@ impl Fcd {
     }
 }
 
-/// The files of one form in directories.
+/// Lists the files of one form in directories.
 pub(crate) fn files(places: &[PathBuf], form: Form) -> impl Iterator<Item = PathBuf> {
     let entries = places
         .iter()
@@ -200,7 +201,7 @@ fn names_ours(path: &Path) -> bool {
     libraries(path).next().is_some()
 }
 
-/// The libraries of Peerlane's that a file names.
+/// Lists the libraries of Peerlane's that a file names.
 fn libraries(path: &Path) -> impl Iterator<Item = PathBuf> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<_> = text.lines().map(PathBuf::from).collect();

@@ -1,10 +1,10 @@
 //! `flash`: puts a configuration into the memory that a board is configured from when it is switched on.
 //!
-//! How that memory is reached is the board's own matter. What the vendor gives with the BSP does it: a script `flash`,
-//! or a file for Quartus's converter (`.cof`), whose result Quartus's programmer takes. Without either it is refused.
+//! The way to that memory depends on the board. The vendor's part of the BSP has it: a script `flash`, or a file for
+//! Quartus's converter (`.cof`), whose result Quartus's programmer takes. Without either the command is refused.
 //!
-//! A tool that writes goes on to its end when the terminal interrupts it or this process is ended: a flash memory that is
-//! half-written leaves a board that does not start.
+//! A tool that writes goes on to its end when the terminal interrupts it or this process is ended: a flash memory that
+//! is half-written leaves a board that does not start.
 
 use crate::diagnose::find;
 use crate::package::Image;
@@ -24,23 +24,23 @@ pub const DEVICE: &str = "PEERLANE_FLASH_DEVICE_INDEX";
 /// The section with the configuration for JTAG.
 const SOF: &str = ".acl.sof";
 
-/// What to do.
+/// Arguments of the command.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The board, which the vendor's script is given.
+    /// The board, which the vendor's script gets.
     pub board: String,
     /// A package, `fpga.bin`, or both.
     pub files: Vec<PathBuf>,
 }
 
-/// A board, as the settings know it.
+/// A board, for its settings.
 struct Board {
     name: String,
     alone: bool,
 }
 
 impl Board {
-    /// One of those that the driver has, or another: a board whose flash memory is empty has no driver.
+    /// Takes a board of the driver's, or another one: a board whose flash memory is empty has no driver.
     fn of(boards: &[String], name: &str) -> Self {
         let known = find(boards, name);
         let others = boards.len() - usize::from(known.is_ok());
@@ -50,7 +50,7 @@ impl Board {
         }
     }
 
-    /// What the environment says of it.
+    /// Returns the board's settings from the environment.
     fn settings<const N: usize>(&self, names: [&str; N]) -> Result<[Option<OsString>; N]> {
         board_settings(&self.name, self.alone, names).map_err(|reason| {
             Failure::new(
@@ -61,10 +61,10 @@ impl Board {
     }
 }
 
-/// Writes the flash memory of a board, beside the `boards` that the driver has; what goes on is said by `say`.
+/// Writes the flash memory of a board, which may be one of the `boards` that the driver has; progress goes to `say`.
 ///
 /// # Errors
-/// What is missing, before anything is written; else what the tools said.
+/// Missing parts, before anything is written; else the errors of the tools.
 pub fn flash(
     platform: &Platform,
     boards: &[String],
@@ -93,7 +93,7 @@ pub fn flash(
     by_quartus(&cof, &board, &image, say)
 }
 
-/// The vendor's script.
+/// Finds the vendor's script.
 fn script(platform: &Platform) -> Result<Option<PathBuf>> {
     let vendor = platform.root.join("peerlane/vendor");
     let utilities = match vendor.join("board_env.xml").is_file() {
@@ -138,7 +138,7 @@ fn run_script(
         ))
 }
 
-/// The converter's settings of the platform's board.
+/// Finds the converter's settings of the platform's board.
 fn setup(platform: &Platform) -> Result<Option<PathBuf>> {
     let places = platform
         .boards
@@ -224,16 +224,16 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
     Ok(())
 }
 
-/// What the converter makes, by the name that its settings have for it, and what the programmer does with that: it takes
-/// the kind of file from the name. A `.pof` is programmed and verified; for a `.jic`, of a serial memory behind the FPGA,
-/// the FPGA is configured first with what writes that memory (`pvi`, as Altera's guides for its development kits have
-/// it).
+/// Returns the name of the converter's output, from its settings, and the programmer's operation: the programmer
+/// derives the kind of file from the name. A `.pof` is programmed and verified. A `.jic` is for a serial memory that
+/// the FPGA is connected to: the FPGA is first configured with a design that writes that memory (`pvi`, as in Altera's
+/// guides for its development kits).
 fn format(cof: &Path, text: &str) -> Result<(&'static str, &'static str)> {
     let named = text
         .split_once("<output_filename>")
         .and_then(|(_, rest)| rest.split_once("</output_filename>"))
         .map(|(name, _)| name.trim());
-    // Settings without one are refused as such.
+    // Settings without such a name are refused in the same way.
     let named = named.unwrap_or(".pof");
     match named.to_ascii_lowercase().rsplit_once('.') {
         Some((_, "pof")) => Ok(("image.pof", "pv")),
@@ -249,7 +249,7 @@ fn format(cof: &Path, text: &str) -> Result<(&'static str, &'static str)> {
     }
 }
 
-/// A text whose one element of this name has another content.
+/// Replaces the content of a text's one element of this name.
 fn replaced(text: &str, element: &str, content: &Path) -> Option<String> {
     let (open, close) = (format!("<{element}>"), format!("</{element}>"));
     let (before, rest) = text.split_once(&open)?;
@@ -270,8 +270,8 @@ fn temporary(bytes: &[u8], suffix: &str) -> Result<tempfile::NamedTempFile> {
 /// Signals by which a user ends a command.
 const ENDS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Runs a tool to its end, which says by itself what it does. It has a process group of its own, which a terminal does
-/// not interrupt, and nothing to read, for such a group may not read from the terminal. What would end this process
+/// Runs a tool to its end; the tool prints its own output. It has a process group of its own, which a terminal does not
+/// interrupt, and no input, because such a group may not read from the terminal. A signal that would end this process
 /// waits for the tool.
 fn run(command: &mut Command) -> Result<()> {
     let interrupted = Arc::new(AtomicBool::new(false));

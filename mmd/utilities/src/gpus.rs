@@ -1,4 +1,4 @@
-//! GPUs beside a board: copies both ways, straight from device to device.
+//! Tests of GPUs with a board: copies both ways, directly from device to device.
 
 use crate::{Failure, Result};
 use peerlane_gpu::amd::{AmdGpu, AmdMemory};
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 /// Bytes of a copy whose rate is measured.
 const BYTES: u64 = 8 << 20;
-/// How often; the best counts, as of the rates to the host.
+/// Number of measurements; the best one counts, as for the rates to the host.
 const TIMES: usize = 5;
 /// Longer than such a copy takes while all works.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Memory of a GPU, or why there is none.
+/// Memory of a GPU, or the reason why it has none.
 #[derive(Debug)]
 pub struct Memory<S = Arc<dyn Side>> {
     /// The GPU's place on the bus, as Linux names it: `0000:3b:00.0`.
@@ -25,12 +25,12 @@ pub struct Memory<S = Arc<dyn Side>> {
     pub side: Result<S>,
 }
 
-/// Where GPUs' memory comes from.
+/// Source of GPUs' memory.
 pub trait Gpus {
-    /// So much memory of each GPU that can be had, for a board.
+    /// Allocates so much memory of each available GPU, for a board.
     ///
     /// # Errors
-    /// A sentence that says why GPUs cannot be used at all.
+    /// A sentence with the reason why GPUs cannot be used at all.
     fn memories(&self, device: &Device, bytes: u64) -> Result<Vec<Memory>, String>;
 }
 
@@ -67,11 +67,11 @@ impl Gpus for Installed {
     }
 }
 
-/// Copies between a board's memory, of which all of this range may be overwritten, and each GPU's; what is found is said
-/// by `say`. Gives the places of the GPUs that were tried.
+/// Copies between a board's memory, of which all of this range may be overwritten, and each GPU's; the results go to
+/// `say`. Returns the places of the GPUs that were tested.
 ///
 /// # Errors
-/// Data that arrive wrong without an error, and a board that takes no reads any more.
+/// Data that arrive wrong without an error, and a board that refuses all reads afterwards.
 pub(crate) fn copied(
     gpus: &dyn Gpus,
     (name, queue): (&str, &Queue),
@@ -124,7 +124,7 @@ pub(crate) fn copied(
     Ok(tried)
 }
 
-/// What becomes of copies one way.
+/// Tests copies in one direction, and describes the result.
 fn one_way(
     routes: &Routes,
     findings: &Findings,
@@ -162,7 +162,7 @@ fn one_way(
     })
 }
 
-/// Refuses what a program would not be told of.
+/// Refuses faults that a program would get no error for.
 fn checked(names: &str, findings: &Findings) -> Result<()> {
     if findings.reads_lost {
         return Err(Failure::new(
@@ -170,7 +170,7 @@ fn checked(names: &str, findings: &Findings) -> Result<()> {
                 "{names}: a read of the GPU's memory was never answered, and the board takes no more"
             ),
             "Reset the board (echo 1 > reset in its sysfs directory). The computer does not pass reads between the two: \
-             mmd/README.md, \"What the computer must offer\".",
+             docs/program/README.md, \"Requirements on the computer\".",
         ));
     }
     for (way, verdict) in [

@@ -1,8 +1,9 @@
 //! `install` and `uninstall`.
 //!
-//! What is installed: the file that leads the runtime to the library, where that reads one; a record of the platform; the group that may use the boards, and the
-//! rules by which their nodes get it; then the driver is loaded. Files that somebody else has put there stay, and are
-//! not taken away again: ours say in their first line whose they are.
+//! `install` writes the file that leads the runtime to the library, where the runtime reads one; a record of the
+//! platform; the group that may use the boards, and the rules by which their nodes get that group. Then it loads the
+//! driver. Files of other software stay, and `uninstall` does not remove them: the first line of our files marks them
+//! as ours.
 
 use crate::fcd::{Fcd, Form};
 use crate::installed::{Client, Records, client, kind, misplaced};
@@ -14,10 +15,10 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The first line of files that only `uninstall` takes away.
+/// The first line of files that only `uninstall` removes.
 const OURS: &str = "# Written by `aocl install` of Peerlane; `aocl uninstall` takes it away.\n";
 
-/// What every platform needs once: where, and what.
+/// Files that all platforms need once: path and text.
 const SHARED: [(&str, &str); 2] = [
     (
         "/usr/lib/sysusers.d/peerlane.conf",
@@ -29,36 +30,36 @@ const SHARED: [(&str, &str); 2] = [
     ),
 ];
 
-/// What makes the system read them.
+/// Commands that make the system read them.
 const READ: [(&str, &[&str]); 3] = [
     ("systemd-sysusers", &[]),
     ("udevadm", &["control", "--reload"]),
     ("udevadm", &["trigger", "--subsystem-match=misc"]),
 ];
 
-/// What to do.
+/// Arguments of the command.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where the `.fcd` file goes; else where `aocl` looks.
+    /// The directory of the `.fcd` file; else the one where `aocl` looks.
     pub directory: Option<PathBuf>,
-    /// Nothing but that file.
+    /// Write only that file.
     pub fcd_only: bool,
-    /// Only say what would be done.
+    /// Only print the changes, without making them.
     pub dry_run: bool,
 }
 
-/// A file to be there, or to be there no more.
+/// A file that must exist, or must not exist any more.
 struct Wanted {
     path: PathBuf,
     text: Option<String>,
-    /// What it takes the place of.
+    /// The text that it replaces.
     before: Option<String>,
 }
 
-/// Sets the machine up for the platform's boards; what was done is said by `say`. Doing it again does nothing.
+/// Sets the machine up for the platform's boards; the steps go to `say`. A second call changes nothing.
 ///
 /// # Errors
-/// All that is missing, before anything is written; or why it could not be written, when all is as before.
+/// All missing parts, before anything is written; or the reason why a file could not be written, when all is as before.
 pub fn install(
     machine: &Machine,
     platform: &Platform,
@@ -123,7 +124,7 @@ pub fn install(
     }
     let mut directories = wanted.iter().filter_map(|file| file.path.parent());
     match directories.find_map(|directory| check_rights(directory).err()) {
-        // Nothing is written, so who only looks need not be root.
+        // Nothing is written, so a dry run does not need root.
         Some(failure) if options.dry_run => say(failure.to_string()),
         refused => missing.extend(refused),
     }
@@ -162,13 +163,13 @@ pub fn install(
     }
 }
 
-/// The directory that has its own records: nothing is written but there.
+/// Returns the directory that has its own records: nothing is written elsewhere.
 fn own(options: &Options) -> Option<&Path> {
     let directory = options.directory.as_deref();
     directory.filter(|_| options.fcd_only)
 }
 
-/// What is to be written so that a runtime is led to a library.
+/// Returns the file that is to be written so that a runtime finds a library.
 fn led(client: Client, say: &mut dyn FnMut(String)) -> Option<Wanted> {
     match client {
         Client::Write(fcd) => Some(Wanted {
@@ -199,7 +200,7 @@ fn led(client: Client, say: &mut dyn FnMut(String)) -> Option<Wanted> {
     }
 }
 
-/// What every platform needs and is not there yet.
+/// Returns the files that all platforms need and that are missing.
 fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for (path, text) in SHARED {
@@ -207,7 +208,7 @@ fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
         let directory = path.parent().unwrap_or(&path);
         if path.exists() {
             say(format!("{}: is there already", path.display()));
-        // A tree has no system yet that would not read them.
+        // In a tree of files no system runs yet that would not read them.
         } else if !directory.is_dir() && machine.commands().is_some() {
             say(format!(
                 "{}: this system has no such directory; see to it that you may use /dev/peerlane*",
@@ -225,7 +226,7 @@ fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
     wanted
 }
 
-/// Refuses where the driver is not loaded and cannot be.
+/// Refuses if the driver is not loaded and cannot be loaded.
 fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
     let Some(commands) = machine.commands() else {
         return Ok(());
@@ -249,7 +250,7 @@ fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
     })
 }
 
-/// Has the system read what was written, and loads the driver.
+/// Makes the system read the written files, and loads the driver.
 fn start(
     machine: &Machine,
     wanted: &[Wanted],
@@ -294,10 +295,10 @@ fn start(
     Ok(())
 }
 
-/// Takes away what [`install`] did, and nothing else. Doing it again does nothing.
+/// Removes the changes of [`install`], and nothing else. A second call changes nothing.
 ///
 /// # Errors
-/// Why something cannot be taken away.
+/// The reason why something cannot be removed.
 pub fn uninstall(
     machine: &Machine,
     platform: &Platform,
@@ -309,7 +310,7 @@ pub fn uninstall(
     let mut gone = Vec::new();
     let files = Form::ALL.map(|form| Fcd::of(machine, platform, directory, form));
     let mut others = None;
-    // Where the library is gone, too, it was the open runtime's, as far as is known.
+    // If the library is gone, too, it counts as the open runtime's.
     let form = kind(platform).map_or(Some(Form::Fcd), |kind| Form::of(kind, platform));
     for (fcd, of) in files.into_iter().zip(Form::ALL) {
         let fcd = fcd?;
@@ -331,7 +332,7 @@ pub fn uninstall(
                     "{}: stays, it is another platform's",
                     fcd.path.display()
                 ));
-                // One that leads to a library of Peerlane's needs the driver as those of other names do.
+                // A file that leads to a library of Peerlane's needs the driver, like files of other names.
                 if there.is_ok() {
                     others.get_or_insert(fcd.path);
                 }
@@ -397,13 +398,13 @@ pub fn uninstall(
     }
     let rules = gone.iter().any(|path| below(path, "/usr"));
     if let (Some(commands), true, false) = (machine.commands(), rules, options.dry_run) {
-        // Rules that are gone do no harm until the system starts again.
+        // Rules without a file have no effect after the next start of the system.
         let _ = commands.run("udevadm", &["control", "--reload"]);
     }
     Ok(())
 }
 
-/// The files that platforms which stay need when those in `gone` are gone.
+/// Returns the files that the remaining platforms need when those in `gone` are removed.
 fn heirs(
     machine: &Machine,
     left: &[Platform],
@@ -454,8 +455,8 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
     Ok(())
 }
 
-/// Removes what `install` may have made above a file, as far as it is empty: below /opt and /var/lib, or below all of a
-/// tree, which may have had nothing before.
+/// Removes directories above a file that `install` may have made, as far as they are empty: below /opt and /var/lib, or
+/// below all of a tree, which may have been empty before.
 fn remove_empty(machine: &Machine, file: &Path) {
     let tops: &[&str] = match machine.commands() {
         Some(_) => &["/opt", "/var/lib"],
@@ -464,7 +465,7 @@ fn remove_empty(machine: &Machine, file: &Path) {
     let tops: Vec<_> = tops.iter().map(|top| machine.path(top)).collect();
     let inside = |path: &&Path| tops.iter().any(|top| *path != top && path.starts_with(top));
     for directory in file.ancestors().skip(1).take_while(inside) {
-        // One that is not empty ends it.
+        // A directory that is not empty ends the loop.
         if std::fs::remove_dir(directory).is_err() {
             break;
         }
@@ -484,7 +485,7 @@ fn put_all(wanted: &[Wanted]) -> Result<()> {
     Ok(())
 }
 
-/// Writes beside the file and renames: there is never half a file.
+/// Writes a temporary file next to the target and renames it: a file is never half-written.
 fn put(path: &Path, text: &str) -> Result<()> {
     let failed = |error: &std::io::Error| Failure::io(path, "be written", error);
     let directory = path.parent().unwrap_or(Path::new("/"));
@@ -500,10 +501,10 @@ fn put(path: &Path, text: &str) -> Result<()> {
     kept.map_err(|error| failed(&error.error)).map(drop)
 }
 
-/// Makes all as it was.
+/// Restores all files.
 fn take_away(files: &[Wanted]) {
     for file in files {
-        // Something else has failed before, and is told.
+        // Another error came before, and is reported.
         match &file.before {
             Some(text) => drop(put(&file.path, text)),
             None => drop(std::fs::remove_file(&file.path)),

@@ -1,7 +1,8 @@
-//! Which platforms are installed, and by which file a runtime finds the library of each.
+//! Records of the installed platforms, and the choice of the file by which a runtime finds the library of each.
 //!
-//! One file of a kind leads a runtime to the boards of all platforms, so a second platform has none. That it is
-//! installed stands in a record: it gets its file when the first one goes, and driver and rules stay for it.
+//! One file of a kind leads a runtime to the boards of all platforms, so a second platform has no file. A record says
+//! that the second platform is installed: it gets its file when the first one is removed, and driver and rules stay for
+//! it.
 
 use crate::fcd::{Fcd, Form};
 use crate::library::Library;
@@ -9,37 +10,37 @@ use crate::{Failure, Machine, Platform, Result};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Where the records are.
+/// Directory of the records.
 const DIRECTORY: &str = "/var/lib/peerlane";
-/// How their names end.
+/// Ending of their names.
 const EXTENSION: &str = "platform";
 
-/// The records of a computer, or of a directory that somebody has for `.fcd` files alone.
+/// The records of a computer, or of a directory that a user has for `.fcd` files alone.
 #[derive(Debug)]
 pub(crate) struct Records {
     directory: PathBuf,
 }
 
 impl Records {
-    /// With `own`, those of that directory.
+    /// Returns the records; with `own`, those of that directory.
     pub(crate) fn of(machine: &Machine, own: Option<&Path>) -> Self {
         Self {
             directory: machine.path(own.unwrap_or(Path::new(DIRECTORY))),
         }
     }
 
-    /// A platform's.
+    /// Returns the path of a platform's record.
     pub(crate) fn path(&self, platform: &Platform) -> PathBuf {
         let name = format!("{}.{EXTENSION}", platform.name);
         self.directory.join(name)
     }
 
-    /// What stands in it: the platform's directory.
+    /// Returns the text of a record: the platform's directory.
     pub(crate) fn text(platform: &Platform) -> String {
         format!("{}\n", platform.root.display())
     }
 
-    /// Other platforms that are installed and there, by their names.
+    /// Lists other platforms that are installed and exist, by their names.
     pub(crate) fn others(&self, but: &Platform) -> Vec<Platform> {
         let entries = std::fs::read_dir(&self.directory);
         let mut files: Vec<PathBuf> = entries
@@ -60,30 +61,30 @@ impl Records {
     }
 }
 
-/// Which library a platform has; `None`: it has none that is sound.
+/// Returns the library that a platform has; `None`: it has no valid library.
 pub(crate) fn kind(platform: &Platform) -> Option<Library> {
     let mut libraries = platform.libraries.iter();
     libraries.find_map(|library| Library::of(library).ok())
 }
 
-/// What is to become of the file of a platform.
+/// Treatment of a platform's file.
 #[derive(Debug)]
 pub(crate) enum Client {
-    /// It is written.
+    /// The file is written.
     Write(Fcd),
-    /// It is there.
+    /// The file exists already.
     There(PathBuf),
     /// Another file serves its boards, too.
     Served { by: PathBuf, instead_of: PathBuf },
-    /// The runtime of this version reads no such file.
+    /// The runtime of this version does not read such a file.
     Linked,
 }
 
-/// What is to become of it, when the files in `without` are gone.
+/// Decides about the file, for the time after the files in `without` are removed.
 ///
 /// # Errors
-/// A file that is not Peerlane's is in its place, or another platform's file leads the same runtime to the library that
-/// ends it.
+/// A file that is not Peerlane's is in its place, or another platform's file leads the same runtime to a library for
+/// which it ends the program.
 pub(crate) fn client(
     machine: &Machine,
     platform: &Platform,
@@ -111,7 +112,7 @@ pub(crate) fn client(
     }
     Ok(match (there, fcd.other_of(kind, without)) {
         (Some(true), _) => Client::There(fcd.path),
-        // A second one would show each board twice.
+        // A second file would show each board twice.
         (None, Some(by)) => Client::Served {
             by,
             instead_of: fcd.path,
@@ -120,7 +121,7 @@ pub(crate) fn client(
     })
 }
 
-/// Files of a platform that it has no use for any more: of the form that its runtime does not read.
+/// Lists files of a platform that have no use any more: those of the form that its runtime does not read.
 pub(crate) fn misplaced(
     machine: &Machine,
     platform: &Platform,

@@ -1,12 +1,12 @@
-//! The utilities of a platform with the Peerlane block: what the OpenCL SDK's `aocl` runs from the directory that
+//! The utilities of a platform with the Peerlane block. The OpenCL SDK's `aocl` runs them from the directory that
 //! `utilbindir` of `board_env.xml` names (Custom Platform Toolkit user guide 683398, 1.4.5).
 //!
-//! The guide names the utilities and their arguments. What `aocl` passes and how it reads the output is its
-//! `acl/Command.pm`, seen in the runtime environment 17.1:
+//! The guide names the utilities and their arguments. The arguments that `aocl` passes, and its use of the output, are
+//! in its `acl/Command.pm`, seen in the runtime environment 17.1:
 //!
 //! | `aocl` runs | and |
 //! | --- | --- |
-//! | `install`, `uninstall` | without arguments; status 0 is success. From 17.1 on it then writes an `.fcd` file itself |
+//! | `install`, `uninstall` | without arguments; status 0: success. From 17.1 on it then writes an `.fcd` file itself |
 //! | `diagnose -probe` | takes each line that does not begin with `DIAGNOSTIC_` for a device; `acl0` is the first |
 //! | `diagnose -probe NAME` | takes the device if `DIAGNOSTIC_PASSED` is in the output |
 //! | `diagnose NAME...` | shows the output; without a name for platforms before 15.1 |

@@ -1,4 +1,4 @@
-//! The library that the OpenCL runtime loads for a board: what a file in its place is.
+//! The library that the OpenCL runtime loads for a board: checks of a file in its place.
 
 use crate::{Failure, Result};
 use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol};
@@ -6,8 +6,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What a runtime looks up in every library and ends without (intel/fpga-runtime-for-opencl v2025.0,
-/// `acl_hal_mmd.cpp`, `l_load_single_board_library`); `aocl_mmd_` stands before each.
+/// Functions that a runtime looks up in every library and ends without (intel/fpga-runtime-for-opencl v2025.0,
+/// `acl_hal_mmd.cpp`, `l_load_single_board_library`); each name begins with `aocl_mmd_`.
 const NEEDED: [&str; 10] = [
     "get_offline_info",
     "get_info",
@@ -20,15 +20,15 @@ const NEEDED: [&str; 10] = [
     "write",
     "copy",
 ];
-/// What only Peerlane's libraries have.
+/// A function that only Peerlane's libraries have.
 const OURS: &str = "clGetErrorTextPeerlane";
-/// What is done about a file that is none.
+/// Hint for a file that is not a library.
 const COPY: &str = "Step 7 of the platform's README.md builds and copies the one that it needs: of peerlane-mmd for the open \
                     runtime, of peerlane-mmd-legacy for the SDK's own, under the same name.";
-/// The section that says from which source a library was made (`mmd/src/origin.rs`).
+/// The section with the source that a library was made from (`mmd/src/origin.rs`).
 const ORIGIN: &str = ".peerlane";
 
-/// Which of the two libraries a file is.
+/// The two libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Library {
     /// For the open runtime.
@@ -38,10 +38,10 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// Looks at a file, which is not loaded.
+    /// Checks a file, without loading it.
     ///
     /// # Errors
-    /// It is not there, or no library of Peerlane's for this computer.
+    /// It does not exist, or is not a library of Peerlane's for this computer.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let failed = |what: String| Failure::new(format!("{}: {what}", path.display()), COPY);
         let bytes = match path.is_dir() {
@@ -57,7 +57,7 @@ impl Library {
         kind(&bytes).map_err(failed)
     }
 
-    /// The other one.
+    /// Returns the other one.
     pub(crate) fn opposite(self) -> Self {
         match self {
             Self::Open => Self::Legacy,
@@ -65,7 +65,7 @@ impl Library {
         }
     }
 
-    /// For which runtimes it is.
+    /// Returns a text with the runtimes that it is for.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Open => "the library for the open runtime",
@@ -102,7 +102,7 @@ fn kind(bytes: &[u8]) -> Result<Library, String> {
     }
 }
 
-/// From which source a library was made, where it says so.
+/// Returns the source that a library was made from, if it has this text.
 pub(crate) fn origin(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
@@ -110,22 +110,22 @@ pub(crate) fn origin(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-/// Loads a library as the runtime does, and asks which version it says (`AOCL_MMD_VERSION` of `aocl_mmd.h`).
+/// Loads a library as the runtime does, and returns the version that it reports (`AOCL_MMD_VERSION` of `aocl_mmd.h`).
 ///
 /// # Errors
-/// What the dynamic linker says.
+/// The dynamic linker's error.
 pub(crate) fn version(path: &Path) -> Result<String, String> {
     type Ask = unsafe extern "C" fn(c_int, usize, *mut c_void, *mut usize) -> c_int;
     /// `AOCL_MMD_VERSION`.
     const VERSION: c_int = 0;
-    // SAFETY: it was looked at before: it is of Peerlane's, which runs nothing when it is loaded. As with the runtime it
-    // is whoever writes the platform's files whom that trusts.
+    // SAFETY: it was checked before: it is a library of Peerlane's, which runs nothing when it is loaded. As with the
+    // runtime, the writer of the platform's files is trusted.
     let library = unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())?;
     let mut room: [c_char; 64] = [0; 64];
     // SAFETY: that is its type in `aocl_mmd.h`.
     let ask = unsafe { library.get::<Ask>(b"aocl_mmd_get_offline_info") };
     let ask = ask.map_err(|error| error.to_string())?;
-    // SAFETY: there is so much room; how much was used nobody wants to know.
+    // SAFETY: there is so much room; the used length is not needed.
     let status = unsafe {
         ask(
             VERSION,

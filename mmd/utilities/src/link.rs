@@ -1,4 +1,4 @@
-//! What a board's link can carry.
+//! The rate that a board's link can carry.
 
 use crate::Machine;
 
@@ -12,11 +12,11 @@ pub(crate) struct Link {
     pub payload: Option<u32>,
 }
 
-/// What is assumed where the payload is not known: what the hard IP takes at most, in bytes.
+/// Payload that is assumed if it is not known: the hard IP's largest one, in bytes.
 const PAYLOAD: u32 = 256;
 
 impl Link {
-    /// The link of a board.
+    /// Returns the link of a board.
     pub(crate) fn of(machine: &Machine, board: &str) -> Option<Self> {
         let speed = machine.says(board, "link_speed")?;
         let lanes = machine.says(board, "link_width")?.parse().ok()?;
@@ -28,11 +28,11 @@ impl Link {
         })
     }
 
-    /// Bytes a second to the host and to the board that packets of the largest payload can carry.
+    /// Computes the bytes a second to the host and to the board that packets of the largest payload can carry.
     ///
-    /// PCI Express Base Specification 3.0: 10 bits a byte up to 5 GT/s, then 130 bits for 128 (4.2); around a
-    /// packet 8 bytes of framing, sequence number and LCRC (4.2); headers of 16 bytes, of 12 for what answers a
-    /// read (2.2.1).
+    /// PCI Express Base Specification 3.0: 10 bits a byte up to 5 GT/s, then 130 bits for 128 (4.2); around a packet 8
+    /// bytes of framing, sequence number and LCRC (4.2); headers of 16 bytes, and of 12 for completions of reads
+    /// (2.2.1).
     pub(crate) fn ceilings(&self) -> [f64; 2] {
         let code = if self.speed > 5.0 { 128.0 / 130.0 } else { 0.8 };
         let raw = self.speed * 1e9 * code / 8.0 * f64::from(self.lanes);
@@ -41,8 +41,8 @@ impl Link {
     }
 }
 
-/// The largest payload that a function may send: bits 7:5 of Device Control, in the PCI Express capability, whose ID
-/// is 0x10 (PCI Express Base Specification 3.0, 7.8.4; the list of capabilities begins at 0x34: PCI Local Bus
+/// Returns the largest payload that a function may send: bits 7:5 of Device Control, in the PCI Express capability,
+/// whose ID is 0x10 (PCI Express Base Specification 3.0, 7.8.4; the list of capabilities begins at 0x34: PCI Local Bus
 /// Specification 3.0, 6.7).
 fn payload(configuration: &[u8]) -> Option<u32> {
     const MOST: usize = 48;
@@ -71,7 +71,7 @@ mod tests {
         (one - other).abs() < 1e-3 * other
     }
 
-    /// By hand: 4 GB/s of 256 in 280 and in 276 bytes; 7.877 GB/s the same; 2 GB/s of 128 in 152.
+    /// By hand: 4 GB/s with 256 of 280 and of 276 bytes; 7.877 GB/s likewise; 2 GB/s with 128 of 152.
     #[test]
     fn ceilings_by_hand() {
         for (speed, lanes, payload, [write, read]) in [
@@ -99,7 +99,7 @@ mod tests {
             configuration[0x88] = bits << 5 | 0x1f;
             assert_eq!(payload(&configuration), Some(bytes));
         }
-        // What a user may read, a list that ends, and one that goes round.
+        // The bytes that a user may read, a list that ends, and a circular list.
         assert_eq!(payload(&configuration[..64]), None);
         configuration[0x80] = 5;
         assert_eq!(payload(&configuration), None);

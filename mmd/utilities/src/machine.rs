@@ -11,16 +11,16 @@ pub trait Commands {
     /// Runs a program of the `PATH`, or of the administrator's directories, to its end.
     ///
     /// # Errors
-    /// It was not there, or what it said when it failed.
+    /// The program does not exist, or its output when it failed.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<(), Stopped>;
 }
 
-/// Why a command has done nothing, or not all.
+/// The reason why a command has done nothing, or not all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
     /// There is no such program.
     Absent,
-    /// What it said.
+    /// The command's output.
     Failed(String),
 }
 
@@ -33,11 +33,11 @@ impl fmt::Display for Stopped {
     }
 }
 
-/// Where Debian has tools of the administrator's, which are not on the `PATH` of users, nor of who keeps that with
-/// `sudo`.
+/// Directories in which Debian has tools of the administrator's. They are not on the `PATH` of users, nor on one that a
+/// user keeps with `sudo`.
 const ADMINISTRATOR: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Runs them.
+/// Runs commands on this computer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shell;
 
@@ -58,7 +58,7 @@ impl Commands for Shell {
     }
 }
 
-/// Where a program is, of this `PATH` or of the administrator's.
+/// Finds a program, on this `PATH` or in the administrator's directories.
 fn tool(program: &str, path: &OsStr) -> Option<PathBuf> {
     let places = std::env::split_paths(path).chain(ADMINISTRATOR.map(PathBuf::from));
     let mut files = places.map(|place| place.join(program));
@@ -80,22 +80,22 @@ pub(crate) struct Function {
     pub device: u32,
     /// Base class, subclass and programming interface.
     pub class: u32,
-    /// The driver that has it.
+    /// The driver that is bound to it.
     pub driver: Option<String>,
 }
 
 impl Machine {
-    /// This computer.
+    /// Returns this computer.
     pub fn here() -> Self {
         Self::new("/", Some(Box::new(Shell)))
     }
 
-    /// The files below a directory, as of a package that is being made. No command is run for them.
+    /// Returns the files below a directory, for example of a package that is being made. No command is run for them.
     pub fn tree(root: impl Into<PathBuf>) -> Self {
         Self::new(root, None)
     }
 
-    /// A computer with its files below `root`. Without `commands` it does not run.
+    /// Returns a computer with its files below `root`. Without `commands` it does not run.
     pub fn new(root: impl Into<PathBuf>, commands: Option<Box<dyn Commands>>) -> Self {
         Self {
             root: root.into(),
@@ -103,13 +103,13 @@ impl Machine {
         }
     }
 
-    /// A file by its absolute path.
+    /// Returns a file by its absolute path.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Where a file is that something on the computer names by its absolute path.
+    /// Returns the place of a file that something on the computer names by its absolute path.
     pub(crate) fn named(&self, path: impl AsRef<Path>) -> PathBuf {
         match self.commands {
             Some(_) => path.as_ref().into(),
@@ -117,7 +117,7 @@ impl Machine {
         }
     }
 
-    /// The boards that the driver shows.
+    /// Lists the boards that the driver shows.
     pub(crate) fn boards(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path("/sys/class/misc"));
         let names = entries.into_iter().flatten().flatten();
@@ -132,7 +132,7 @@ impl Machine {
         boards
     }
 
-    /// `None`: it does not run, so nothing can be run on it.
+    /// Returns the commands. `None`: the computer does not run, so no command can be run on it.
     pub(crate) fn commands(&self) -> Option<&dyn Commands> {
         self.commands.as_deref()
     }
@@ -142,33 +142,33 @@ impl Machine {
         self.path("/sys/module/peerlane").is_dir()
     }
 
-    /// The first line of a file; `None`: it cannot be read.
+    /// Returns the first line of a file; `None`: it cannot be read.
     fn line(&self, path: &Path) -> Option<String> {
         let text = std::fs::read_to_string(path).ok()?;
         Some(text.lines().next()?.trim().to_string())
     }
 
-    /// Where the board of a name is on the bus.
+    /// Returns the place on the bus of the board of a name.
     pub(crate) fn slot(&self, board: &str) -> Option<String> {
         let device = self.path(format!("/sys/class/misc/{board}/device"));
         let target = std::fs::read_link(device).ok()?;
         Some(target.file_name()?.to_str()?.to_string())
     }
 
-    /// What the driver says of a board (`driver/README.md`, "Look inside").
+    /// Returns the driver's information about a board (`docs/operate/driver.md`, "Sysfs").
     pub(crate) fn says(&self, board: &str, file: &str) -> Option<String> {
         let slot = self.slot(board)?;
         let directory = self.path(format!("/sys/bus/pci/devices/{slot}/peerlane"));
         self.line(&directory.join(file))
     }
 
-    /// Configuration space of a board's function: all of it for the administrator, else 64 bytes.
+    /// Returns the configuration space of a board's function: all of it for the administrator, else 64 bytes.
     pub(crate) fn configuration(&self, board: &str) -> Option<Vec<u8>> {
         let slot = self.slot(board)?;
         std::fs::read(self.path(format!("/sys/bus/pci/devices/{slot}/config"))).ok()
     }
 
-    /// All PCI functions, by their slots.
+    /// Lists all PCI functions, by their slots.
     pub(crate) fn functions(&self) -> Vec<Function> {
         let directory = self.path("/sys/bus/pci/devices");
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -195,8 +195,8 @@ impl Machine {
     }
 }
 
-/// Refuses a directory in which this process may make nothing; of one that is not there yet, the one that it will be
-/// made in.
+/// Refuses a directory in which this process may not make files; for a directory that does not exist yet, this checks
+/// the one that it will be made in.
 pub(crate) fn check_rights(directory: &Path) -> Result<()> {
     let place = directory.ancestors().find(|path| path.exists());
     let place = place.unwrap_or(Path::new("/"));
@@ -222,7 +222,7 @@ mod tests {
     fn the_administrators_tools_are_found_without_their_directory() {
         let path = OsStr::new("/usr/local/bin:/nowhere");
         assert_eq!(tool("peerlane-no-such-tool", path), None);
-        // The dynamic linker's cache is made by it on every Debian.
+        // Each Debian has the program that makes the dynamic linker's cache.
         let found = tool("ldconfig", path).expect("ldconfig, in /usr/sbin or /sbin");
         assert!(ADMINISTRATOR.iter().any(|place| found.starts_with(place)));
         assert_eq!(tool("sh", OsStr::new("/bin")), Some("/bin/sh".into()));

@@ -1,4 +1,4 @@
-//! `peerlane-aocl`: what the OpenCL SDK's `aocl` runs for a platform with the Peerlane block.
+//! `peerlane-aocl`: the program that the OpenCL SDK's `aocl` runs for a platform with the Peerlane block.
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What `--version` says behind the program's name.
+/// Text of `--version` after the program's name.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (commit ",
@@ -19,7 +19,7 @@ const VERSION: &str = concat!(
     ")"
 );
 
-/// More would not be a number of bytes.
+/// A larger value does not fit a number of bytes.
 const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
 
 /// The utilities of a platform with the Peerlane block, which `aocl` runs.
@@ -42,7 +42,7 @@ struct Cli {
         value_name = "DIR",
         global = true,
         env = "AOCL_BOARD_PACKAGE_ROOT",
-        // A variable that is empty names none, and is no error: the scripts name the platform by themselves.
+        // An empty variable names no platform, and is not an error: the scripts name the platform by themselves.
         value_parser = OsStringValueParser::new().map(PathBuf::from)
     )]
     platform: Option<PathBuf>,
@@ -61,7 +61,7 @@ enum Command {
 
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Install(Install),
-    /// Take away what `install` did.
+    /// Remove everything that `install` has set up.
     #[command(after_help = "Examples:
   aocl uninstall PLATFORM                  # its directory; none before 17.1
   linux64/libexec/uninstall --dry-run
@@ -102,7 +102,7 @@ The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")
 
 #[derive(Debug, clap::Args)]
 struct Install {
-    /// Only say what would be done.
+    /// Only print the steps, without doing them.
     #[arg(long)]
     dry_run: bool,
     /// Only the .fcd file: no driver, no rules.
@@ -121,7 +121,7 @@ struct Install {
 struct Diagnose {
     /// Boards: peerlane0, or acl0 for the first; by default all, whose kernels are reset.
     boards: Vec<String>,
-    /// Only what can be seen without opening a board; `-probe` is the same.
+    /// Check only without opening a board; `-probe` is the same.
     #[arg(long)]
     probe: bool,
     /// Test so much FPGA memory, in MiB, at least 1; by default all.
@@ -141,12 +141,12 @@ struct Load {
     files: Vec<PathBuf>,
 }
 
-/// The directory of `.fcd` files that the environment names, as a runtime reads it: an empty name is one, too.
+/// Returns the directory of `.fcd` files that the environment names, as a runtime reads it: an empty name counts, too.
 fn vendors() -> Option<PathBuf> {
     std::env::var_os(VENDORS).map(PathBuf::from)
 }
 
-/// `aocl` has options of one dash.
+/// Adds a dash: `aocl` has options of one dash.
 fn with_two_dashes(argument: OsString) -> OsString {
     match argument.to_str() {
         Some("-probe") => "--probe".into(),
@@ -229,7 +229,7 @@ impl Install {
     fn options(&self) -> install::Options {
         install::Options {
             directory: match (&self.fcd_dir, &self.root) {
-                // Nobody means to write where an empty name leads to.
+                // An empty name is ignored: it would mean the root directory, which no user intends.
                 (None, None) => vendors().filter(|name| !name.as_os_str().is_empty()),
                 (named, _) => named.clone(),
             },

@@ -9,12 +9,12 @@ use std::time::Duration;
 const PIECE: usize = 8 << 20;
 /// Longer than a piece takes while the board works, in the board's time.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How often a rate is measured; the best counts, for nothing but the board is to be seen.
+/// Number of measurements of a rate; the best one counts, because only the board's speed is of interest.
 const TIMES: usize = 5;
-/// Times that each word is written, the second time with all bits the other way round.
+/// Masks of the two passes that write each word, the second pass with all bits inverted.
 const PASSES: [u64; 2] = [0, u64::MAX];
 
-/// Memory of the host beside the board's.
+/// Memory of the host for transfers to and from the board's.
 pub(crate) struct Bench<'a> {
     device: &'a Device,
     queue: Queue,
@@ -38,12 +38,12 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The device's queue, of which it has one.
+    /// Returns the device's only queue.
     pub(crate) fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Moves a piece to the board; says how long that took.
+    /// Moves a piece to the board; returns how long that took.
     fn to_board(&self, address: u64, length: usize) -> Result<Duration> {
         let begin = self.device.now();
         let transfer = self
@@ -53,7 +53,7 @@ impl<'a> Bench<'a> {
         Ok(self.device.now() - begin)
     }
 
-    /// Moves a piece to the host; says how long that took.
+    /// Moves a piece to the host; returns how long that took.
     fn to_host(&self, address: u64, length: usize) -> Result<Duration> {
         let begin = self.device.now();
         let transfer = self
@@ -63,11 +63,11 @@ impl<'a> Bench<'a> {
         Ok(self.device.now() - begin)
     }
 
-    /// Writes all of a range, then reads it back, twice: every word is its own address, scattered, so that lines of
-    /// addresses that are stuck or joined show, and every bit is 0 once and 1 once. Whole words only.
+    /// Writes all of a range, then reads it back, twice. Every word is its own address, scattered, so that address
+    /// lines that are stuck or joined become visible, and every bit is 0 once and 1 once. Whole words only.
     ///
     /// # Errors
-    /// The first word that is another; what a transfer failed for.
+    /// The first word that differs, or the error of a transfer.
     pub(crate) fn test(&self, range: Range<u64>) -> Result<()> {
         let mut buffer = vec![0; PIECE];
         for flip in PASSES {
@@ -80,7 +80,7 @@ impl<'a> Bench<'a> {
             }
             for (address, length) in pieces(range.clone()) {
                 let bytes = &mut buffer[..length];
-                // What was there before would be taken for an answer.
+                // Otherwise the earlier content would be taken for an answer.
                 self.memory.write(0, &[0x5a; 4096][..length.min(4096)])?;
                 self.to_host(address, length)?;
                 self.memory.read(0, bytes)?;
@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The rates of transfers of a piece, at the beginning of a range; `None`: no time has passed.
+    /// Measures the rates of transfers of a piece, at the beginning of a range; `None`: no time has passed.
     pub(crate) fn rates(&self, range: &Range<u64>) -> Result<Option<Rates>> {
         let Some((address, length)) = pieces(range.clone()).next() else {
             return Ok(None);
@@ -108,7 +108,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Addresses and lengths of the pieces of a range, as far as it has whole words.
+/// Lists addresses and lengths of the pieces of a range, as far as it has whole words.
 fn pieces(range: Range<u64>) -> impl Iterator<Item = (u64, usize)> {
     let end = range.end / 8 * 8;
     let begin = range.start.next_multiple_of(8);
@@ -118,8 +118,8 @@ fn pieces(range: Range<u64>) -> impl Iterator<Item = (u64, usize)> {
     })
 }
 
-/// What stands at an address: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014),
-/// which maps no two addresses to one value.
+/// Returns the word for an address: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+/// 2014), which maps no two addresses to one value.
 fn pattern(address: u64, flip: u64) -> u64 {
     let mixed = address.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// The system that the runtime's part is for.
 const LINUX: &str = "linux64";
-/// What an extended platform alone has: what became of the vendor's files (`bsp/src/kept.rs`).
+/// File that only an extended platform has: the list of changes to the vendor's files (`bsp/src/kept.rs`).
 const RECORD: &str = "peerlane/files.json";
-/// The library where the description of the platform names none, as those before 15.1 do not.
+/// The library if the description of the platform does not name one, as those before 15.1 do not.
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
 
 /// A platform for `aoc` that `peerlane extend` wrote.
@@ -19,7 +19,7 @@ pub struct Platform {
     pub root: PathBuf,
     /// Its name.
     pub name: String,
-    /// The version of the SDK that it is for, if it says one.
+    /// The version of the SDK that it is for, if it has one.
     pub version: Option<String>,
     /// The libraries that the OpenCL runtime loads for its boards.
     pub libraries: Vec<PathBuf>,
@@ -33,7 +33,7 @@ impl Platform {
     /// Reads the description of an extended platform, `board_env.xml`.
     ///
     /// # Errors
-    /// What is missing or wrong in it; a platform that `peerlane extend` has not written.
+    /// A part that is missing or wrong; a platform that `peerlane extend` has not written.
     pub fn read(root: &Path) -> Result<Self> {
         let platform = Self::described(root)?;
         match platform.root.join(RECORD).is_file() {
@@ -49,10 +49,10 @@ impl Platform {
         }
     }
 
-    /// Reads the description of a platform, whoever wrote it.
+    /// Reads the description of a platform of any origin.
     ///
     /// # Errors
-    /// What is missing or wrong in it.
+    /// A part that is missing or wrong.
     pub(crate) fn described(root: &Path) -> Result<Self> {
         let again = "Name the directory that `peerlane extend` wrote by --platform, or extend the BSP again.";
         let root = std::fs::canonicalize(root)
@@ -69,7 +69,7 @@ impl Platform {
         let name =
             name.ok_or_else(|| bad("the platform has no name that a file could have".into()))?;
         let place = |path: &str| PathBuf::from(path.replace("%b", &root.to_string_lossy()));
-        // The SDK takes several, with commas between.
+        // The SDK takes several libraries, with commas between them.
         let libraries = told.libraries.unwrap_or_else(|| LIBRARY.into());
         let libraries = libraries
             .split(',')
@@ -90,19 +90,19 @@ impl Platform {
         })
     }
 
-    /// Whether it is of a version whose kernels the open runtime does not take: before 14.1 (`mmd/README.md`, "Which board
-    /// with which runtime").
+    /// Whether it is of a version whose kernels the open runtime does not take: before 14.1 (`docs/program/opencl.md`, "Which
+    /// board with which runtime").
     pub(crate) fn is_for_closed_runtimes(&self) -> bool {
         self.number()
             .is_some_and(|number| number > 0.0 && number < 14.1)
     }
 
-    /// Its version as a number.
+    /// Returns its version as a number.
     pub(crate) fn number(&self) -> Option<f64> {
         self.version.as_ref()?.trim().parse().ok()
     }
 
-    /// The names of its boards, which are those of their directories.
+    /// Returns the names of its boards, which are those of their directories.
     pub(crate) fn board_names(&self) -> Vec<String> {
         let names = self.boards.iter().filter_map(|path| path.file_name());
         names
@@ -111,7 +111,7 @@ impl Platform {
     }
 }
 
-/// What `board_env.xml` says, as far as the utilities need it (683398, 1.4.2.1).
+/// Contents of `board_env.xml`, as far as the utilities need them (683398, 1.4.2.1).
 #[derive(Default)]
 struct Told {
     name: Option<String>,

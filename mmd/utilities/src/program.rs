@@ -1,4 +1,4 @@
-//! `program`: configures a board's FPGA, by the way that the OpenCL runtime takes.
+//! `program`: configures a board's FPGA, in the way of the OpenCL runtime.
 
 use crate::diagnose::find;
 use crate::package::Image;
@@ -7,7 +7,7 @@ use peerlane_mmd_core::{Boards, Flavour, Mmd};
 use std::ffi::CString;
 use std::path::PathBuf;
 
-/// What to do.
+/// Arguments of the command.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The board.
@@ -16,10 +16,10 @@ pub struct Options {
     pub files: Vec<PathBuf>,
 }
 
-/// Configures the FPGA of a board. FPGA memory is lost. What goes on is said by `say`.
+/// Configures the FPGA of a board. FPGA memory is lost. Progress goes to `say`.
 ///
 /// # Errors
-/// Why it was not done. What the library for the runtime says goes to standard error.
+/// The reason why it was not done. Messages of the library for the runtime go to standard error.
 pub fn program(
     machine: &Machine,
     platform: Option<&Platform>,

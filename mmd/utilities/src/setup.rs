@@ -1,5 +1,5 @@
-//! How this computer is set up for OpenCL programs: by which files a runtime finds the library, which one that is, and
-//! who may use boards.
+//! The set-up of this computer for OpenCL programs: the files by which a runtime finds the library, the library itself,
+//! and the users who may use boards.
 
 use crate::fcd::{self, ALTERA, DIRECTORY, Form, OLD};
 use crate::library::{self, Library};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The variable that names the directory of `.fcd` files.
 pub const VENDORS: &str = "ACL_BOARD_VENDOR_PATH";
-/// Where OpenCL's loader finds the runtimes.
+/// Directory in which OpenCL's loader finds the runtimes.
 const LOADER: &str = "/etc/OpenCL/vendors";
 /// The open runtime's and the SDK's library.
 const RUNTIME: &str = "libalteracl.so";
@@ -20,12 +20,12 @@ const RULES: [&str; 2] = [
     "/etc/udev/rules.d/60-peerlane.rules",
 ];
 
-/// Something that was seen.
+/// A diagnostic of the set-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// As it should be: a sentence without its full stop.
+    /// Correct: a sentence without its full stop.
     Ok(String),
-    /// It may be meant so, or stands in some programs' way.
+    /// It may be intended, or affects only some programs.
     Note(Failure),
     /// Programs do not find their boards.
     Wrong(Failure),
@@ -41,12 +41,12 @@ impl Seen {
     }
 }
 
-/// Looks at the set-up: for this platform, where one is named; with the `.fcd` files of this directory, where the
-/// variable names one.
+/// Checks the set-up: for this platform, if one is named; with the `.fcd` files of this directory, if the variable
+/// names one.
 pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Path>) -> Vec<Seen> {
     let mut seen = Vec::new();
     let place = match vendors {
-        // The runtime puts a slash behind the name (intel/fpga-runtime-for-opencl v2025.0, `acl_hal_mmd.cpp`,
+        // The runtime puts a slash after the name (intel/fpga-runtime-for-opencl v2025.0, `acl_hal_mmd.cpp`,
         // `l_load_board_libraries`).
         Some(directory) if directory.as_os_str().is_empty() => {
             seen.push(Seen::note(
@@ -64,7 +64,7 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
         }
         None => machine.path(DIRECTORY),
     };
-    // The runtime reads both.
+    // The runtime reads both directories.
     let places = [machine.path(OLD), place];
     let named = format!("{} and {}", places[0].display(), places[1].display());
     let altera = [machine.path(ALTERA)];
@@ -109,15 +109,15 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
     if found.iter().any(|(_, kind)| *kind == Library::Open) && !loader_knows(machine) {
         seen.push(Seen::note(
             format!("no .icd file in {LOADER} names {RUNTIME}"),
-            "Programs that are linked with OpenCL's loader (-lOpenCL) do not find the runtime without one: mmd/README.md, \
-             \"When OpenCL finds no board\".",
+            "Programs that are linked with OpenCL's loader (-lOpenCL) do not find the runtime without one: \
+             docs/operate/troubleshooting.md, \"When OpenCL finds no board\".",
         ));
     }
     seen.extend(rights(machine));
     seen
 }
 
-/// What one `.fcd` file leads to; libraries that are good are added to `found`.
+/// Checks the lines of one `.fcd` file; good libraries are added to `found`.
 fn led(
     machine: &Machine,
     file: &Path,
@@ -175,7 +175,7 @@ fn led(
     seen
 }
 
-/// A line of somebody else's that leads nowhere. A name without a directory is the dynamic linker's to find.
+/// Reports a line of other software that leads nowhere. The dynamic linker looks for a name without a directory.
 fn dead(machine: &Machine, file: &Path, line: &str) -> Option<Seen> {
     let path = machine.named(line);
     let there = line.is_empty() || !line.contains('/') || path.exists();
@@ -188,7 +188,7 @@ fn dead(machine: &Machine, file: &Path, line: &str) -> Option<Seen> {
     })
 }
 
-/// A library, and the version that it says when it is loaded.
+/// Checks a library, and the version that it reports when it is loaded.
 fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
     let origin = library::origin(path).map(|origin| format!(", {origin}"));
     let what = format!(
@@ -209,7 +209,7 @@ fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
     }
 }
 
-/// A library that the runtime of its platform does not take.
+/// Reports a library that the runtime of its platform does not take.
 pub(crate) fn for_another_runtime(platform: &Platform, kind: Library) -> Option<Failure> {
     let remarked = kind == Library::Open && platform.is_for_closed_runtimes();
     let version = platform.version.as_deref().unwrap_or_default();
@@ -225,10 +225,10 @@ pub(crate) fn for_another_runtime(platform: &Platform, kind: Library) -> Option<
     })
 }
 
-/// The libraries that the files of a form lead to, and where those files are.
+/// The libraries that the files of a form lead to, with the place of those files.
 type Files<'a> = [(Form, &'a Vec<(PathBuf, Library)>, &'a str); 2];
 
-/// The platform's own library.
+/// Checks the platform's own library.
 fn of_platform(machine: &Machine, platform: &Platform, files: Files<'_>) -> Vec<Seen> {
     let mut seen = Vec::new();
     for path in &platform.libraries {
@@ -261,7 +261,7 @@ fn of_platform(machine: &Machine, platform: &Platform, files: Files<'_>) -> Vec<
         let what = format!("no .{} file in {places} leads to it", form.extension());
         let serves = found.iter().any(|(_, one)| *one == kind);
         seen.push(match kind {
-            // One that leads to another platform's shows the boards as well.
+            // A file that leads to another platform's library shows the boards as well.
             _ if serves => Seen::note(what, "The library that one leads to serves all boards."),
             Library::Open => Seen::wrong(
                 what,
@@ -291,22 +291,22 @@ fn loader_knows(machine: &Machine) -> bool {
         .any(|text| text.contains(RUNTIME))
 }
 
-/// Parameters of the driver that give users a right, the right, and how to give it.
+/// Parameters of the driver that give users a right, the right, and the way to get it.
 const RIGHTS: [(&str, &str, &str); 2] = [
     (
         "hold_all",
         "run OpenCL programs",
-        "To let the group peerlane run them, load the driver with hold_all=1 (mmd/README.md, \"Who may run programs\").",
+        "To let the group peerlane run them, load the driver with hold_all=1 (docs/program/opencl.md, \"Who may run programs\").",
     ),
     (
         "configure_all",
         "load kernels into its FPGA",
-        "Load them as root before users run programs; mmd/README.md has the other way, and says what it is worth (\"Who may \
-         run programs\").",
+        "Load them as root before users run programs; docs/program/opencl.md has the other way, and its consequences (\"Who \
+         may run programs\").",
     ),
 ];
 
-/// Who may use the boards, as far as it can be seen without opening one.
+/// Reports the users who may use the boards, as far as it is known without opening one.
 fn rights(machine: &Machine) -> Vec<Seen> {
     let mut seen = Vec::new();
     if !RULES.iter().any(|path| machine.path(path).exists()) {
@@ -328,7 +328,7 @@ fn rights(machine: &Machine) -> Vec<Seen> {
     seen
 }
 
-/// What keeps users from a file, or lets one of them write it who is not root.
+/// Reports the reason why users cannot read a file, or why a user other than root may write it.
 pub(crate) fn open_to_all(file: &Path) -> Option<Failure> {
     const READ: u32 = 0o004;
     const ENTER: u32 = 0o001;

@@ -30,7 +30,7 @@ impl Boards for Simulated {
     }
 }
 
-/// The GPU beside the board.
+/// The GPU next to the board.
 struct Beside(SimBoard);
 
 impl Gpus for Beside {
@@ -43,7 +43,7 @@ impl Gpus for Beside {
     }
 }
 
-/// A number in a line, before a word.
+/// Reads a number in a line, before a word.
 fn number(line: &str, unit: &str) -> f64 {
     let (before, _) = line.split_once(unit).unwrap();
     before
@@ -72,7 +72,7 @@ fn rates_stand_beside_what_the_link_carries() {
     board.with(|board| board.attach_opencl(OpenClSide::new(config).unwrap()));
     let boards = Simulated(board.drive(&Options::default()).unwrap());
 
-    // The simulated link, as the driver would say it: Gen2 x8.
+    // The simulated link, as the driver would report it: Gen2 x8.
     let root = tempfile::tempdir().unwrap();
     let function = root.path().join("sys/bus/pci/devices/0000:01:00.0");
     let node = root.path().join("sys/class/misc/peerlane0");
@@ -111,7 +111,7 @@ fn rates_stand_beside_what_the_link_carries() {
         assert!((part - 100.0 * rate / ceiling).abs() < 1.0, "{line}");
         assert!(!line.contains("slower"), "{line}");
     }
-    // The GPU's memory is behind the same link.
+    // The GPU's memory is reached by the same link.
     for (way, limit) in ["FPGA to GPU: ", "GPU to FPGA: "].into_iter().zip(limits) {
         let line = lines.iter().find(|line| line.contains(way));
         let line = line.unwrap_or_else(|| panic!("no {way} in {lines:#?}"));

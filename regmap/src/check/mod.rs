@@ -14,7 +14,7 @@ use crate::model::{Block, Content, Enumeration, Map, Record, Register, Variant};
 use crate::names::{self, Case};
 use crate::raw::{RawBlock, RawEnum, RawMap};
 
-/// Largest block, in bytes of one instance: what the RTL's address ports are meant for.
+/// Size of the largest block, in bytes of one instance: the RTL's address ports are made for it.
 const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
 pub(crate) fn parse(text: &str, file: &str) -> Result<Map, MapErrors> {
@@ -44,8 +44,8 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Map, MapErrors> {
     }
 }
 
-/// Collects errors. The values it returns for wrong items are placeholders, which nobody sees:
-/// a map with errors is not handed out.
+/// Collects errors. The values that it returns for wrong items are placeholders that no caller sees: a map with errors
+/// is not returned.
 struct Checker {
     file: String,
     text: Arc<String>,
@@ -73,7 +73,7 @@ impl Checker {
         text.to_owned()
     }
 
-    /// The number, or `min` and an error if it is out of range.
+    /// Returns the number, or `min` and an error if it is out of range.
     fn number(&mut self, value: &Spanned<u64>, min: u64, max: u64, place: &str) -> u64 {
         let number = *value.get_ref();
         if (min..=max).contains(&number) {
@@ -140,7 +140,7 @@ impl Checker {
         }
     }
 
-    /// Blocks, records and enumerations become modules or types side by side.
+    /// Checks the names of blocks, records and enumerations, which become modules or types side by side.
     fn top_level_names(&mut self, raw: &RawMap) {
         let mut seen: HashMap<&str, &str> = HashMap::new();
         let names = (raw.enums.iter().map(|e| ("an enum", &e.name)))
@@ -271,7 +271,7 @@ impl Checker {
         }
     }
 
-    /// Size of a record in bytes; an error if there is no such record.
+    /// Returns the size of a record in bytes; an error if there is no such record.
     fn record_size(
         &mut self,
         name: &Spanned<String>,

@@ -88,7 +88,7 @@ impl Checker {
             let name = self.name(&field.name, Case::Snake, &place);
             let doc = self.doc(&field.doc, &place);
             let Some(range) = self.bit_range(&field.bits, width, &place) else {
-                // The gap it leaves is no error of its own.
+                // The gap that it leaves is not reported as another error.
                 complete = false;
                 continue;
             };
@@ -132,7 +132,7 @@ impl Checker {
         }
     }
 
-    /// Reads a reserved range and adds it to what is taken.
+    /// Reads a reserved range and adds it to the taken ranges.
     fn reserved<N: PartialOrd + Copy + Into<u64>>(
         &mut self,
         text: &Spanned<String>,

@@ -7,7 +7,7 @@ use super::text::{bits, wrap};
 use super::{OutputFile, render};
 use crate::model::{Block, Content, Enumeration, Map, Record, Register, ones};
 
-/// A comment and what it is about.
+/// A comment and the item that it describes.
 struct Item {
     doc: Vec<String>,
     text: String,
@@ -36,7 +36,7 @@ struct Excerpt {
     sections: Vec<Section>,
 }
 
-/// What the types of fixed width are called.
+/// Names of the types of fixed width.
 #[derive(Clone, Copy)]
 enum Types {
     /// As in `<stdint.h>`.
@@ -62,8 +62,8 @@ impl Types {
     }
 }
 
-/// The C header, `NAME_regs.h`: macros for each block, and records as structures. It needs
-/// `<stdint.h>` only, and is C99 and C++.
+/// Returns the C header, `NAME_regs.h`: macros for each block, and records as structures. It needs `<stdint.h>` only,
+/// and is C99 and C++.
 pub fn c(map: &Map) -> Vec<OutputFile> {
     let header = Header {
         name: map.name.clone(),
@@ -76,11 +76,11 @@ pub fn c(map: &Map) -> Vec<OutputFile> {
     vec![OutputFile::new(path, render(&header))]
 }
 
-/// The blocks, enumerations and records of these names, and the map's hash, as [`c`] writes them
-/// but with the types of `<linux/types.h>`: a part of another header.
+/// Returns the blocks, enumerations and records of these names, and the map's hash, as [`c`] writes them but with the
+/// types of `<linux/types.h>`: a part of another header.
 ///
 /// # Errors
-/// The first of the names that is nothing's.
+/// The first name that does not exist.
 pub fn c_excerpt<'a>(map: &Map, names: &[&'a str]) -> Result<String, &'a str> {
     let all = (map.blocks.iter().map(|b| &b.name))
         .chain(map.enums.iter().map(|e| &e.name))
@@ -109,7 +109,7 @@ fn sections(map: &Map, types: Types, wanted: impl Fn(&str) -> bool) -> Vec<Secti
 }
 
 fn item(doc: &str, text: String) -> Item {
-    // A text must not end the comment it stands in.
+    // A text must not end the comment that it is in.
     let doc = wrap(&doc.replace("*/", "* /"), 94);
     Item { doc, text }
 }

@@ -8,7 +8,7 @@ use super::text::bits;
 use super::{OutputFile, render};
 use crate::model::{Access, Block, Constant, Content, Map, Member, Record, Register};
 
-/// What both forms of the manual show.
+/// Contents of both forms of the manual.
 struct Manual {
     name: String,
     version: u32,
@@ -70,12 +70,12 @@ struct Part {
 }
 
 impl Part {
-    /// Too narrow for its name to be written across.
+    /// Reports whether the part is too narrow for its name to be written across.
     fn narrow(&self) -> bool {
         (self.name.len() as u32) > self.width * 3
     }
 
-    /// Height in rem of a name written upwards, at 0.48 rem a letter.
+    /// Returns the height in rem of a name written upwards, at 0.48 rem a letter.
     fn height(&self) -> String {
         format!("{:.2}", self.name.len() as f32 * 0.48 + 0.6)
     }
@@ -100,21 +100,20 @@ struct Html<'a> {
 }
 
 mod filters {
-    /// A doc text as HTML.
+    /// Returns a doc text as HTML.
     pub(super) fn prose(text: &str, _: &dyn askama::Values) -> askama::Result<String> {
         Ok(super::prose(text))
     }
 }
 
-/// The manual as Markdown, `NAME.md`.
+/// Returns the manual as Markdown, `NAME.md`.
 pub fn markdown(map: &Map) -> Vec<OutputFile> {
     let manual = manual(map);
     let text = render(&Markdown { manual: &manual });
     vec![OutputFile::new(format!("{}.md", map.name), text)]
 }
 
-/// The manual as one HTML page with a bit-field diagram for each register, `NAME.html`. It needs no
-/// other file.
+/// Returns the manual as one HTML page with a bit-field diagram for each register, `NAME.html`. It needs no other file.
 pub fn html(map: &Map) -> Vec<OutputFile> {
     let manual = manual(map);
     let text = render(&Html { manual: &manual });
@@ -141,7 +140,7 @@ fn manual(map: &Map) -> Manual {
     }
 }
 
-/// Escapes a text for HTML, with what stands between backquotes as `<code>`.
+/// Escapes a text for HTML, with text between backquotes as `<code>`.
 fn prose(text: &str) -> String {
     let mut html = String::new();
     let mut code = false;

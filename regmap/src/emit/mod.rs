@@ -38,8 +38,8 @@ impl OutputFile {
     }
 }
 
-/// Puts a template's error where it belongs: the templates are checked when the crate is built,
-/// and writing to a `String` does not fail.
+/// Renders a template. An error is a panic: the templates are checked when the crate is built, and writing to a
+/// `String` does not fail.
 fn render(template: &impl askama::Template) -> String {
     match template.render() {
         Ok(text) => text,
@@ -51,7 +51,7 @@ fn render(template: &impl askama::Template) -> String {
 /// not at all. Files that have the text already are left alone. Returns the paths of all files.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn write(files: &[OutputFile], dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for file in files {
@@ -70,7 +70,7 @@ pub fn write(files: &[OutputFile], dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// A temporary file is private; a source file is not. The umask still applies.
+/// Returns the permissions of a source file, which all may read, unlike a temporary file. The umask still applies.
 fn readable_by_all() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     fs::Permissions::from_mode(0o666)

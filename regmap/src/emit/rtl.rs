@@ -1,11 +1,11 @@
 //! The RTL: a rust-hdl source for each register block.
 //!
 //! Choices, for size and speed of the logic:
-//! - Only `rw`, `w1c` and `pulse` fields are flip-flops. `ro` fields are inputs and `wo` registers
-//!   leave as strobes, with the slave's own `writedata` beside them. A register that is `held` by the
-//!   block leaves as a strobe too, and its value comes in; one in a memory reads as 0 here.
-//! - With a read latency of 2 the address of a read waits a cycle before it is looked up. What an access
-//!   in the cycle before changes may then be looked up in a register, too, and is not stale.
+//! - Only `rw`, `w1c` and `pulse` fields are flip-flops. `ro` fields are inputs and `wo` registers leave as strobes,
+//!   together with the slave's own `writedata`. A register that is `held` by the block leaves as a strobe too, and its
+//!   value comes in; one in a memory reads as 0 here.
+//! - With a read latency of 2 the address of a read waits a cycle before it is looked up. So a value that an access in
+//!   the cycle before changes may be looked up in a register, too, and is not stale.
 //! - The read multiplexer is a tree over the address bits, not a chain of comparisons, so its
 //!   depth grows with the logarithm of the number of registers.
 //! - rust-hdl 0.46 allows no `let` and no calls in `update`, its flip-flops have no reset, and
@@ -51,8 +51,8 @@ struct Modules {
     blocks: Vec<(String, String)>,
 }
 
-/// The rust-hdl sources of the block's register files: `mod.rs` and one file for each block that has
-/// registers. Their constants are the ones of [`host`](super::host).
+/// Returns the rust-hdl sources of the block's register files: `mod.rs` and one file for each block that has registers.
+/// Their constants are the ones of [`host`](super::host).
 pub fn rtl(map: &Map) -> Vec<OutputFile> {
     let mut blocks: Vec<_> = (map.blocks.iter())
         .filter(|b| matches!(b.content, Content::Registers(_)))
@@ -91,7 +91,7 @@ struct Builder<'a> {
     words: Vec<Decoded>,
 }
 
-/// Type of a signal of this width.
+/// Returns the type of a signal of this width.
 fn kind(width: u32) -> String {
     match width {
         1 => "Bit".into(),
@@ -99,7 +99,7 @@ fn kind(width: u32) -> String {
     }
 }
 
-/// Literal of a signal of this width. The suffix keeps rustc from trying `i32`.
+/// Returns the literal of a signal of this width. The suffix keeps rustc from trying `i32`.
 fn literal(width: u32, value: u64) -> String {
     match width {
         1 => (value != 0).to_string(),
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// A register whose writes are handed on.
+    /// Adds a register whose writes are passed on.
     fn strobe(&mut self, register: &Register) {
         let address = register.offset / 4;
         let low = (register.stride / 4).ilog2();
@@ -224,7 +224,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A comparison of address bits `low..high` with a value.
+    /// Returns a comparison of address bits `low..high` with a value.
     fn address_is(&self, low: u32, high: u32, value: u64) -> String {
         match (high - low, value) {
             (1, 0) => format!("!self.address.val().get_bit({low})"),
@@ -238,7 +238,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A register with ports and flip-flops of its own.
+    /// Adds a register with ports and flip-flops of its own.
     fn register(&mut self, register: &Register) {
         if register.held == Held::Block {
             self.strobe(register);
@@ -306,14 +306,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Name of the flip-flop behind a piece.
+    /// Returns the name of the flip-flop of a piece.
     fn flop_name(register: &Register, word: &str, piece: &Piece<'_>) -> String {
         let split = piece.width != piece.field.width;
         let owner = if split { word } else { &register.name };
         format!("{}_reg", joined(owner, &piece.field.name))
     }
 
-    /// The flip-flop of a piece, and what a write does to it.
+    /// Adds the flip-flop of a piece, and the effect of a write.
     fn piece(
         &mut self,
         register: &Register,
@@ -363,7 +363,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A piece's value at its place in the 32-bit word.
+    /// Returns a piece's value at its place in the 32-bit word.
     fn read_term(&self, register: &Register, word: &str, piece: &Piece<'_>) -> String {
         let field = piece.field;
         if let Some(constant) = field.constant {
@@ -396,7 +396,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The terms or'ed, each shift in parentheses of its own.
+/// Joins the terms by `|`, each shift in parentheses of its own.
 fn join_terms(terms: &[String]) -> String {
     match terms {
         [only] => only.clone(),
@@ -410,7 +410,7 @@ fn join_terms(terms: &[String]) -> String {
     }
 }
 
-/// A signal of `width` bits as `total` bits.
+/// Returns a signal of `width` bits as `total` bits.
 fn extend(total: u32, width: u32, signal: &str) -> String {
     if total == width {
         return signal.to_owned();
@@ -427,7 +427,7 @@ fn tree(words: &[(u64, String)], address: &str, bits: u32, depth: usize, body: &
         return;
     };
     let pad = "    ".repeat(depth);
-    // The words are sorted: what the first and the last share, all share.
+    // The words are sorted: all of them share the bits that the first and the last share.
     let differ = u64::BITS - (first ^ last).leading_zeros();
     if differ < bits {
         let width = bits - differ;

@@ -9,8 +9,7 @@ use crate::model::{Access, Block, Content, Enumeration, Field, Map, Register};
 struct RdlBlock {
     name: String,
     description: String,
-    /// `regfile` of the instances or entries; nothing if the registers lie in the address map
-    /// itself.
+    /// `regfile` of the instances or entries; nothing if the registers are in the address map itself.
     wrapper: Option<Wrapper>,
     registers: Vec<RdlRegister>,
 }
@@ -52,7 +51,7 @@ struct Rdl {
     blocks: Vec<RdlBlock>,
 }
 
-/// SystemRDL 2.0, `NAME.rdl`: an `addrmap NAME_BLOCK` for each block.
+/// Returns SystemRDL 2.0, `NAME.rdl`: an `addrmap NAME_BLOCK` for each block.
 pub fn systemrdl(map: &Map) -> Vec<OutputFile> {
     let template = Rdl {
         name: map.name.clone(),
@@ -64,7 +63,7 @@ pub fn systemrdl(map: &Map) -> Vec<OutputFile> {
     vec![OutputFile::new(path, render(&template))]
 }
 
-/// An enumeration has the width of its field, so there is one for each width in use.
+/// Returns the enumerations. An enumeration has the width of its field, so there is one for each width in use.
 fn encodings(map: &Map) -> Vec<RdlEnum> {
     let mut uses: Vec<(&Enumeration, u32)> = Vec::new();
     for block in &map.blocks {
@@ -87,12 +86,12 @@ fn encodings(map: &Map) -> Vec<RdlEnum> {
         .collect()
 }
 
-/// `8'h1f`.
+/// Returns a number in the form `8'h1f`.
 fn verilog(width: u32, value: u64) -> String {
     format!("{width}'h{value:x}")
 }
 
-/// A string literal.
+/// Returns a string literal.
 fn quote(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", wrap(&text, 90).join("\n"))
@@ -127,7 +126,7 @@ fn block(map: &Map, block: &Block) -> RdlBlock {
     }
 }
 
-/// A register; `external` if it is stored elsewhere and what holds it does not say so.
+/// Returns a register; `external` if it is stored elsewhere and the component that contains it does not say so.
 fn register(map: &Map, register: &Register, external: bool) -> RdlRegister {
     let place = match register.count {
         1 => format!("@ {:#x}", register.offset),
@@ -177,7 +176,7 @@ fn field(map: &Map, field: &Field) -> RdlField {
     }
 }
 
-/// The doc text with unit and bounds, for which SystemRDL has no properties.
+/// Returns the doc text with unit and bounds, for which SystemRDL has no properties.
 fn describe(field: &Field) -> String {
     let mut text = field.doc.clone();
     if let Some(unit) = &field.unit {

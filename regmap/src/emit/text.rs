@@ -1,6 +1,6 @@
 //! Text helpers that emitters share.
 
-/// Lines of at most `width` characters, broken at spaces. An empty line stays one.
+/// Cuts a text into lines of at most `width` characters, broken at spaces. An empty line stays one.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
@@ -19,7 +19,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Wraps a doc text for rustdoc, with what looks like a link or a tag made plain.
+/// Wraps a doc text for rustdoc, and escapes text that looks like a link or a tag.
 pub(super) fn rustdoc(text: &str, width: usize) -> Vec<String> {
     let mut plain = String::new();
     let mut code = false;
@@ -33,7 +33,7 @@ pub(super) fn rustdoc(text: &str, width: usize) -> Vec<String> {
     wrap(&plain, width)
 }
 
-/// `snake_case` or `UPPER_CASE` as `CamelCase`.
+/// Returns `snake_case` or `UPPER_CASE` as `CamelCase`.
 pub(super) fn camel(name: &str) -> String {
     name.split('_')
         .map(|part| {
@@ -47,8 +47,8 @@ pub(super) fn camel(name: &str) -> String {
         .collect()
 }
 
-/// The name of a field's port or constant: register and field joined, the register alone if the
-/// field is called `value`.
+/// Returns the name of a field's port or constant: register and field joined, the register alone if the field is called
+/// `value`.
 pub(super) fn joined(register: &str, field: &str) -> String {
     let register = register.to_ascii_lowercase();
     match field {
@@ -57,7 +57,7 @@ pub(super) fn joined(register: &str, field: &str) -> String {
     }
 }
 
-/// Bits of a range as `7` or `15:8`.
+/// Returns the bits of a range as `7` or `15:8`.
 pub(super) fn bits(msb: u32, lsb: u32) -> String {
     if msb == lsb {
         lsb.to_string()

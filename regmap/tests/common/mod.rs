@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use peerlane_regmap::emit::OutputFile;
 
-/// A path in the repository.
+/// Returns a path in the repository.
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// Proves that committed files are what the emitter writes now.
+/// Checks that committed files are the same as the emitter's output.
 #[allow(dead_code)] // Not every test crate has committed files.
 pub fn assert_current(dir: &str, files: &[OutputFile], command: &str) {
     for file in files {

@@ -1,5 +1,5 @@
-//! The DMA block of given parameters as a model that can be clocked: the one place that knows both the
-//! generator of its Verilog and Verilator.
+//! The DMA block of given parameters as a model that can be clocked: the only crate that depends on both the generator
+//! of its Verilog and Verilator.
 //!
 //! ```no_run
 //! use peerlane_hdl::Params;
@@ -21,7 +21,7 @@ use thiserror::Error;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no model of the block.
+/// The reason why there is no model of the block.
 #[derive(Debug, Error, Diagnostic)]
 pub enum Error {
     /// The parameters cannot be built.
@@ -38,26 +38,26 @@ pub enum Error {
         variable: &'static str,
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
 }
 
-/// The block: its Verilog is generated and verilated, or found in the cache.
+/// Returns the block's model: its Verilog is generated and verilated, or found in the cache.
 ///
 /// # Errors
-/// When the parameters cannot be built, or Verilator or the compiler is missing or refuses.
+/// If the parameters cannot be built, or Verilator or the compiler is missing or refuses.
 pub fn library(params: &Params) -> Result<Library> {
     library_of(TOP, &generate(params)?)
 }
 
-/// [`impatient`] blocks give a read up after 64 to 128 times so many cycles, log2: 256 times sooner than the real one at
-/// 250 MHz.
+/// Logarithm (base 2) of a number of cycles: [`impatient`] blocks give a read up after 64 to 128 times as many, 256
+/// times sooner than the real block at 250 MHz.
 pub use peerlane_hdl::pcie::IMPATIENCE_LOG2;
 
-/// The same Verilog in a simulation that defines [`IMPATIENT`] for the transaction layer's reads, which are given up soon. Real
-/// time would be seconds to minutes of simulation. The bus of the host's accesses keeps its real time, because slaves of the
-/// simulated board may answer late.
+/// Returns a model of the same Verilog in which [`IMPATIENT`] is defined for the transaction layer's reads, which are
+/// given up soon. Real time would be seconds to minutes of simulation. The bus of the host's accesses keeps its real
+/// time, because slaves of the simulated board may answer late.
 ///
 /// # Errors
 /// As [`library`].
@@ -66,7 +66,7 @@ pub fn impatient(params: &Params) -> Result<Library> {
     let bus = format!("patience_{}", 1 << Reach::default().patience_log2);
     for module in &mut design.modules {
         if module.verilog.contains(IMPATIENT) && !module.name.ends_with(&bus) {
-            // Verilator keeps a definition for the modules behind this one.
+            // Verilator keeps a definition for the modules after this one.
             module.verilog = format!(
                 "`define {IMPATIENT}\n{}`undef {IMPATIENT}\n",
                 module.verilog
@@ -76,10 +76,10 @@ pub fn impatient(params: &Params) -> Result<Library> {
     library_of(TOP, &design)
 }
 
-/// Verilog that was generated, or changed after that; `top` is its top module.
+/// Returns a model of Verilog that was generated, or changed after that; `top` is its top module.
 ///
 /// # Errors
-/// When Verilator or the compiler is missing or refuses; when [`MUTANTS`] names a file that is no list of numbers.
+/// If Verilator or the compiler is missing or refuses; if [`MUTANTS`] names a file that is not a list of numbers.
 pub fn library_of(top: &str, design: &Design) -> Result<Library> {
     let planted = planted()?;
     tell(design)?;
@@ -99,12 +99,12 @@ pub fn library_of(top: &str, design: &Design) -> Result<Library> {
     Ok(build.model(&Toolchain::open()?)?)
 }
 
-/// A variable of the environment that names a file, with the number of a [mutant](peerlane_verilog::mutants) a line.
-/// They stand in every model then, and a model is the one that the environment selects as it begins.
+/// Environment variable that names a file with the number of a [mutant](peerlane_verilog::mutants) on each line. Every
+/// model then contains these mutants, and runs as the one that the environment selects at its start.
 pub const MUTANTS: &str = "PEERLANE_MUTANTS";
 
-/// A variable of the environment that names a file, to whose end the names of a model's modules are written as it is made
-/// or found: tests of mutants learn by it which of them a test can see at all.
+/// Environment variable that names a file, to which the names of a model's modules are appended when the model is made
+/// or found. Tests of mutants read from it which mutants a test can see at all.
 pub const MODULES: &str = "PEERLANE_MODULES_OF_MODELS";
 
 fn tell(design: &Design) -> Result<()> {
@@ -126,15 +126,16 @@ fn tell(design: &Design) -> Result<()> {
     })
 }
 
-/// Whether it is one of the memories, queues, synchronisers and times that many modules have: they have tests of their own.
+/// Returns whether it is one of the memories, queues, synchronisers and timers that many modules have: they have tests
+/// of their own.
 fn is_common(module: &str) -> bool {
     ["_ram_", "_fifo_", "_sync_", "_patience_"]
         .iter()
         .any(|part| module.contains(part))
 }
 
-/// A variable of the environment that has the beginning of the names of modules whose lines, branches and edges are
-/// counted ([`Build::coverage`]).
+/// Environment variable with the beginning of the names of modules whose lines, branches and edges are counted
+/// ([`Build::coverage`]).
 pub const COVERED: &str = "PEERLANE_COVERED";
 
 fn planted() -> Result<BTreeSet<u32>> {

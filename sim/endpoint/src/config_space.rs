@@ -1,12 +1,11 @@
-//! The function's configuration space: 4096 bytes, and what a write changes.
+//! The function's configuration space: 4096 bytes, and the effects of writes.
 //!
-//! Capabilities stand where the Stratix V hard IP has them (user guide 683411, 5.1, "Correspondence
-//! between Configuration Space Registers and the PCIe Specification": MSI 0x50, MSI-X 0x68, power
-//! management 0x78, PCI Express 0x80, AER 0x800, which a BSP may leave out). The device serial number
-//! stands at 0x100, where the list of extended capabilities must begin and the hard IP has its virtual
-//! channel capability. Where the FPGA can be configured over PCIe, the capability for it stands at 0x200
-//! ([`crate::programming`]). Bits and reset values are those of the PCI Express Base Specification 3.0, chapter
-//! 7, and of the PCI Local Bus Specification 3.0, sections 6.2 and 6.8.
+//! Capabilities are at the places of the Stratix V hard IP (user guide 683411, 5.1, "Correspondence between
+//! Configuration Space Registers and the PCIe Specification": MSI 0x50, MSI-X 0x68, power management 0x78, PCI Express
+//! 0x80, AER 0x800, which a BSP may leave out). The device serial number is at 0x100, where the list of extended
+//! capabilities must begin and the hard IP has its virtual channel capability. Where the FPGA can be configured over
+//! PCIe, the capability for it is at 0x200 ([`crate::programming`]). Bits and reset values are those of the PCI Express
+//! Base Specification 3.0, chapter 7, and of the PCI Local Bus Specification 3.0, sections 6.2 and 6.8.
 //!
 //! A build has MSI-X (a table in the block) or MSI (the hard IP makes one of the block's interrupt
 //! line), never both, and no INTx.
@@ -36,13 +35,13 @@ const CORRECTABLE: u32 = 0x0000_71C1;
 const DEVICE_CONTROL: usize = PCIE + 0x08;
 const RESET_FUNCTION: u8 = 0x80;
 
-/// Who the function says it is.
+/// Identity of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ids {
     /// Vendor: Altera, unless set otherwise.
     pub vendor: u16,
-    /// Device: 0xAB00, as OpenCL BSPs of the time have it.
+    /// Device: 0xAB00, as in OpenCL BSPs of the time.
     pub device: u16,
     /// Subsystem vendor.
     pub subsystem_vendor: u16,
@@ -64,56 +63,55 @@ impl Default for Ids {
     }
 }
 
-/// What the registers say beside who the function is.
+/// Properties of the registers other than the identity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Features {
     pub(crate) messages: Messages,
-    /// The bits of Device Control that report errors are set after a reset.
+    /// Whether the bits of Device Control that report errors are set after a reset.
     pub(crate) error_reporting: bool,
-    /// There is the capability by which the FPGA is configured.
+    /// Whether the function has the capability by which the FPGA is configured.
     pub(crate) programming: bool,
 }
 
-/// How the function interrupts.
+/// The function's kind of interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Messages {
-    /// One message, of the interrupt line.
+    /// One message, for the interrupt line.
     Msi,
-    /// So many vectors, their table in the block.
+    /// This number of vectors, with their table in the block.
     MsiX(u32),
 }
 
-/// What the registers let the function do.
+/// Permissions of the function by its registers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Function {
-    /// It answers accesses to its BAR: Memory Space Enable, in D0.
+    /// Whether it answers accesses to its BAR: Memory Space Enable, in D0.
     pub memory: bool,
-    /// It may send requests: Bus Master Enable, in D0.
+    /// Whether it may send requests: Bus Master Enable, in D0.
     pub master: bool,
-    /// It is in D0, not D3hot.
+    /// Whether it is in D0, not D3hot.
     pub d0: bool,
-    /// MSI is enabled.
+    /// Whether MSI is enabled.
     pub msi: bool,
-    /// MSI-X is enabled.
+    /// Whether MSI-X is enabled.
     pub msix: bool,
-    /// All MSI-X vectors are masked (Function Mask).
+    /// Whether all MSI-X vectors are masked (Function Mask).
     pub msix_mask: bool,
-    /// Where the BAR begins.
+    /// Address of the BAR.
     pub bar: u64,
 }
 
-/// What resets of the function reach, besides its configuration space: a function level reset, the
-/// way from D3hot to D0, and a reset of the bus. A BSP decides it: whether anything of the FPGA's
-/// fabric hangs on the hard IP's reset outputs.
+/// Effect of resets of the function beyond its configuration space: a function level reset, the transition from D3hot
+/// to D0, and a reset of the bus. The BSP decides it: whether any of the FPGA's fabric uses the hard IP's reset
+/// outputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resets {
-    /// Nothing: the block goes on with what it was told, registers, ATT and rings, and all that it
-    /// has under way.
+    /// None: the block keeps its settings, registers, ATT and rings, and continues all that is in progress.
     #[default]
     Configuration,
-    /// A reset of the bus or the link reaches the block, too: it is as after power-up. The others do not: the hard IP
-    /// shows the fabric neither a function level reset nor the way from D3hot to D0.
+    /// A reset of the bus or the link reaches the block, too: the block is then as after power-up. The other resets do
+    /// not: the hard IP shows the fabric neither a function level reset nor the transition from D3hot to D0.
     Link,
     /// All of them reach the block.
     Fabric,
@@ -128,11 +126,11 @@ pub(crate) struct ConfigSpace {
     writable: Box<[u8; SIZE]>,
     /// Bits that software clears by writing 1.
     clearable: Box<[u8; SIZE]>,
-    /// Where the register of the BAR is.
+    /// Offset of the register of the BAR.
     bar: usize,
 }
 
-/// Puts the space together.
+/// Builds the space.
 struct Maker(ConfigSpace);
 
 impl Maker {
@@ -159,7 +157,7 @@ impl Maker {
         self.put16(0x02, ids.device, 0);
         // Memory space, bus master, parity, SERR#, INTx disable.
         self.put16(COMMAND, 0, 0x0546);
-        // There is a list of capabilities.
+        // The function has a list of capabilities.
         self.put16(0x06, 0x0010, 0);
         self.clears(COMMAND, 0xF900_0000);
         // Processing accelerator, revision 1.
@@ -217,7 +215,7 @@ impl Maker {
         self.put16(PCIE + 2, 0x0002, 0);
         // Function reset, role-based error reporting, payloads of 256 bytes at most.
         self.put32(PCIE + 0x04, 0x1000_8001, 0);
-        // Relaxed ordering, no snoop, reads of 512 bytes; extended tags are not there to enable.
+        // Relaxed ordering, no snoop, reads of 512 bytes; extended tags do not exist.
         let reported = if error_reporting { 0x000F } else { 0 };
         self.put16(DEVICE_CONTROL, 0x2810 | reported, 0x78FF);
         self.clears(DEVICE_CONTROL, 0x000F_0000);
@@ -249,7 +247,7 @@ impl Maker {
         self.put32(AER + 0x08, 0x0040_0000, UNCORRECTABLE);
         self.put32(AER + 0x0C, 0x0046_2010, UNCORRECTABLE);
         self.clears(AER + 0x10, CORRECTABLE);
-        // And so are advisory ones and corrected internal ones.
+        // Advisory errors and corrected internal errors are masked, too.
         self.put32(AER + 0x14, 0x0000_6000, CORRECTABLE);
     }
 }
@@ -283,7 +281,7 @@ impl ConfigSpace {
         *self.bytes = *self.initial;
     }
 
-    /// Resets the function: what is sticky keeps its value (the registers of AER).
+    /// Resets the function: sticky registers keep their values (the registers of AER).
     fn reset(&mut self) {
         let sticky = AER + 0x04..AER + 0x18;
         let kept: Vec<u8> = self.bytes[sticky.clone()].to_vec();
@@ -291,7 +289,7 @@ impl ConfigSpace {
         self.bytes[sticky].copy_from_slice(&kept);
     }
 
-    /// Copies registers out. Behind the last one everything reads as 0.
+    /// Copies registers out. After the last one everything reads as 0.
     pub(crate) fn read(&self, offset: u64, data: &mut [u8]) {
         let from = usize::try_from(offset).unwrap_or(SIZE).min(SIZE);
         let there = data.len().min(SIZE - from);
@@ -300,14 +298,14 @@ impl ConfigSpace {
         tail.fill(0);
     }
 
-    /// Writes registers; `true` when that resets the function.
+    /// Writes registers; returns `true` if that resets the function.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> bool {
         let from = usize::try_from(offset).unwrap_or(SIZE).min(SIZE);
         let asleep = self.bytes[POWER + 4] & 3 != 0;
         let mut reset = false;
         for (at, value) in (from..SIZE).zip(data) {
             let (writable, clearable) = (self.writable[at], self.clearable[at]);
-            // D1 and D2 are not there: a write of them is ignored.
+            // D1 and D2 do not exist: a write of them is ignored.
             if at == POWER + 4 && matches!(value & 3, 1 | 2) {
                 continue;
             }
@@ -322,7 +320,7 @@ impl ConfigSpace {
         reset
     }
 
-    /// What the registers let the function do.
+    /// Returns the permissions of the function by its registers.
     pub(crate) fn function(&self) -> Function {
         let command = self.bytes[COMMAND];
         let d0 = self.bytes[POWER + 4] & 3 == 0;

@@ -1,8 +1,8 @@
 //! Ending the server's connection from outside.
 //!
-//! The crate's server accepts a client itself and keeps the stream to itself. But it is a file
-//! descriptor of this process: the one whose own end has the socket's path and that has a peer, which
-//! the listening socket has not.
+//! The crate's server accepts a client itself and does not share the stream. But the stream is a file descriptor of
+//! this process: the one whose own end has the socket's path and that has a peer, which the listening socket does not
+//! have.
 
 use std::fs;
 use std::net::Shutdown;
@@ -10,29 +10,28 @@ use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// A second descriptor of an open file that may be a socket.
+/// Duplicates the descriptor of an open file that may be a socket.
 fn duplicate(number: RawFd) -> Option<UnixStream> {
-    // SAFETY: the descriptor is used for nothing but to duplicate it. If another thread closed the
-    // number since it was listed, that fails, or gives a descriptor of another open file, which is
-    // told apart before anything is done with it.
+    // SAFETY: the descriptor is only used for duplicating it. If another thread closed the number since it was listed,
+    // that fails, or returns a descriptor of another open file, which is recognized before it is used.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     let owned: OwnedFd = borrowed.try_clone_to_owned().ok()?;
     Some(UnixStream::from(owned))
 }
 
-/// Shuts the connections down that were accepted at a socket's path.
+/// Shuts down the connections that were accepted at a socket's path.
 pub(crate) fn shut_down(path: &Path) {
     let Ok(entries) = fs::read_dir("/proc/self/fd") else {
         return;
     };
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // Listed before anything is duplicated.
+    // Listed before any descriptor is duplicated.
     let numbers: Vec<RawFd> = numbers.collect();
     for stream in numbers.into_iter().filter_map(duplicate) {
         let ours =
             (stream.local_addr().ok()).is_some_and(|address| address.as_pathname() == Some(path));
         if ours && stream.peer_addr().is_ok() {
-            // If it has gone down by itself meanwhile, so much the better.
+            // The connection may have ended by itself.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }

@@ -34,58 +34,55 @@ use crate::server::{self, Backend};
 use crate::stall::Stall;
 use crate::status::Status;
 
-/// Commands that wait for the machine. A guest that writes faster than the block takes it waits, as
-/// flow control would make it.
+/// Number of commands that may wait for the machine. A guest that writes faster than the block accepts has to wait, as
+/// with flow control.
 const WAITING: usize = 1024;
 
 /// Vectors of a build with a table: 0 for faults, 1 for the OpenCL kernel, 2 + c for channel c.
 const FIRST_CHANNEL: u32 = peerlane_hdl::rtl::interrupts::msix::FIRST_CHANNEL as u32;
 
-/// What an endpoint is made of.
+/// Configuration of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Parameters of the block. Where its slaves lie is said by the layout, whatever these say.
+    /// Parameters of the block. The places of its slaves in them are ignored: the layout has them.
     pub params: Params,
-    /// Where its slaves lie in the BAR.
+    /// Places of its slaves in the BAR.
     pub layout: Layout,
-    /// Who the function says it is.
+    /// Identity of the function.
     pub ids: Ids,
-    /// Whether the function reports errors before anybody has told it to, as after firmware that
-    /// switches that on. QEMU's `pcie_aer_inject_error` looks at the value that it found at the start.
+    /// Whether the function reports errors before software has enabled that, as after firmware that switches it on.
+    /// QEMU's `pcie_aer_inject_error` looks at the value that it found at the start.
     #[serde(default)]
     pub error_reporting: bool,
-    /// What resets of the function reach.
+    /// Effect of resets of the function.
     #[serde(default)]
     pub resets: Resets,
-    /// Entries of the table of vectors, as the function's configuration space says, if they are fewer than the block has:
-    /// that is a parameter of the hard IP's.
+    /// Entries of the table of vectors in the function's configuration space, if they are fewer than the block has:
+    /// this is a parameter of the hard IP.
     #[serde(default)]
     pub table_entries: Option<u32>,
-    /// File behind the memory of a peer that counts as the GPU: QEMU's `memory-backend-file` of an
-    /// `ivshmem-plain` device. It must exist. Mappings of this file have the GPU's latencies.
+    /// Backing file of the memory of a peer that counts as the GPU: QEMU's `memory-backend-file` of an `ivshmem-plain`
+    /// device. It must exist. Mappings of this file have the GPU's latencies.
     pub gpu: Option<PathBuf>,
-    /// The OpenCL side, of a layout with parts of it. Where these lie is said by the layout, whatever this
-    /// says.
+    /// The OpenCL side, for a layout with parts of it. The places of these parts in it are ignored: the layout has
+    /// them.
     #[serde(default)]
     pub opencl: opencl::Config,
-    /// Whether the FPGA can be configured over PCIe, and what images it takes; `None`: the function has no
-    /// capability for it.
+    /// Images with which the FPGA can be configured over PCIe; `None`: the function has no capability for that.
     #[serde(default)]
     pub cvp: Option<CvpConfig>,
-    /// The models around the block. Of `host` and the GPU only the latencies count: the memories are
-    /// the client's.
+    /// The models around the block. Of `host` and the GPU only the latencies count: the memories are the client's.
     pub board: BoardConfig,
 }
 
 impl Config {
-    /// An endpoint for these parameters, with the reference BSP's layout.
+    /// Makes a configuration for these parameters, with the reference BSP's layout.
     ///
-    /// Register accesses and writes to the host take no time on the way, and reads half as long as
-    /// usual, so that there are fewer cycles to simulate; packets take their time on the link. Writes to
-    /// the GPU arrive later than those to the host, as always. FPGA memory has the same clock as the
-    /// PCIe side, which halves the edges to simulate. It is as large as the parameters say; what is not
-    /// touched costs nothing.
+    /// Register accesses and writes to the host have no latency, and reads half of the usual one, so that fewer cycles
+    /// are simulated; packets take their time on the link. Writes to the GPU arrive later than those to the host, as
+    /// always. FPGA memory has the same clock as the PCIe side, which halves the edges to simulate. Its size is that of
+    /// the parameters; memory that is not used costs nothing.
     pub fn new(params: Params) -> Self {
         let mut board = BoardConfig {
             host: (0, 0),
@@ -122,7 +119,7 @@ impl Config {
         }
     }
 
-    /// Parameters of the block that is built for this layout, places of its slaves included.
+    /// Returns the parameters of the block for this layout, including the places of its slaves.
     pub fn block(&self) -> Params {
         Params {
             slaves: Some(self.layout.slaves()),
@@ -130,13 +127,13 @@ impl Config {
         }
     }
 
-    /// The board, whose host finds the slaves where the layout has them.
+    /// Returns the board, whose host finds the slaves at the places of the layout.
     fn board(&self) -> BoardConfig {
         let layout = &self.layout;
         BoardConfig {
             bar: BarConfig {
                 csr: layout.csr,
-                // Nowhere, without a window.
+                // Outside of the BAR, without a window.
                 window: layout.window.unwrap_or(layout.size),
                 channels: layout.chan,
                 att: layout.att,
@@ -164,7 +161,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// The default build with an MSI-X table.
+    /// Returns the default build with an MSI-X table.
     fn default() -> Self {
         Self::new(Params {
             irq: Irq::Msix,
@@ -210,18 +207,18 @@ fn serve(server: &Server, mut backend: Backend, stopped: &AtomicBool) {
 }
 
 impl Endpoint {
-    /// Builds the block and starts an endpoint that listens at `socket`, a path where nothing is.
+    /// Builds the block and starts an endpoint that listens at `socket`, a path without a file.
     ///
     /// # Errors
-    /// As [`peerlane_block::library`], and when the configuration is impossible or the socket cannot be made.
+    /// As [`peerlane_block::library`], and if the configuration is impossible or the socket cannot be made.
     pub fn start(config: &Config, socket: &Path) -> Result<Self> {
         Self::with_library(&peerlane_block::library(&config.block())?, config, socket)
     }
 
-    /// The same with a block that is built already, of [`Config::block`].
+    /// Starts an endpoint with a block that is already built, from [`Config::block`].
     ///
     /// # Errors
-    /// When the configuration is impossible or the socket cannot be made.
+    /// If the configuration is impossible or the socket cannot be made.
     pub fn with_library(library: &Library, config: &Config, socket: &Path) -> Result<Self> {
         let gpu = config.gpu.as_deref().map(FileId::at).transpose()?;
         let memory = Memory::new(gpu);
@@ -291,7 +288,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// A handle to control it.
+    /// Returns a handle to control it.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
@@ -299,7 +296,7 @@ impl Endpoint {
     /// Serves clients until the endpoint is killed.
     pub fn wait(mut self) {
         if let Some(server) = self.threads.pop() {
-            // A thread that panicked has said so.
+            // A thread that panicked has printed its message.
             let _ = server.join();
         }
     }
@@ -312,7 +309,7 @@ impl Drop for Endpoint {
         for thread in server {
             let _ = thread.join();
         }
-        // It is still there unless it panicked.
+        // The thread still runs unless it panicked.
         let _ = self.handle.commands.send(Command::Stop);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -321,7 +318,7 @@ impl Drop for Endpoint {
 }
 
 impl Handle {
-    /// Ends the connection, and lets no other begin.
+    /// Ends the connection, and prevents new ones.
     fn disconnect(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.stall.clear();
@@ -330,7 +327,7 @@ impl Handle {
         drop(UnixStream::connect(&self.socket));
     }
 
-    /// Does something with the machine between two slices of its clock; gives what it gave.
+    /// Calls `what` with the machine between two slices of its clock; returns its result.
     fn call<R: Send + 'static>(
         &self,
         what: impl FnOnce(&mut Machine) -> R + Send + 'static,
@@ -345,7 +342,7 @@ impl Handle {
         answer.recv().map_err(|_| Error::Gone)
     }
 
-    /// Does something with the board between two cycles: statistics, other faults.
+    /// Calls `what` with the board between two cycles, for statistics or other faults.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -356,7 +353,7 @@ impl Handle {
         self.call(|machine| what(&mut machine.board))
     }
 
-    /// State and counters.
+    /// Returns state and counters.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -376,7 +373,7 @@ impl Handle {
         })
     }
 
-    /// Sets all counters to 0, and forgets what was touched. What is allowed to be touched stays.
+    /// Sets all counters to 0, and clears the record of accesses. The list of allowed accesses stays.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -386,28 +383,28 @@ impl Handle {
         Ok(())
     }
 
-    /// Which bus addresses the client's mappings show at this moment.
+    /// Returns the bus addresses that the client's mappings show at this moment.
     pub fn mapped(&self) -> Mapped {
         self.memory.mapped()
     }
 
-    /// Which bus addresses the block has touched since the counters were cleared.
+    /// Returns the bus addresses that the block has accessed since the counters were cleared.
     pub fn touched(&self) -> Touched {
         self.memory.ledger().touched.clone()
     }
 
-    /// From now on an access outside of these addresses is a stray: it is carried out, counted, and
-    /// the first one is kept in [`Status::first_stray`]. `None` allows all.
+    /// From now on an access outside of these addresses is a stray: it is carried out and counted, and the first one is
+    /// recorded in [`Status::first_stray`]. `None` allows all.
     pub fn allow_only(&self, allowed: Option<Touched>) {
         self.memory.ledger().watch(allowed);
     }
 
-    /// Waits until nothing happens in the block any more. A guest that keeps asking keeps it from that.
+    /// Waits until the block is idle. A guest that keeps asking prevents that.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it still does after `limit`, [`Error::Gone`].
+    /// [`Error::Busy`] if the block is still busy after `limit`, [`Error::Gone`].
     pub fn wait_idle(&self, limit: Duration) -> Result<()> {
-        // What was sent before has been seen after this.
+        // After this call all earlier commands have been seen.
         self.call(|_| ())?;
         if self.idle.wait(limit) {
             return Ok(());
@@ -420,7 +417,7 @@ impl Handle {
     /// Copies from FPGA memory.
     ///
     /// # Errors
-    /// When the range is not all there, [`Error::Gone`].
+    /// If the range does not exist as a whole, [`Error::Gone`].
     pub fn read_fpga(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
         let read = self.with_board(move |board| {
             let mut data = vec![0; bytes];
@@ -447,10 +444,9 @@ impl Handle {
         self.with_board(move |board| board.set_kernel_irq(level))
     }
 
-    /// Gives reads of the block that answer: `times` requests on the link that touch these bus
-    /// addresses, after the next `skip` of them. On `Txs` there is no status: with
-    /// [`Answer::Unsupported`] and [`Answer::Abort`] nothing comes, as with [`Answer::Never`], and
-    /// the data of [`Answer::Poisoned`] are taken for good.
+    /// Answers reads of the block in this way: `times` requests on the link that touch these bus addresses, after the
+    /// next `skip` of them. `Txs` has no status: with [`Answer::Unsupported`] and [`Answer::Abort`] no answer comes, as
+    /// with [`Answer::Never`], and the data of [`Answer::Poisoned`] are taken for good.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -472,8 +468,7 @@ impl Handle {
         self.with_board(move |board| board.bus_mut().inject(rule))
     }
 
-    /// Makes the port towards PCIe take nothing any more, after so many more words of writes and
-    /// reads.
+    /// Stops the port towards PCIe after `after` more words of writes and reads.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -481,8 +476,8 @@ impl Handle {
         self.call(move |machine| machine.stick_port(after))
     }
 
-    /// The FPGA is configured anew, with the same design and program: block and kernels are as after power-up.
-    /// FPGA memory and the function's configuration space stay as they are.
+    /// Configures the FPGA again, with the same design and program: block and kernels are then as after power-up. FPGA
+    /// memory and the function's configuration space stay as they are.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -493,31 +488,31 @@ impl Handle {
         self.call(Machine::configure)
     }
 
-    /// Does something with the registers by which the FPGA is configured over PCIe; `None`: there are none.
+    /// Calls `what` with the registers by which the FPGA is configured over PCIe; `None`: they do not exist.
     pub fn with_cvp<R>(&self, what: impl FnOnce(&mut Cvp) -> R) -> Option<R> {
         let programming = self.programming.as_ref()?;
         Some(programming.with(what))
     }
 
-    /// The function with these registers is not there: all of its registers read as ones, its BAR, too. Or it is
-    /// again.
+    /// Hides or shows the function, if it has these registers. All registers of a hidden function read as ones, and so
+    /// does its BAR.
     pub fn hide_function(&self, hide: bool) {
         if let Some(programming) = &self.programming {
             programming.set_gone(hide);
         }
     }
 
-    /// The function with these registers does not come back from its next reset, as one whose link does not train or
-    /// whose hard IP does not answer: from then on all of its registers read as ones, until it is shown by
-    /// [`Self::hide_function`].
+    /// Makes the function, if it has these registers, not come back from its next reset, like one whose link does not
+    /// train or whose hard IP does not answer: from then on all of its registers read as ones, until
+    /// [`Self::hide_function`] shows it.
     pub fn lose_at_reset(&self) {
         if let Some(programming) = &self.programming {
             programming.lose_at_reset();
         }
     }
 
-    /// The FPGA is configured anew with another design, of this `BUILD_ID`. All else in it is as in the
-    /// one that is simulated, until [`Self::configure`].
+    /// Configures the FPGA with another design, of this `BUILD_ID`. Everything else is as in the simulated design,
+    /// until [`Self::configure`].
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -525,18 +520,18 @@ impl Handle {
         self.call(move |machine| machine.configure_other(build_id))
     }
 
-    /// The FPGA's kernels are others from now on, and FPGA memory keeps its contents or is all zero. The block
-    /// goes on, as when only the kernels' region is configured anew; [`Self::configure`] is for the rest.
+    /// Replaces the FPGA's kernels. FPGA memory keeps its contents or becomes all zero. The block continues, as when
+    /// only the kernels' region is configured; [`Self::configure`] is for the rest.
     ///
     /// # Errors
-    /// When the program cannot be or the layout has no OpenCL side, [`Error::Gone`].
+    /// If the program is not possible or the layout has no OpenCL side, [`Error::Gone`].
     pub fn reprogram(&self, program: Program, contents: Contents) -> Result<()> {
         Ok(self.with_board(move |board| board.reprogram(program, contents))??)
     }
 
-    /// Rings the write doorbell of a channel now, and again whenever the guest has acknowledged causes
-    /// of the interrupt line, before it can look at them: a process that stores without pause does that
-    /// on hardware, but a simulated board is looked at faster than a process's stores reach it.
+    /// Rings the write doorbell of a channel now, and again whenever the guest has acknowledged causes of the interrupt
+    /// line, before it can look at them. A process that stores without pause does that on hardware, but the guest looks
+    /// at a simulated board faster than a process's stores reach it.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -544,8 +539,8 @@ impl Handle {
         self.call(move |machine| machine.ring_without_end(Some(channel)))
     }
 
-    /// Waits until a client that was connected has gone, and all that it did before is seen. `false`:
-    /// none has, after `limit`.
+    /// Waits until a client that was connected has gone, and all that it did before has been seen. `false`: none has
+    /// gone after `limit`.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -560,7 +555,7 @@ impl Handle {
         Ok(true)
     }
 
-    /// Resets FPGA memory's side of the block alone, as its memory controller may.
+    /// Resets only FPGA memory's side of the block, as its memory controller may.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -568,8 +563,8 @@ impl Handle {
         self.call(Machine::reset_memory_side)
     }
 
-    /// The BAR does not answer any more: reads give ones, writes do nothing. Its configuration space
-    /// does, and the block goes on.
+    /// Hides the BAR: reads give ones, writes do nothing. The configuration space still answers, and the block
+    /// continues.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -577,15 +572,14 @@ impl Handle {
         self.call(|machine| machine.hide_bar(true))
     }
 
-    /// Holds `times` register reads of the guest, after the next `skip`, for so long each. The client
-    /// waits with them.
+    /// Delays `times` register reads of the guest, after the next `skip`, each for `time`. The client waits as long.
     pub fn stall_reads(&self, skip: u64, times: u64, time: Duration) {
         self.stall.set(skip, times, time);
     }
 
-    /// Takes all faults back: reads are answered, the port takes what comes, register reads go on. What
-    /// the block has lost until then stays lost. A port that the block has found dead is free only after a
-    /// reset that reaches the fabric, which frees it in any case.
+    /// Ends all faults: reads are answered, the port takes data, register reads continue. State that the block has lost
+    /// until then stays lost. A port that the block has found dead becomes free only after a reset that reaches the
+    /// fabric, which always frees it.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -599,9 +593,9 @@ impl Handle {
         })
     }
 
-    /// The endpoint dies, as if its process was killed: the connection ends, no other is accepted, and
-    /// the block touches nothing any more. A client sees all-ones from then on. What was touched and
-    /// counted can still be asked.
+    /// Makes the endpoint die, as if its process was killed: the connection ends, no other is accepted, and the block
+    /// accesses nothing any more. A client sees all-ones from then on. The record of accesses and the counters can
+    /// still be read.
     ///
     /// # Errors
     /// [`Error::Gone`].

@@ -1,4 +1,4 @@
-//! Why there is no endpoint, or no answer from one.
+//! Errors of endpoints.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an endpoint could not be made or asked.
+/// The reason why an endpoint could not be made or used.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,24 +16,24 @@ pub enum Error {
     #[error("BAR layout: {message}")]
     #[diagnostic(help("`Layout::of` gives one that fits the build's parameters"))]
     Layout {
-        /// What is wrong with it.
+        /// The error in the layout.
         message: String,
     },
     /// There is no model of the block.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Block(#[from] peerlane_block::Error),
-    /// The board could not be made, or refused what was asked.
+    /// The board could not be made, or refused a request.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Board(#[from] peerlane_sim::Error),
-    /// A file could not be looked at.
+    /// A file could not be accessed.
     #[error("cannot look at {}: {source}", path.display())]
     #[diagnostic(help("the file behind the GPU's BAR must exist before the endpoint starts"))]
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -46,7 +46,7 @@ pub enum Error {
     Listen {
         /// The socket's path.
         path: PathBuf,
-        /// Why not.
+        /// The server's error.
         #[source]
         source: vfio_user::Error,
     },
@@ -57,11 +57,11 @@ pub enum Error {
     #[error("the endpoint is gone")]
     #[diagnostic(help("keep the `Endpoint` as long as its handles are used"))]
     Gone,
-    /// Something did not happen in time.
+    /// The block did not become idle in time.
     #[error("the block was still busy after {seconds:.1} s")]
     #[diagnostic(help("`Status` says what the block has done so far"))]
     Busy {
-        /// How long was waited.
+        /// Time that was waited.
         seconds: f64,
     },
 }

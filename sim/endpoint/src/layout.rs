@@ -1,4 +1,4 @@
-//! Where the block's slaves lie in the function's BAR.
+//! Places of the block's slaves in the function's BAR.
 
 use peerlane_hdl::{Irq, Params, Slaves};
 use peerlane_sim::opencl::Offsets;
@@ -14,12 +14,12 @@ const PENDING_BITS: u64 = 0x800;
 
 /// Offsets in bytes in one 64-bit memory BAR.
 ///
-/// [`Layout::of`] is what `peerlane extend` gives Peerlane's reference BSP; `peerlane-report.md`
-/// in an extended BSP has the offsets of another.
+/// [`Layout::of`] is the layout that `peerlane extend` makes for Peerlane's reference BSP; `peerlane-report.md` in an
+/// extended BSP has the offsets of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// Number of the BAR: 0, 2 or 4, as a 64-bit one takes two.
+    /// Number of the BAR: 0, 2 or 4, because a 64-bit BAR takes two.
     pub bar: u8,
     /// Bytes of the BAR, a power of two from 4 KiB to 2 GiB.
     pub size: u64,
@@ -27,7 +27,7 @@ pub struct Layout {
     pub prefetchable: bool,
     /// CSR, 1 KiB.
     pub csr: u64,
-    /// Window into FPGA memory (`s_nondma`), 64 KiB; the CSR says which part of it.
+    /// Window into FPGA memory (`s_nondma`), 64 KiB; the CSR selects the part of the memory.
     pub window: Option<u64>,
     /// Channel pages, 4 KiB each.
     pub chan: u64,
@@ -35,17 +35,17 @@ pub struct Layout {
     pub att: u64,
     /// MSI-X table and, at 0x800 in it, pending bits: 4 KiB. In builds with a table.
     pub msix: Option<u64>,
-    /// The hard IP's `Cra`, 16 KiB, with its interrupt registers. With it a build without a table interrupts
-    /// only as far as these are set, as on a board ([`peerlane_sim::opencl::Cra`] says which transitions send
-    /// a message). Without it every rising edge of the block's line is a message.
+    /// The hard IP's `Cra`, 16 KiB, with its interrupt registers. With it a build without a table only interrupts as
+    /// far as these are set, as on a board ([`peerlane_sim::opencl::Cra`] documents which transitions send a message).
+    /// Without it every rising edge of the block's line is a message.
     #[serde(default)]
     pub cra: Option<u64>,
-    /// The OpenCL kernels and what belongs to them.
+    /// The OpenCL kernels and their other parts.
     #[serde(default)]
     pub opencl: Option<OpenClLayout>,
 }
 
-/// Where the OpenCL kernels' parts lie in the BAR.
+/// Places of the OpenCL kernels' parts in the BAR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenClLayout {
@@ -65,8 +65,8 @@ pub struct OpenClLayout {
 }
 
 impl Layout {
-    /// The reference BSP's: BAR 2, registers at 0x3000, the hard IP's at 0x8000, the window at 0x10000, and from
-    /// 0x20000 on the new slaves, each at the lowest multiple of its size.
+    /// Returns the reference BSP's layout: BAR 2, registers at 0x3000, the hard IP's at 0x8000, the window at 0x10000,
+    /// and from 0x20000 on the new slaves, each at the lowest multiple of its size.
     pub fn of(params: &Params) -> Self {
         let mut end = 0x2_0000_u64;
         let mut place = |bytes: u64| {
@@ -91,7 +91,7 @@ impl Layout {
         }
     }
 
-    /// The same with the OpenCL side of the reference BSP, the hard IP's `Cra` included.
+    /// Adds the OpenCL side of the reference BSP, including the hard IP's `Cra`.
     #[must_use]
     pub fn with_opencl(self) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Layout {
         }
     }
 
-    /// Where the parts of the OpenCL side are; `None`: there is none.
+    /// Returns the places of the parts of the OpenCL side; `None`: there is none.
     pub(crate) fn offsets(&self) -> Option<Offsets> {
         let parts = self.opencl;
         let offsets = Offsets {
@@ -121,7 +121,7 @@ impl Layout {
         (offsets != Offsets::default()).then_some(offsets)
     }
 
-    /// What a block that is built for this layout knows of it.
+    /// Returns the slaves as a block that is built for this layout knows them.
     pub fn slaves(&self) -> Slaves {
         Slaves {
             bar: self.bar.into(),
@@ -133,13 +133,13 @@ impl Layout {
         }
     }
 
-    /// Offset of the MSI-X pending bits in the BAR.
+    /// Returns the offset of the MSI-X pending bits in the BAR.
     pub(crate) fn pending_bits(&self) -> Option<u64> {
         self.msix.map(|base| base + PENDING_BITS)
     }
 }
 
-/// What is at an offset of the BAR.
+/// The target of an offset of the BAR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A slave of 32-bit registers, and the offset in it.
@@ -148,14 +148,14 @@ pub(crate) enum Place {
     Window(u64),
     /// A part of the OpenCL side, and the offset in the BAR.
     OpenCl(u64),
-    /// Nothing: reads give 0, writes are ignored, as an Avalon interconnect does.
+    /// Nothing: reads give 0, writes are ignored, as in an Avalon interconnect.
     Nothing,
 }
 
 /// The layout with the sizes of the design's slaves.
 #[derive(Debug)]
 pub(crate) struct Map {
-    /// First offset, bytes, and what is there at offset 0.
+    /// First offset, bytes, and the target of that offset.
     ranges: Vec<(u64, u64, Place)>,
 }
 
@@ -219,7 +219,7 @@ impl Map {
         Ok(Self { ranges })
     }
 
-    /// What is at an offset.
+    /// Returns the target of an offset.
     pub(crate) fn locate(&self, offset: u64) -> Place {
         for (base, bytes, place) in &self.ranges {
             if let Some(at) = offset.checked_sub(*base)

@@ -1,4 +1,4 @@
-//! What the block has touched on the bus.
+//! Record of the block's accesses to the bus.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::ranges::Ranges;
 
-/// Accesses kept one by one.
+/// Number of accesses that are recorded individually.
 const KEPT: usize = 64;
 
 /// An access of the block to the bus.
@@ -36,8 +36,7 @@ pub struct Traffic {
     pub bytes_written: u64,
 }
 
-/// Which addresses the block has touched, whether something was there or not. Interrupt messages are
-/// no accesses.
+/// Addresses that the block has accessed, whether memory was there or not. Interrupt messages do not count as accesses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Touched {
     /// Addresses that were read.
@@ -47,8 +46,8 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// What was touched outside of these ranges: what was read and may not be, then what was written
-    /// and may not be. Both empty: nothing.
+    /// Returns the accesses outside of these ranges: forbidden reads, then forbidden writes. Both are empty if there
+    /// were none.
     pub fn outside(&self, readable: &Ranges, writable: &Ranges) -> Self {
         Self {
             read: self.read.outside(readable),
@@ -56,7 +55,7 @@ impl Touched {
         }
     }
 
-    /// Whether nothing was touched.
+    /// Returns whether nothing was accessed.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty() && self.written.is_empty()
     }
@@ -66,12 +65,12 @@ impl Touched {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) touched: Touched,
-    /// What may be touched, if that is watched.
+    /// The allowed accesses, if they are watched.
     allowed: Option<Touched>,
-    /// The first access that was not allowed, and how many there were.
+    /// The first access that was not allowed, and the number of such accesses.
     pub(crate) violation: Option<Access>,
     pub(crate) violations: u64,
-    /// The first accesses that found nothing.
+    /// The first accesses without memory.
     pub(crate) unmapped: Vec<Access>,
     pub(crate) unmapped_total: u64,
     pub(crate) host: Traffic,
@@ -79,14 +78,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// From now on only these ranges may be touched; `None`: all.
+    /// Allows only these ranges from now on; `None`: all.
     pub(crate) fn watch(&mut self, allowed: Option<Touched>) {
         self.allowed = allowed;
         self.violation = None;
         self.violations = 0;
     }
 
-    /// Takes note of an access before it is carried out.
+    /// Records an access before it is carried out.
     pub(crate) fn note(&mut self, access: Access) {
         let range = access.range();
         if let Some(allowed) = &self.allowed {
@@ -107,7 +106,7 @@ impl Ledger {
         }
     }
 
-    /// Takes note of how the access ended: where it went, if anything was there.
+    /// Records the end of the access: its target, if memory was there.
     pub(crate) fn ended(&mut self, access: Access, target: Option<Target>) {
         let bytes = u64::from(access.bytes);
         let traffic = match target {
@@ -128,7 +127,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets what was touched and counted; what is allowed stays.
+    /// Clears the record and the counters; the allowed accesses stay.
     pub(crate) fn clear(&mut self) {
         *self = Self {
             allowed: self.allowed.take(),

@@ -1,7 +1,7 @@
 //! The thread that owns the board and runs its clock.
 //!
-//! Everything that happens to the board comes as a [`Command`], in the order in which the guest did it.
-//! The clock runs in slices between the commands, and stands still when nothing can happen.
+//! Everything that happens to the board comes as a [`Command`], in the order in which the guest did it. The clock runs
+//! in slices between the commands, and stops when nothing can happen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -17,8 +17,8 @@ use crate::layout::{Map, Place};
 use crate::patience::{Patience, Verdict};
 use crate::status::{Accesses, Status};
 
-/// Cycles between two looks for a command: few, so that a register read waits for little more than
-/// its own cycles. A look costs a small part of what simulating a cycle costs.
+/// Cycles between two looks for a command: few, so that a register read waits for little more than its own cycles. A
+/// look costs a small part of the cost of simulating a cycle.
 const SLICE: u64 = 4;
 /// Cycles after a reset before the host's accesses come: the block holds its own reset for longer than
 /// the pins are held, so that both of its clocks see it.
@@ -26,7 +26,7 @@ const RESET_ENDS: u64 = 100;
 /// Register accesses that may wait in the board before more commands are taken.
 const BACKLOG: usize = 32;
 
-/// What the vfio-user server or a handle asks of the machine.
+/// Requests of the vfio-user server or of a handle to the machine.
 pub(crate) enum Command {
     /// A posted write to the BAR.
     Write { offset: u64, data: Box<[u8]> },
@@ -36,7 +36,7 @@ pub(crate) enum Command {
         bytes: usize,
         reply: SyncSender<Vec<u8>>,
     },
-    /// What the function may do has changed.
+    /// The function's permissions have changed.
     Function(Function),
     /// The function is reset.
     Reset(Resets),
@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Call(Box<dyn FnOnce(&mut Machine) + Send>),
 }
 
-/// Whether the clock stands still, for those who wait for it.
+/// Whether the clock has stopped, for threads that wait for that.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     state: Mutex<bool>,
@@ -70,7 +70,7 @@ impl Idle {
         self.changed.notify_all();
     }
 
-    /// Waits until the clock stands still; `false` when it still runs after `limit`.
+    /// Waits until the clock has stopped; returns `false` if it still runs after `limit`.
     pub(crate) fn wait(&self, limit: Duration) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -81,12 +81,12 @@ impl Idle {
     }
 }
 
-/// The board, and what is known of the guest's side of it.
+/// The board, and the state of the guest's side of it.
 pub(crate) struct Machine {
     pub(crate) board: Board,
     map: Map,
     pub(crate) interrupts: Interrupts,
-    /// Messages come from the block's table, not from its interrupt line.
+    /// Whether messages come from the block's table, not from its interrupt line.
     table: bool,
     function: Function,
     patience: Patience,
@@ -97,11 +97,11 @@ pub(crate) struct Machine {
     stick_at: Option<u64>,
     resets: u64,
     absent: bool,
-    /// An access to the OpenCL side is not answered, and holds up all that come behind it.
+    /// Whether an access to the OpenCL side is unanswered, and holds up all later ones.
     held_up: bool,
-    /// `BUILD_ID` of another block than the one that is simulated.
+    /// `BUILD_ID` of another block than the simulated one.
     build_id: Option<u32>,
-    /// The channel whose doorbell is rung once more whenever causes of the line are acknowledged.
+    /// The channel whose doorbell is rung again whenever causes of the line are acknowledged.
     ringing: Option<u32>,
     left: u64,
     bars: BTreeSet<u64>,
@@ -127,12 +127,12 @@ fn name(place: Place) -> &'static str {
     }
 }
 
-/// Whether nobody has answered an access.
+/// Returns whether an access was not answered.
 fn is_held_up<T>(result: &peerlane_sim::Result<T>) -> bool {
     matches!(result, Err(peerlane_sim::Error::Timeout { .. }))
 }
 
-/// A piece of an access: from `at` on, within one dword, `bytes` of it.
+/// Splits an access into pieces: each begins at `at`, within one dword, and has `bytes` bytes.
 pub(crate) fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -177,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// Serves commands until it is told to stop, or nobody can send one any more.
+    /// Serves commands until the command to stop, or until no sender is left.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
         let ran = self.board.run(RESET_ENDS);
         self.checked(ran);
@@ -205,7 +205,7 @@ impl Machine {
         }
     }
 
-    /// Lets the clock run a little.
+    /// Runs the clock a little.
     fn slice(&mut self) {
         if self.dead {
             self.running = false;
@@ -230,8 +230,7 @@ impl Machine {
         self.seconds += start.elapsed().as_secs_f64();
     }
 
-    /// Takes note of what went wrong. A broken rule is noted and the board goes on; a model that
-    /// failed is dead.
+    /// Records errors. After a broken rule the board continues; a model that failed is dead.
     fn checked<T>(&mut self, result: peerlane_sim::Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -263,7 +262,7 @@ impl Machine {
         self.line_seen = line;
     }
 
-    /// Does what is asked; `false` when that is to stop.
+    /// Executes a command; returns `false` if that is to stop.
     fn take(&mut self, command: Command) -> bool {
         self.patience.stir();
         match command {
@@ -278,14 +277,14 @@ impl Machine {
                 let data = self.read(offset, bytes);
                 self.deliver();
                 self.seconds += start.elapsed().as_secs_f64();
-                // The server may have been told to give up.
+                // The server may have given up.
                 let _ = reply.send(data);
             }
             Command::Function(function) => self.set_function(function),
             Command::Reset(resets) => self.reset(resets),
             Command::Left => {
                 self.left += 1;
-                // A connection that was cut is no machine that went off.
+                // A connection that was cut is not a machine that went off.
                 self.left_as_master += u64::from(self.function.master && !self.dead);
                 self.interrupts.clear();
                 self.program_table();
@@ -308,7 +307,7 @@ impl Machine {
         self.mmio.entry(name(place)).or_default()
     }
 
-    /// Whether the function takes an access to its BAR. One that may not be made is noted.
+    /// Returns whether the function accepts an access to its BAR. Records an access that it does not accept.
     fn takes(&mut self, place: Place, write: bool) -> bool {
         if !self.function.memory {
             self.undecoded += 1;
@@ -337,7 +336,7 @@ impl Machine {
             let value = u32::from_le_bytes(bytes);
             let enable = ((1_u8 << take) - 1) << lane;
             match self.map.locate(at - lane as u64) {
-                // The table is the model's to write.
+                // Only the model writes the table.
                 Place::Slave(Space::Msix, _) => {}
                 Place::Slave(space, at) => self.write_slave(space, at, value, enable),
                 Place::OpenCl(at) => {
@@ -405,7 +404,7 @@ impl Machine {
         }
         self.board.bus_mut().set_master(function.master);
         self.board.set_msix(function.msix, function.msix_mask);
-        // One message, of a block that makes it itself; the client has its address and data.
+        // One message, for a block that makes it itself; the client has its address and data.
         self.board
             .set_msi((function.msi && !self.table).then_some((ADDRESS, 0)));
     }
@@ -421,8 +420,8 @@ impl Machine {
         self.board.reset_hard_ip();
     }
 
-    /// From now on a store loop rings this channel's doorbell: once now, and again whenever causes are
-    /// acknowledged, before the next look at them. `None`: it ends.
+    /// Plays a store loop that rings this channel's doorbell: once now, and again whenever causes are acknowledged,
+    /// before the next look at them. `None` ends it.
     pub(crate) fn ring_without_end(&mut self, channel: Option<u32>) {
         self.ringing = channel;
         self.ring_again();
@@ -437,20 +436,20 @@ impl Machine {
         }
     }
 
-    /// The same as [`Self::configure`] with another block, as far as its `BUILD_ID` says so.
+    /// Configures the FPGA with another block, which only differs in its `BUILD_ID`.
     pub(crate) fn configure_other(&mut self, build_id: u32) {
         self.configure();
         self.build_id = Some(build_id);
     }
 
-    /// The FPGA is configured with the right block, which is as after power-up.
+    /// Configures the FPGA with the right block, which is then as after power-up.
     pub(crate) fn configure(&mut self) {
         self.power_up();
         self.build_id = None;
     }
 
-    /// Whatever the FPGA is configured with is as after power-up: the block, its table of vectors
-    /// and the OpenCL side.
+    /// Sets everything in the FPGA's configuration to its state after power-up: the block, its table of vectors and the
+    /// OpenCL side.
     fn power_up(&mut self) {
         if self.dead {
             return;
@@ -468,7 +467,7 @@ impl Machine {
         self.line_seen = self.board.irqs_delivered();
     }
 
-    /// FPGA memory's side of the block is reset, alone.
+    /// Resets only FPGA memory's side of the block.
     pub(crate) fn reset_memory_side(&mut self) {
         if self.dead {
             return;
@@ -497,7 +496,7 @@ impl Machine {
         }
     }
 
-    /// Makes the port towards PCIe take nothing any more, after so many more words.
+    /// Stops the port towards PCIe after `after` more words.
     pub(crate) fn stick_port(&mut self, after: u64) {
         self.stick_at = Some(self.board.port_words().saturating_add(after));
         if after == 0 {
@@ -505,8 +504,8 @@ impl Machine {
         }
     }
 
-    /// Lets the port go on, unless the block takes it for dead. A bridge that stood still so long does
-    /// not go on in the middle of a burst.
+    /// Releases the port, unless the block takes it for dead. A bridge that stalled that long does not continue in the
+    /// middle of a burst.
     pub(crate) fn free_port(&mut self) {
         let status = self.board.bar_read32(Space::Csr, csr::STATUS as u64);
         let status = self.checked(status).unwrap_or(0);
@@ -517,7 +516,7 @@ impl Machine {
         }
     }
 
-    /// Holds the port, or lets it go on as always.
+    /// Holds the port, or releases it.
     pub(crate) fn hold_port(&mut self, hold: bool) {
         self.stick_at = None;
         let config = self.board.config();
@@ -530,17 +529,17 @@ impl Machine {
         self.board.set_stream_backpressure(stream);
     }
 
-    /// Lets the BAR not answer, or answer again.
+    /// Hides the BAR, or shows it again.
     pub(crate) fn hide_bar(&mut self, hide: bool) {
         self.absent = hide;
     }
 
-    /// The board does nothing any more.
+    /// Stops the board for good.
     pub(crate) fn kill(&mut self) {
         self.dead = true;
     }
 
-    /// The part of the status that is known here.
+    /// Returns the part of the status that is known here.
     pub(crate) fn status(&self) -> Status {
         Status {
             dead: self.dead,

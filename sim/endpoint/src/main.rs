@@ -1,4 +1,4 @@
-//! The simulated board as a vfio-user server of its own.
+//! The simulated board as a separate vfio-user server.
 
 use std::path::PathBuf;
 
@@ -14,31 +14,31 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
-    /// Where to listen; nothing may be there.
+    /// Path of the socket to listen at; it must not exist.
     #[arg(long, value_name = "PATH")]
     socket: PathBuf,
-    /// Build parameters as JSON, as `{"irq": "msix", "port": "stream"}`; what is left out has its
-    /// default, which for the interrupt is "rxm". Without this option: the defaults with "msix".
+    /// Build parameters as JSON, such as `{"irq": "msix", "port": "stream"}`; parameters that are left out have their
+    /// defaults, which for the interrupt is "rxm". Without this option: the defaults with "msix".
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
-    /// Where the slaves lie in the BAR, as JSON. Left out: as in the reference BSP.
+    /// Places of the slaves in the BAR, as JSON. Default: those of the reference BSP.
     #[arg(long, value_name = "JSON")]
     layout: Option<String>,
-    /// The OpenCL side, of a layout with its parts, as JSON: its program, its clock.
+    /// The OpenCL side, for a layout with its parts, as JSON: its program, its clock.
     #[arg(long, value_name = "JSON")]
     opencl: Option<String>,
     /// Vendor, device, subsystem_vendor, subsystem and serial, as JSON.
     #[arg(long, value_name = "JSON")]
     ids: Option<String>,
-    /// The file behind the BAR of the device that stands for the GPU (`memory-backend-file`).
+    /// Backing file of the BAR of the device that takes the GPU's place (`memory-backend-file`).
     #[arg(long, value_name = "PATH")]
     gpu: Option<PathBuf>,
-    /// Say the whole configuration, as JSON, and end.
+    /// Print the whole configuration, as JSON, and exit.
     #[arg(long)]
     print_config: bool,
 }
 
-/// The value of an option.
+/// Parses the value of an option.
 fn parse<T: DeserializeOwned>(option: &str, text: &str) -> Result<T> {
     serde_json::from_str(text)
         .into_diagnostic()

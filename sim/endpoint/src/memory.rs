@@ -1,12 +1,12 @@
-//! The client's memory: what its DMA mappings show.
+//! The client's memory, as its DMA mappings show it.
 //!
-//! A mapping with a file descriptor is mapped into this process and reached directly. One without (a
-//! peer device whose BAR is not memory of its own) cannot be reached: the protocol's messages for that
-//! are not in the crate, and nothing here needs them. An access lies in one mapping as a whole; it
-//! does, as the block's packets stay within a page.
+//! A mapping with a file descriptor is mapped into this process and accessed directly. One without (a peer device whose
+//! BAR is not memory of its own) cannot be accessed: the crate does not have the protocol's messages for that, and
+//! nothing here needs them. An access must lie in one mapping as a whole, which is the case because the block's packets
+//! stay within a page.
 //!
-//! The block's words become visible in such an order that who sees the first eight bytes of an aligned
-//! piece sees all behind them: a completion record is complete when its phase bit is there.
+//! The order in which the block's words become visible: a reader that sees the first eight bytes of an aligned piece
+//! sees all bytes after them. So a completion record is complete when its phase bit is there.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{Access, Ledger};
 use crate::ranges::Ranges;
 
-/// A file, whatever its name: device and inode.
+/// Identity of a file, independent of its name: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId(u64, u64);
 
@@ -34,7 +34,7 @@ impl FileId {
         Self(metadata.dev(), metadata.ino())
     }
 
-    /// The file at a path, which must exist.
+    /// Returns the identity of the file at a path, which must exist.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -47,13 +47,13 @@ impl FileId {
     }
 }
 
-/// The files that mappings show, each mapped into this process once and as a whole: under an IOMMU there
-/// are more mappings than a process may have.
+/// The files that mappings show, each mapped into this process once and as a whole: with an IOMMU there are more
+/// mappings than a process may have.
 #[derive(Debug, Default)]
 struct Files(Vec<(FileId, bool, Weak<MmapRegion>)>);
 
 impl Files {
-    /// A file's bytes, which can be written to if `write`.
+    /// Returns a file's bytes, which can be written to if `write`.
     fn open(&mut self, file: File, write: bool) -> std::io::Result<Arc<MmapRegion>> {
         let metadata = file.metadata()?;
         let id = FileId::of(&metadata);
@@ -62,7 +62,7 @@ impl Files {
         let known = (self.0.iter())
             .filter(|(of, writable, _)| *of == id && (*writable || !write))
             .find_map(|(_, _, region)| region.upgrade());
-        // A file that has grown is mapped anew.
+        // A file that has grown is mapped again.
         if let Some(region) = known.filter(|region| region.size() >= bytes) {
             return Ok(region);
         }
@@ -79,11 +79,11 @@ impl Files {
     }
 }
 
-/// What a client said of its memory.
+/// A mapping, as the client described it.
 #[derive(Debug)]
 struct Mapping {
     bytes: u64,
-    /// The file and where in it the mapping begins; `None` where the client gave no descriptor.
+    /// The file and the offset of the mapping in it; `None` where the client gave no descriptor.
     region: Option<(Arc<MmapRegion>, usize)>,
     readable: bool,
     writable: bool,
@@ -99,18 +99,18 @@ pub struct Mapped {
     pub gpu: Ranges,
 }
 
-/// The mappings and the account of accesses to them. Clones are handles of the same.
+/// The mappings and the record of accesses to them. Clones are handles of the same memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Memory {
-    /// By first bus address, without overlap. An access holds the lock from the look-up to its last
-    /// byte, so an unmapping waits for it.
+    /// Mappings by first bus address, without overlap. An access holds the lock from the look-up to its last byte, so
+    /// an unmapping waits for it.
     mappings: Arc<RwLock<BTreeMap<u64, Mapping>>>,
     files: Arc<Mutex<Files>>,
     ledger: Arc<Mutex<Ledger>>,
     gpu: Option<FileId>,
 }
 
-/// What the client lets the block do with a mapping.
+/// Accesses to a mapping that the client permits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rights {
     pub(crate) read: bool,
@@ -118,7 +118,7 @@ pub(crate) struct Rights {
 }
 
 impl Memory {
-    /// No mappings yet. Those of the file `gpu` are the GPU's.
+    /// Makes a memory without mappings. Mappings of the file `gpu` count as the GPU's.
     pub(crate) fn new(gpu: Option<FileId>) -> Self {
         Self {
             gpu,
@@ -140,10 +140,10 @@ impl Memory {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a mapping of `bytes` at a bus address, which begins at `offset` of the file.
+    /// Adds a mapping of `bytes` bytes at a bus address, which begins at `offset` of the file.
     ///
     /// # Errors
-    /// When the range overlaps another one or the file cannot be mapped.
+    /// If the range overlaps another one or the file cannot be mapped.
     pub(crate) fn map(
         &self,
         address: u64,
@@ -185,15 +185,15 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the mappings that begin in a range. No access to them is under way when it returns,
-    /// and none comes after.
+    /// Removes the mappings that begin in a range. When it returns no access to them is in progress, and none comes
+    /// later.
     pub(crate) fn unmap(&self, address: u64, bytes: u64) {
         let end = address.saturating_add(bytes);
         self.mappings_mut()
             .retain(|start, _| !(address..end).contains(start));
     }
 
-    /// What the mappings show that can be reached.
+    /// Returns the bus addresses of mappings that can be accessed.
     pub(crate) fn mapped(&self) -> Mapped {
         let mut mapped = Mapped::default();
         let mappings = self.mappings();
@@ -212,8 +212,8 @@ impl Memory {
         self.mappings_mut().clear();
     }
 
-    /// Carries an access out: `copy` gets the bytes in this process. Gives where they are, if they
-    /// are there and may be accessed so.
+    /// Carries an access out: `copy` gets the bytes in this process. Returns the target, if memory is there and the
+    /// access is permitted.
     fn access(&self, access: Access, copy: impl FnOnce(&VolatileSlice<'_>)) -> Option<Target> {
         self.ledger().note(access);
         let mappings = self.mappings();
@@ -240,7 +240,7 @@ impl Memory {
     }
 }
 
-/// Where the aligned 8-byte words of a piece of memory begin and end in it.
+/// Returns the begin and the end of the aligned 8-byte words in a piece of memory.
 fn words(slice: &VolatileSlice<'_>) -> (usize, usize) {
     let from = slice.ptr_guard().as_ptr().align_offset(8).min(slice.len());
     let to = from + (slice.len() - from) / 8 * 8;
@@ -253,7 +253,7 @@ fn store<A: AtomicAccess>(slice: &VolatileSlice<'_>, offset: usize, value: A) {
     debug_assert!(stored.is_ok());
 }
 
-/// Copies into memory that others read meanwhile: from its end to its beginning, in aligned words.
+/// Copies into memory that others read concurrently: from its end to its beginning, in aligned words.
 fn copy_in(slice: &VolatileSlice<'_>, data: &[u8]) {
     let (from, to) = words(slice);
     for at in (to..data.len()).rev() {

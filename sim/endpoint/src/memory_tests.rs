@@ -23,7 +23,7 @@ fn accesses_reach_the_files_bytes() {
     memory
         .map(0x10_0000, 0x2000, BOTH, share(&file, 0x1000))
         .unwrap();
-    // Every alignment and length up to two words and some.
+    // Every alignment, and every length up to a bit more than two words.
     for at in 0..16_u64 {
         for bytes in 1..20_usize {
             let data: Vec<u8> = (0..bytes)
@@ -54,7 +54,7 @@ fn a_mapping_ends_where_the_client_says() {
     assert_eq!(memory.target(0x8FFF), Some(Target::Host));
     assert_eq!(memory.target(0x9000), None);
     assert_eq!(memory.ledger().unmapped_total, 2);
-    // Neither an overlap, nor what is not in the file.
+    // Neither an overlap, nor a range outside of the file.
     assert!(memory.map(0x8FFF, 1, BOTH, None).is_err());
     assert!(memory.map(0x7000, 0x1001, BOTH, None).is_err());
     assert!(memory.map(0x9000, 0x4001, BOTH, share(&file, 0)).is_err());
@@ -113,7 +113,7 @@ fn the_gpu_is_known_by_its_file() {
 
 #[test]
 fn as_many_mappings_as_an_iommu_makes() {
-    // More than Linux lets a process have (vm.max_map_count is 65530 where nobody changed it).
+    // More than Linux permits a process by default (vm.max_map_count is 65530).
     let file = file(16);
     let mut memory = Memory::new(None);
     for page in 0..70_000_u64 {

@@ -1,28 +1,27 @@
-//! When the block's clock may stand still.
+//! Decides when the block's clock may stop.
 //!
-//! A simulated cycle costs processor time, so the clock runs only while something can happen. The
-//! models say what they still have to do; of the block itself, `STATUS` says whether it is at work. What
-//! `STATUS` does not say are its own timers: an interrupt that moderation holds back by age. How long
-//! they run is known from what the host wrote.
+//! A simulated cycle costs processor time, so the clock runs only while something can happen. The models report their
+//! remaining work; of the block itself, `STATUS` reports whether it works. `STATUS` does not cover the block's own
+//! timers: an interrupt that moderation holds back by age. Their duration is known from the host's writes.
 
 use peerlane_core::regs::csr;
 
-/// Cycles without anything on the ports, after which the block is asked: more than an interrupt message
-/// waits for its vector's turn (66 vectors).
+/// Cycles without activity on the ports, after which the block is asked: more than an interrupt message waits for its
+/// vector's turn (66 vectors).
 const QUIET: u64 = 192;
-/// And from then on so often.
+/// Interval of further questions, in cycles.
 const AGAIN: u64 = 4096;
 /// Cycles of a unit of CHANNEL_MODERATION.AGE.
 const AGE_UNIT: u64 = 256;
-/// A sequence in the block waits for the link at most so many times PORT_TIMEOUT.
+/// A sequence in the block waits for the link at most this many times PORT_TIMEOUT.
 const WAITS: u64 = 4;
 
-/// What the block may be waiting for.
+/// Events that the block may be waiting for.
 #[derive(Debug)]
 pub(crate) struct Patience {
-    /// Cycles since something was on the ports.
+    /// Cycles since the last activity on the ports.
     quiet: u64,
-    /// The next time to ask.
+    /// The value of `quiet` at the next question.
     ask_at: u64,
     activity: u64,
     port_timeout: u64,
@@ -30,12 +29,12 @@ pub(crate) struct Patience {
     ages: [u64; 64],
 }
 
-/// What the clock is to do.
+/// The next action of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Run on.
+    /// Continue to run.
     Run,
-    /// Ask the block whether it is at work.
+    /// Ask the block whether it is working.
     Ask,
 }
 
@@ -51,13 +50,13 @@ impl Patience {
         }
     }
 
-    /// Something came from outside.
+    /// Notes that a command came from outside.
     pub(crate) fn stir(&mut self) {
         self.quiet = 0;
         self.ask_at = QUIET;
     }
 
-    /// Takes note of a write to the CSR.
+    /// Records a write to the CSR.
     pub(crate) fn note_write(&mut self, offset: u64, value: u32) {
         match usize::try_from(offset) {
             Ok(csr::PORT_TIMEOUT) => self.port_timeout = value.into(),
@@ -73,8 +72,8 @@ impl Patience {
         }
     }
 
-    /// The clock ran so many cycles. `activity` grows with what is on the ports; `busy`: the models
-    /// have something to do.
+    /// Notes that the clock ran this number of cycles. `activity` grows with each activity on the ports; `busy`: the
+    /// models have work to do.
     pub(crate) fn ran(&mut self, cycles: u64, activity: u64, busy: bool) -> Verdict {
         if busy || activity != self.activity {
             self.activity = activity;
@@ -89,7 +88,7 @@ impl Patience {
         Verdict::Ask
     }
 
-    /// Whether the clock may stand still, with this value of `STATUS`.
+    /// Returns whether the clock may stop, with this value of `STATUS`.
     pub(crate) fn may_stop(&self, status: u32) -> bool {
         let oldest = self.ages.iter().max().copied().unwrap_or(0);
         let timers = if oldest == 0 { 0 } else { oldest + AGE_UNIT };
@@ -97,7 +96,7 @@ impl Patience {
             | csr::STATUS_READ_BUSY_MASK
             | csr::STATUS_COMPLETER_BUSY_MASK
             | csr::STATUS_ATT_SWEEP_MASK;
-        // A channel that is held keeps its descriptors, and STATUS its busy bit, for ever.
+        // A channel that is held keeps its descriptors, and `STATUS` keeps its busy bit, for ever.
         let most = if status & working == 0 {
             0
         } else {
@@ -111,7 +110,7 @@ impl Patience {
 mod tests {
     use super::*;
 
-    /// Cycles that pass until the clock may stop, with nothing on the ports.
+    /// Returns the number of cycles until the clock may stop, without activity on the ports.
     fn until_stop(patience: &mut Patience, status: u32) -> u64 {
         patience.stir();
         for slice in 1..1_000_000 {
@@ -137,7 +136,7 @@ mod tests {
         patience.note_write(0x8C, 100 << 16 | 5);
         let cycles = until_stop(&mut patience, 0);
         assert!((25_600..32_000).contains(&cycles), "{cycles}");
-        // Another channel's age does not shorten it, its own does.
+        // Another channel's age does not shorten the time, its own does.
         patience.note_write(0x80, 4);
         patience.note_write(0x8C, 0);
         assert!(until_stop(&mut patience, 0) > 25_600);

@@ -1,7 +1,7 @@
 //! The configuration of the FPGA over PCIe, in the function's configuration space and BAR.
 //!
-//! While the FPGA's logic is not there, nothing answers in the BAR: reads give ones, writes do nothing, and either is
-//! a violation. A driver that does so waits, on a real board, until the root port gives up.
+//! While the FPGA's logic does not exist, nothing answers in the BAR: reads give ones, writes do nothing, and either is
+//! a violation. A driver that makes such an access waits, on a real board, until the root port gives up.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,19 +9,19 @@ use peerlane_sim::opencl::{Cvp, CvpConfig};
 
 use crate::machine::pieces;
 
-/// Where the V-series hard IP has the capability (user guide 683889, "VSEC Registers for CvP").
+/// Offset of the capability in the V-series hard IP (user guide 683889, "VSEC Registers for CvP").
 pub(crate) const CAPABILITY: usize = 0x200;
-/// Where it has registers, behind headers and marker.
+/// Offset of its first register, after headers and marker.
 const REGISTERS: u64 = 0x20C;
 const END: u64 = CAPABILITY as u64 + Cvp::BYTES;
 
-/// The model, and whether the FPGA's logic was there when that was looked at last.
+/// The model, and whether the FPGA's logic existed at the last look.
 #[derive(Debug)]
 struct State {
     cvp: Cvp,
     core: bool,
     gone: bool,
-    /// It goes at its next reset.
+    /// Whether the function disappears at its next reset.
     lost_at_reset: bool,
 }
 
@@ -29,7 +29,7 @@ struct State {
 #[derive(Debug, Clone)]
 pub(crate) struct Programming(Arc<Mutex<State>>);
 
-/// A dword with bytes at their place in it, and the lanes that they are.
+/// Returns a dword with the bytes at their place in it, and the lanes of these bytes.
 fn dword(at: u64, bytes: &[u8]) -> (u32, u8) {
     let lane = (at % 4) as usize;
     let mut word = [0; 4];
@@ -40,7 +40,7 @@ fn dword(at: u64, bytes: &[u8]) -> (u32, u8) {
     )
 }
 
-/// The register that a byte of the configuration space is of.
+/// Returns the register that contains a byte of the configuration space.
 fn register(at: u64) -> Option<u64> {
     let dword = at & !3;
     (REGISTERS..END)
@@ -62,36 +62,36 @@ impl Programming {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the model.
+    /// Calls `what` with the model.
     pub(crate) fn with<R>(&self, what: impl FnOnce(&mut Cvp) -> R) -> R {
         what(&mut self.lock().cvp)
     }
 
-    /// The function is not there any more, or is again.
+    /// Makes the function disappear, or come back.
     pub(crate) fn set_gone(&self, gone: bool) {
         let mut state = self.lock();
         state.gone = gone;
         state.lost_at_reset = false;
     }
 
-    /// Whether the function is not there.
+    /// Returns whether the function does not exist.
     pub(crate) fn is_gone(&self) -> bool {
         self.lock().gone
     }
 
-    /// The function will not be there any more after its next reset.
+    /// Makes the function disappear at its next reset.
     pub(crate) fn lose_at_reset(&self) {
         self.lock().lost_at_reset = true;
     }
 
-    /// The function is reset.
+    /// Resets the function.
     pub(crate) fn reset(&self) {
         let mut state = self.lock();
         state.cvp.reset();
         state.gone |= std::mem::take(&mut state.lost_at_reset);
     }
 
-    /// Puts what the registers read as where an access of the configuration space reaches them.
+    /// Puts the values of the registers into the bytes of a configuration read that reach them.
     pub(crate) fn read(&self, offset: u64, data: &mut [u8]) {
         let mut state = self.lock();
         if state.gone {
@@ -107,7 +107,7 @@ impl Programming {
         }
     }
 
-    /// A write of the configuration space.
+    /// Writes the configuration space.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) {
         let mut state = self.lock();
         if state.gone {
@@ -121,7 +121,7 @@ impl Programming {
         }
     }
 
-    /// A write of the BAR; `true`: it does not reach the FPGA's logic.
+    /// Handles a write of the BAR; returns `true` if it does not reach the FPGA's logic.
     pub(crate) fn takes_write(&self, offset: u64, data: &[u8]) -> bool {
         let mut state = self.lock();
         if state.gone {
@@ -141,7 +141,7 @@ impl Programming {
         away
     }
 
-    /// A read of the BAR; `true`: nobody answers it.
+    /// Handles a read of the BAR; returns `true` if it is not answered.
     pub(crate) fn takes_read(&self) -> bool {
         let mut state = self.lock();
         if state.gone {
@@ -154,8 +154,8 @@ impl Programming {
         away
     }
 
-    /// The client has written an entry of its table of vectors, which on a board is in the BAR. In CvP mode it is a dword of
-    /// the image.
+    /// Handles a write of an entry of the client's table of vectors, which on a board is in the BAR. In CvP mode it is
+    /// a dword of the image.
     pub(crate) fn note_table_write(&self) {
         let mut state = self.lock();
         if !state.gone && state.cvp.takes_memory() {
@@ -163,7 +163,8 @@ impl Programming {
         }
     }
 
-    /// Whether the FPGA's logic has gone, or has come, since this was asked last: it is as after power-up then.
+    /// Returns whether the FPGA's logic has disappeared, or has come, since the last call: it is then as after
+    /// power-up.
     pub(crate) fn take_changed(&self) -> bool {
         let mut state = self.lock();
         let core = state.cvp.has_core();
@@ -186,7 +187,7 @@ mod tests {
         programming.write(0x221, &[1]);
         programming.read(0x21F, &mut bytes[..3]);
         assert_eq!(bytes[..3], [0x03, 2, 1]);
-        // Others' are left alone.
+        // Bytes of other registers are unchanged.
         let mut others = [7; 4];
         programming.read(0x244, &mut others);
         programming.read(0x208, &mut others);

@@ -1,14 +1,14 @@
-//! A set of addresses as few ranges.
+//! A set of addresses, stored as few ranges.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 
-/// Addresses, kept as ranges that neither overlap nor touch.
+/// Addresses, stored as ranges that neither overlap nor touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// First address, and first address behind.
+    /// First address, and first address after the range.
     ends: BTreeMap<u64, u64>,
 }
 
@@ -34,19 +34,19 @@ impl Ranges {
         self.ends.insert(start, end);
     }
 
-    /// The ranges, by rising address.
+    /// Returns the ranges, by rising address.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ends.iter().map(|(start, end)| *start..*end)
     }
 
-    /// Whether all of a range is in the set.
+    /// Returns whether all of a range is in the set.
     pub fn contains(&self, range: &Range<u64>) -> bool {
         range.is_empty()
             || (self.ends.range(..=range.start).next_back())
                 .is_some_and(|(_, &end)| end >= range.end)
     }
 
-    /// What of this set is not in the other.
+    /// Returns the part of this set that is not in the other.
     pub fn outside(&self, other: &Self) -> Self {
         let mut rest = Self::default();
         for range in self.iter() {
@@ -62,12 +62,12 @@ impl Ranges {
         rest
     }
 
-    /// How many addresses are in the set.
+    /// Returns the number of addresses in the set.
     pub fn bytes(&self) -> u64 {
         self.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Whether it is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -90,7 +90,7 @@ impl FromIterator<Range<u64>> for Ranges {
 }
 
 impl Serialize for Ranges {
-    /// As pairs of the first address and the first one behind.
+    /// As pairs of the first address and the first one after the range.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.ends.iter())
     }

@@ -1,10 +1,9 @@
-//! The vfio-user side: what a client asks, made into commands for the machine.
+//! The vfio-user side: makes the requests of a client into commands for the machine.
 //!
-//! Peculiarities of the clients that this is for, from QEMU's sources (`hw/vfio/pci.c`,
-//! `hw/vfio-user/`): configuration writes are all passed on, also those that QEMU emulates; BARs and the
-//! MSI-X table are QEMU's own, its pending bits are read from the device; a function reset comes as a
-//! configuration write and leaves QEMU's descriptors as they are; `VFIO_USER_DEVICE_RESET` comes when the
-//! machine is reset.
+//! Peculiarities of the supported clients, from QEMU's sources (`hw/vfio/pci.c`, `hw/vfio-user/`): configuration writes
+//! are all passed on, also those that QEMU emulates; BARs and the MSI-X table are QEMU's own, but its pending bits are
+//! read from the device; a function reset comes as a configuration write and leaves QEMU's descriptors as they are;
+//! `VFIO_USER_DEVICE_RESET` comes when the machine is reset.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -27,7 +26,7 @@ use crate::memory::{Memory, Rights};
 use crate::programming::Programming;
 use crate::stall::Stall;
 
-/// The regions of the function.
+/// Returns the regions of the function.
 pub(crate) fn regions(layout: &Layout) -> Vec<ServerRegion> {
     let bar = VFIO_PCI_BAR0_REGION_INDEX + u32::from(layout.bar);
     let region = |index| {
@@ -55,13 +54,13 @@ pub(crate) fn regions(layout: &Layout) -> Vec<ServerRegion> {
     (0..VFIO_PCI_NUM_REGIONS).map(region).collect()
 }
 
-/// The kinds of interrupts of the function.
+/// Returns the kinds of interrupts of the function.
 pub(crate) fn irqs(messages: Messages) -> Vec<IrqInfo> {
     let info = |index| {
         let count = match (index, messages) {
             (VFIO_PCI_MSI_IRQ_INDEX, Messages::Msi) => 1,
             (VFIO_PCI_MSIX_IRQ_INDEX, Messages::MsiX(vectors)) => vectors,
-            // Taken, and never signalled.
+            // Accepted, but never signalled.
             (VFIO_PCI_ERR_IRQ_INDEX | VFIO_PCI_REQ_IRQ_INDEX, _) => 1,
             _ => 0,
         };
@@ -75,7 +74,7 @@ pub(crate) fn irqs(messages: Messages) -> Vec<IrqInfo> {
     (0..VFIO_PCI_NUM_IRQS).map(info).collect()
 }
 
-/// What serves a client.
+/// The state that serves a client.
 pub(crate) struct Backend {
     pub(crate) config: ConfigSpace,
     pub(crate) memory: Memory,
@@ -83,9 +82,9 @@ pub(crate) struct Backend {
     pub(crate) stall: Arc<Stall>,
     pub(crate) bar: u32,
     pub(crate) bar_bytes: u64,
-    /// Index of the interrupts that the function has.
+    /// Index of the function's interrupts.
     pub(crate) irq_index: u32,
-    /// What resets of the function reach.
+    /// Effect of resets of the function.
     pub(crate) resets: Resets,
     /// The registers by which the FPGA is configured.
     pub(crate) programming: Option<Programming>,
@@ -100,13 +99,13 @@ impl Backend {
         self.commands.send(command).map_err(gone)
     }
 
-    /// Whether an access lies in the BAR.
+    /// Returns whether an access lies in the BAR.
     fn in_bar(&self, offset: u64, bytes: usize) -> bool {
         (offset.checked_add(bytes as u64)).is_some_and(|end| end <= self.bar_bytes)
     }
 
-    /// Whether the function answers at all, the machine decides: it knows what the command register said
-    /// when the access came.
+    /// Reads the BAR. The machine decides whether the function answers at all: it knows the command register at the
+    /// time of the access.
     fn read_bar(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         self.stall.read();
         if self
@@ -146,7 +145,7 @@ impl Backend {
         self.follow_core()
     }
 
-    /// A core that goes, or comes, is as after power-up.
+    /// Sets a core that has disappeared, or has come, to its state after power-up.
     fn follow_core(&self) -> Result<()> {
         if self
             .programming
@@ -191,8 +190,8 @@ impl Backend {
         }
     }
 
-    /// Waits until the machine has done all that was asked: what the guest has switched off must not
-    /// go on when its write has ended.
+    /// Waits until the machine has executed all commands: actions that the guest has switched off must not continue
+    /// after its write has ended.
     fn flush(&self) -> Result<()> {
         let (reply, answer) = sync_channel(1);
         let call = move |_: &mut Machine| {
@@ -203,7 +202,7 @@ impl Backend {
         answer.recv().map_err(gone)
     }
 
-    /// All registers are as after power-up, and the block is if `resets` says so.
+    /// Sets all registers to their state after power-up, and the block if `resets` reaches it.
     fn power_up(&mut self, resets: Resets) -> Result<()> {
         self.config.power_up();
         self.reset_programming();
@@ -212,7 +211,7 @@ impl Backend {
         self.flush()
     }
 
-    /// The client is gone.
+    /// Handles the end of a client.
     pub(crate) fn disconnected(&mut self) -> Result<()> {
         self.send(Command::Left)?;
         self.power_up(Resets::Fabric)?;
@@ -238,7 +237,7 @@ impl ServerBackend for Backend {
         } else if region == self.bar && self.in_bar(offset, data.len()) {
             self.write_bar(offset, data)
         } else {
-            // Posted: there is nobody to tell.
+            // Posted: no reply is possible.
             Ok(())
         }
     }
@@ -268,7 +267,7 @@ impl ServerBackend for Backend {
         Ok(())
     }
 
-    /// Of the bus, or of the machine.
+    /// Handles a reset of the bus, or of the machine.
     fn reset(&mut self) -> Result<()> {
         self.power_up(self.resets)
     }
@@ -291,7 +290,7 @@ impl ServerBackend for Backend {
             if let Some(programming) = self.programming.as_ref().filter(|_| !fds.is_empty()) {
                 programming.note_table_write();
             }
-            // None at all stands for as many that are taken away.
+            // No descriptor at all means that so many are removed.
             let mut events: Vec<_> = fds.into_iter().map(Some).collect();
             events.resize_with(count as usize, || None);
             return self.send(Command::Events { start, events });

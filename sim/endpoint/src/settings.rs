@@ -1,4 +1,4 @@
-//! What the block was told, as its registers say.
+//! Settings of the block, in its registers.
 
 use peerlane_core::regs::{chan, csr};
 use peerlane_sim::{Board, Space};
@@ -6,7 +6,7 @@ use peerlane_sim::{Board, Space};
 use crate::Handle;
 use crate::error::Result;
 
-/// Registers of the whole block that nothing but a write changes, or nothing at all.
+/// Registers of the whole block that only change by a write, or never.
 const OF_THE_BLOCK: [usize; 14] = [
     csr::MAP_ID,
     csr::BUILD_ID,
@@ -24,7 +24,7 @@ const OF_THE_BLOCK: [usize; 14] = [
     csr::WINDOW_HI,
 ];
 
-/// The same of a channel.
+/// Such registers of a channel.
 const OF_A_CHANNEL: [usize; 6] = [
     csr::CHANNEL_CONTROL,
     csr::CHANNEL_MODERATION,
@@ -46,7 +46,7 @@ fn read(board: &mut Board) -> peerlane_sim::Result<Vec<u32>> {
         for register in OF_A_CHANNEL {
             found.push(board.bar_read32(Space::Csr, register as u64)?);
         }
-        // Descriptors and doorbells that came from elsewhere would be seen here.
+        // Descriptors and doorbells from another source would be visible here.
         let page = u64::from(channel) * chan::SIZE as u64;
         for register in [chan::QUEUE_FREE, chan::REFUSED] {
             found.push(board.bar_read32(Space::Chan, page + register as u64)?);
@@ -57,11 +57,11 @@ fn read(board: &mut Board) -> peerlane_sim::Result<Vec<u32>> {
 }
 
 impl Handle {
-    /// What the block's registers say of how it is set up: block and channels. While nobody uses the board it stays the
-    /// same. Between two accesses of the guest; which channel is selected stays, too.
+    /// Returns the settings in the registers of block and channels. They stay the same while no process uses the board.
+    /// The registers are read between two accesses of the guest; the selected channel stays selected, too.
     ///
     /// # Errors
-    /// [`Error::Gone`](crate::Error::Gone); when the simulated block does not answer.
+    /// [`Error::Gone`](crate::Error::Gone); if the simulated block does not answer.
     pub fn settings(&self) -> Result<Vec<u32>> {
         Ok(self.with_board(read)??)
     }

@@ -1,4 +1,4 @@
-//! Register reads that take their time, on purpose.
+//! Register reads that are delayed as a fault.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,11 +8,11 @@ struct State {
     skip: u64,
     times: u64,
     time: Duration,
-    /// Counts the calls of [`Stall::set`] and [`Stall::clear`]: who waits for an older one goes on.
+    /// Counts the calls of [`Stall::set`] and [`Stall::clear`]: a read that waits for an older one continues.
     number: u64,
 }
 
-/// The reads that are held.
+/// The delayed reads.
 #[derive(Debug, Default)]
 pub(crate) struct Stall {
     state: Mutex<State>,
@@ -20,7 +20,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// Holds `times` reads after the next `skip` for so long each.
+    /// Delays `times` reads after the next `skip`, each for `time`.
     pub(crate) fn set(&self, skip: u64, times: u64, time: Duration) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = State {
@@ -32,12 +32,12 @@ impl Stall {
         self.changed.notify_all();
     }
 
-    /// Lets all reads go on.
+    /// Continues all reads.
     pub(crate) fn clear(&self) {
         self.set(0, 0, Duration::ZERO);
     }
 
-    /// A read comes, and waits here as long as it is to be held.
+    /// Waits as long as the read is to be delayed.
     pub(crate) fn read(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.times == 0 {
@@ -72,7 +72,7 @@ mod tests {
             stall.read();
             start.elapsed()
         });
-        // Had the first one waited, the last one would not have.
+        // If the first read had waited, the last one would not have waited.
         assert!(took[1] >= time && took[2] >= time);
         assert_eq!(stall.state.lock().unwrap().times, 0);
     }
@@ -83,7 +83,7 @@ mod tests {
         stall.set(0, 1, Duration::from_secs(600));
         std::thread::scope(|scope| {
             let read = scope.spawn(|| stall.read());
-            // Once the read is taken, the count is down.
+            // The count is lower once the read has been taken.
             while stall.state.lock().unwrap().times > 0 {
                 std::thread::yield_now();
             }

@@ -1,4 +1,4 @@
-//! What an endpoint has done, as data.
+//! State and counters of an endpoint, as data.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::config_space::Function;
 use crate::ledger::{Access, Traffic};
 
-/// Accesses of the guest to one part of the BAR, as they came: an 8-byte access counts once.
+/// Accesses of the guest to one part of the BAR, counted as they came: an 8-byte access counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Accesses {
     /// Reads.
@@ -22,13 +22,13 @@ pub struct Accesses {
 pub struct Status {
     /// Whether it was killed, or the block's model failed.
     pub dead: bool,
-    /// Whether the clock stands still.
+    /// Whether the clock has stopped.
     pub idle: bool,
-    /// What the function's registers let it do.
+    /// Permissions of the function by its registers.
     pub function: Function,
     /// Resets of the function: by the client, FLR, or D3hot to D0.
     pub resets: u64,
-    /// Where the BAR was while it answered.
+    /// Addresses of the BAR while it answered.
     pub bars: Vec<u64>,
     /// Accesses to the BAR that came while the function did not decode them.
     pub undecoded: u64,
@@ -36,7 +36,7 @@ pub struct Status {
     pub first_undecoded: Option<String>,
     /// Clients that went since the start.
     pub left: u64,
-    /// Of those since the counters were cleared, how many went while the function was bus master.
+    /// The number of these since the counters were cleared that went while the function was bus master.
     pub left_as_master: u64,
     /// Cycles of the block's PCIe clock.
     pub cycles: u64,
@@ -46,22 +46,22 @@ pub struct Status {
     pub mmio: BTreeMap<&'static str, Accesses>,
     /// Interrupts signalled to the client, by vector.
     pub interrupts: Vec<u64>,
-    /// Interrupt messages that are no vector's: a defect of the block.
+    /// Interrupt messages without a vector: a defect of the block.
     pub interrupts_lost: u64,
     /// Traffic with the client's memory.
     pub host: Traffic,
     /// Traffic with the GPU's BAR.
     pub gpu: Traffic,
-    /// Accesses of the block where nothing was mapped, or against a mapping's rights.
+    /// Accesses of the block without a mapping, or against a mapping's permissions.
     pub unmapped_total: u64,
     /// The first of them.
     pub unmapped: Vec<Access>,
-    /// Accesses outside of what [`Handle::allow_only`](crate::Handle::allow_only) allowed.
+    /// Accesses outside of the addresses that [`Handle::allow_only`](crate::Handle::allow_only) allowed.
     pub strays: u64,
     /// The first of them.
     pub first_stray: Option<Access>,
     /// Broken rules of the block's interfaces: a defect of the block.
     pub violations: u64,
-    /// What was wrong first.
+    /// The first error.
     pub first_error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The kernel clock (`acl_kernel_clk`): a PLL that software sets up anew.
+//! The kernel clock (`acl_kernel_clk`): a PLL that software reconfigures.
 //!
 //! Source: the open runtime (intel/fpga-runtime-for-opencl), `acl_pll.cpp`, for the map and the sequence; AN 661
 //! "Implementing Fractional PLL Reconfiguration with Altera PLL and Altera PLL Reconfig IP Cores" for the
@@ -18,12 +18,12 @@
 //! | 0x220, 0x224, 0x270 | codes of bandwidth and charge pump, divider behind the oscillator (0: by 2) |
 //! | 0x400 | ROM of settings, 9 dwords each, ended by a frequency of 0 |
 //!
-//! The PLL runs from the FPGA's configuration on. A reconfiguration takes what was written. It ends the lock,
-//! and so does a reset. The PLL locks again when the settings are sound: every counter's halves fit its odd
-//! bit, C0 is twice C1, the codes exist, and the oscillator is in its range. A register that is written, or a
-//! start, while the controller is at work spoils the setting until the next sound one. How long the
-//! controller and the lock take is an assumption. The reset is the same logic as that of the kernel interface: a store
-//! to it that waits for the end of a reset begins that anew in each cycle, and so waits without end.
+//! The PLL runs from the FPGA's configuration on. A reconfiguration applies the written settings. It ends the lock, and
+//! so does a reset. The PLL locks again when the settings are sound: every counter's halves fit its odd bit, C0 is
+//! twice C1, the codes exist, and the oscillator is in its range. A write of a register, or a start, while the
+//! controller is working corrupts the setting until the next sound one. The times of the controller and of the lock are
+//! assumptions. The reset is the same logic as that of the kernel interface: a store to it that waits for the end of a
+//! reset restarts that reset in each cycle, and so waits without end.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,28 +58,28 @@ pub struct Setting {
     pub r: u32,
     /// Charge pump in microamperes.
     pub cp: u32,
-    /// Divider behind the oscillator, 1 or 2.
+    /// Divider after the oscillator, 1 or 2.
     pub div: u32,
 }
 
-/// What a kernel clock is made of.
+/// Configuration of a kernel clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClockConfig {
     /// Frequency of the reference.
     pub reference_khz: u32,
-    /// The settings in the ROM. The first one is that of the FPGA's configuration.
+    /// The settings in the ROM. The FPGA is configured with the first one.
     pub settings: Vec<Setting>,
-    /// The PLL never locks.
+    /// Whether the PLL never locks.
     pub never_locks: bool,
-    /// Whoever looks whether the controller is ready, or the PLL locked, finds it so, however few cycles have passed. The
-    /// runtime gives up after a second of the computer's clock (`RECONFIG_TIMEOUT`, `acl_hal_mmd.h`), in which a simulator
-    /// that is slowed down, as by valgrind, gets nowhere.
+    /// Whether software that checks that the controller is ready, or the PLL locked, always finds it so, after any
+    /// number of cycles. The runtime gives up after a second of the computer's clock (`RECONFIG_TIMEOUT`,
+    /// `acl_hal_mmd.h`), in which a simulator that is slowed down, for example by valgrind, makes no progress.
     pub at_first_look: bool,
 }
 
 impl Default for ClockConfig {
-    /// The setting that a DE5-Net's BSP of 13.1 has in its ROM.
+    /// Returns the setting that a DE5-Net's BSP of 13.1 has in its ROM.
     fn default() -> Self {
         Self {
             reference_khz: 50_000,
@@ -112,7 +112,7 @@ struct Registers {
     div: u32,
 }
 
-/// A counter's register: bypassed, or an odd bit and the cycles that the output is high and low.
+/// Encodes a counter's register: bypassed, or an odd bit and the cycles that the output is high and low.
 fn encode(value: u32) -> u32 {
     match value {
         0 | 1 => 1 << 16,
@@ -120,7 +120,7 @@ fn encode(value: u32) -> u32 {
     }
 }
 
-/// The value that a counter's register stands for, if the register is sound.
+/// Decodes a counter's register, if it is sound.
 fn decode(register: u32) -> Option<u64> {
     if register >> 16 & 1 == 1 {
         return Some(1);
@@ -129,7 +129,7 @@ fn decode(register: u32) -> Option<u64> {
     (low > 0 && high == low + odd).then_some(u64::from(high + low))
 }
 
-/// Which code stands for a value.
+/// Returns the code for a value.
 fn code(codes: &[u32], value: u32) -> u32 {
     let found = codes.iter().position(|code| *code == value);
     found.map_or(u32::MAX, |index| index as u32)
@@ -154,7 +154,7 @@ impl Registers {
         }
     }
 
-    /// Frequency of the kernel clock in kHz, if the settings are sound.
+    /// Returns the frequency of the kernel clock in kHz, if the settings are sound.
     fn khz(&self, reference: u32) -> Option<u32> {
         let (m, n) = (decode(self.m)?, decode(self.n)?);
         let (c0, c1) = (decode(self.c[0])?, decode(self.c[1])?);
@@ -172,9 +172,9 @@ impl Registers {
 pub(crate) struct KernelClock {
     config: ClockConfig,
     written: Registers,
-    /// Frequency by the setting that is in use, if that is sound.
+    /// Frequency by the setting that is in use, if it is sound.
     khz: Option<u32>,
-    /// Written at the wrong time.
+    /// Whether a register was written at the wrong time.
     spoilt: bool,
     polls: bool,
     configure_left: u64,
@@ -188,7 +188,7 @@ impl KernelClock {
     /// Bytes of the slave.
     pub(crate) const BYTES: u64 = 0x800;
 
-    /// The PLL some time after the FPGA's configuration.
+    /// Makes the PLL in its state some time after the FPGA's configuration.
     pub(crate) fn new(config: ClockConfig) -> Self {
         let first = config.settings.first().map(Registers::of);
         let written = first.unwrap_or_default();
@@ -210,7 +210,7 @@ impl KernelClock {
         self.config.never_locks = never;
     }
 
-    /// Frequency of the kernel clock in kHz while the PLL is locked.
+    /// Returns the frequency of the kernel clock in kHz while the PLL is locked.
     pub(crate) fn khz(&self) -> Option<u32> {
         let idle = self.configure_left == 0 && self.reset_left == 0 && self.lock_left == 0;
         let sound = !self.spoilt && !self.config.never_locks;
@@ -225,7 +225,7 @@ impl KernelClock {
         self.configure_left > 0 || self.reset_left > 0 || self.lock_left > 0
     }
 
-    /// A cycle.
+    /// Advances by a cycle.
     pub(crate) fn tick(&mut self) {
         if self.locked() {
             self.cycles = self.cycles.wrapping_add(1);
@@ -242,7 +242,7 @@ impl KernelClock {
         }
     }
 
-    /// The controller is ready: what was written is in use.
+    /// Applies the written settings: the controller is ready.
     fn configured(&mut self) {
         if self.configure_left > 0 {
             self.configure_left = 0;

@@ -7,16 +7,16 @@
 //! - Status, bits 15:0: the level of each `RxmIrq` line at the moment of the read. Read only.
 //! - Enable, bits 15:0: a line's interrupt is enabled. Read and write.
 //!
-//! The heading of table 45 (edition 15.1) places the status register at 0x0060, table 47 places another
-//! register there. The *IP Compiler for PCI Express User Guide* (UG-PCI10605), table 6-13, and the
-//! drivers of OpenCL boards that are public, have it at 0x0040, and so has the model. Nothing else of the 16 KiB is modelled:
-//! mailboxes, the vector register, the translation table. It reads 0.
+//! The heading of table 45 (edition 15.1) places the status register at 0x0060, but table 47 places another register
+//! there. The *IP Compiler for PCI Express User Guide* (UG-PCI10605), table 6-13, and the public drivers of OpenCL
+//! boards have it at 0x0040, and so does the model. The rest of the 16 KiB is not modelled: mailboxes, the vector
+//! register, the translation table. It reads 0.
 //!
 //! # Which transitions send a message
-//! The user guide says that a bit of the status register generates an interrupt if it is enabled. It does not
-//! say what happens when a second bit comes while a first one stands. The model sends the fewest messages that
-//! agree with the text: the hard IP has one interrupt request, the OR of (status AND enable) over all lines,
-//! and sends one message when that rises from 0 to 1.
+//! The user guide says that a bit of the status register generates an interrupt if it is enabled. It does not define
+//! the behaviour when a second bit comes while the first one is set. The model sends the fewest messages that agree
+//! with the text: the hard IP has one interrupt request, the OR of (status AND enable) over all lines, and sends one
+//! message when that rises from 0 to 1.
 //!
 //! | before | event | message |
 //! | --- | --- | --- |
@@ -28,19 +28,19 @@
 //! | any | a line that is not enabled rises or falls | no |
 //! | any | a reset of the hard IP | no |
 //!
-//! So a driver that leaves a high line enabled gets no further message, whatever the other lines do. One that
+//! So a driver that leaves a high line enabled gets no further message, independent of the other lines. A driver that
 //! writes 0 to the enable register, looks at the status and sets the bits again loses none.
 //!
 //! After a reset the enable register is 0. The user guide gives no reset value; the drivers of OpenCL boards
 //! set the bits before they expect an interrupt.
 
-/// The registers, and the interrupt request made of them.
+/// The registers, and the interrupt request that they form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cra {
     lines: u16,
     enable: u16,
     request: bool,
-    /// Messages that nobody has taken.
+    /// Messages that have not been taken.
     waiting: u32,
     messages: u64,
 }
@@ -57,7 +57,7 @@ impl Cra {
     /// Bit of the line that OpenCL BSPs connect to the DMA's interrupt.
     pub const DMA: u16 = 1 << 1;
 
-    /// Registers as after a reset, all lines low.
+    /// Makes registers in their state after a reset, with all lines low.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,19 +95,19 @@ impl Cra {
         self.request = request;
     }
 
-    /// Takes one message that is to be sent, if there is one.
+    /// Takes one message that is to be sent, if there is one. Returns whether there was one.
     pub fn take_message(&mut self) -> bool {
         let some = self.waiting > 0;
         self.waiting -= u32::from(some);
         some
     }
 
-    /// Messages since the model was made.
+    /// Returns the number of messages since the model was made.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// A reset of the hard IP. The lines are inputs and stay; messages that were not yet taken are lost.
+    /// Resets the hard IP. The lines are inputs and stay; messages that were not yet taken are lost.
     pub fn reset(&mut self) {
         self.enable = 0;
         self.request = false;
@@ -119,7 +119,7 @@ impl Cra {
 mod tests {
     use super::*;
 
-    /// How many messages wait.
+    /// Takes all waiting messages, and returns their number.
     fn taken(cra: &mut Cra) -> u32 {
         let mut count = 0;
         while cra.take_message() {
@@ -153,15 +153,15 @@ mod tests {
     fn the_or_of_the_enabled_lines_has_an_edge() {
         let mut cra = Cra::new();
         assert_eq!(enable(&mut cra, 3), 0);
-        // The first one, a second one beside it, the first one gone: one message.
+        // The first line, the second one in addition, the first one gone: one message.
         assert_eq!(lines(&mut cra, 1), 1);
         assert_eq!(lines(&mut cra, 3), 0);
         assert_eq!(lines(&mut cra, 2), 0);
         assert_eq!(enable(&mut cra, 3), 0);
-        // Both gone, then again.
+        // Both lines gone, then one again.
         assert_eq!(lines(&mut cra, 0), 0);
         assert_eq!(lines(&mut cra, 2), 1);
-        // A line that nobody has enabled.
+        // A line that is not enabled.
         assert_eq!(lines(&mut cra, 6), 0);
         assert_eq!(lines(&mut cra, 4), 0);
         assert_eq!(cra.read(0x40), 4);
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(lines(&mut cra, 1), 1);
         assert_eq!(enable(&mut cra, 0), 0);
         assert_eq!(enable(&mut cra, 3), 1);
-        // The kernel's line is masked while it is high: the DMA's comes through.
+        // The kernel's line is masked while it is high: the DMA's causes a message.
         assert_eq!(enable(&mut cra, 2), 0);
         assert_eq!(lines(&mut cra, 3), 1);
     }

@@ -1,11 +1,11 @@
-//! Where a kernel's control and status registers have what.
+//! Places of a kernel's control and status registers.
 //!
-//! Source: the open runtime (intel/fpga-runtime-for-opencl), `acl_kernel_if.cpp`, which drives all three
-//! versions; of version 3 also what compilers up to 18.1 generate.
+//! Source: the open runtime (intel/fpga-runtime-for-opencl), `acl_kernel_if.cpp`, which drives all three versions; for
+//! version 3 also the code that compilers up to 18.1 generate.
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the registers, as bits 31:16 of the status register say it.
+/// Version of the registers, as in bits 31:16 of the status register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Csr {
@@ -13,7 +13,7 @@ pub enum Csr {
     V3,
     /// From 19.1 on: a finish counter, queued starts.
     V4,
-    /// From 23.1 on: the start register apart from the status register.
+    /// From 23.1 on: the start register is separate from the status register.
     #[default]
     V5,
 }
@@ -42,12 +42,12 @@ impl Csr {
         }
     }
 
-    /// The start register, where there is one.
+    /// Offset of the start register, if it is separate.
     pub(crate) fn start(self) -> Option<u32> {
         (self == Self::V5).then_some(0x08)
     }
 
-    /// Bytes in the printf buffer.
+    /// Offset of the number of bytes in the printf buffer.
     pub(crate) fn printf(self) -> u32 {
         match self {
             Self::V3 | Self::V4 => 0x04,
@@ -55,7 +55,7 @@ impl Csr {
         }
     }
 
-    /// The finish counter, where there is one.
+    /// Offset of the finish counter, if there is one.
     pub(crate) fn finish(self) -> Option<u32> {
         match self {
             Self::V3 => None,
@@ -64,8 +64,8 @@ impl Csr {
         }
     }
 
-    /// The dimensions of the work. Dwords: dimensions, work-group size, global size (3), groups (3), local
-    /// size (3); then the global offset (3): of version 3 dwords, later a dword of padding and qwords.
+    /// Offset of the dimensions of the work. Dwords: dimensions, work-group size, global size (3), groups (3), local
+    /// size (3); then the global offset (3): dwords in version 3, a dword of padding and qwords later.
     pub(crate) fn work(self) -> u32 {
         match self {
             Self::V3 => 0x28,
@@ -74,7 +74,7 @@ impl Csr {
         }
     }
 
-    /// First global offset.
+    /// Offset of the first global offset.
     pub(crate) fn global_offset(self) -> u32 {
         match self {
             Self::V3 => self.work() + 44,
@@ -82,7 +82,7 @@ impl Csr {
         }
     }
 
-    /// The arguments, packed.
+    /// Offset of the arguments, which are packed.
     pub(crate) fn arguments(self) -> u32 {
         match self {
             Self::V3 => self.work() + 56,

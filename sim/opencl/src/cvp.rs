@@ -1,27 +1,27 @@
-//! The hard IP's registers by which the FPGA's core is configured over PCIe (CvP), and the control block behind them.
+//! The hard IP's registers by which the FPGA's core is configured over PCIe (CvP), and the control block that they
+//! drive.
 //!
 //! Sources: *Configuration via Protocol (CvP) Implementation in V-series FPGA Devices User Guide* (683889), "CvP
 //! Driver Flow" and "VSEC Registers for CvP"; *Stratix V Avalon-ST Interface for PCIe Solutions User Guide* (683093),
 //! 6.6 "CvP Registers".
 //!
-//! The model is strict: what software does out of the guide's order is a violation, and what it asked for does not
-//! happen.
+//! The model is strict: an action of software out of the guide's order is a violation, and has no effect.
 //!
 //! | rule | why |
 //! | --- | --- |
 //! | `HIP_CLK_SEL` before `CVP_MODE`, and cleared after it | the data register's clock is the internal one |
-//! | 244 clocks of dummies, one a write, before `CVP_CONFIG`, before `START_XFER`, and after both are cleared | the control block changes over between clocks |
+//! | 244 clocks of dummies, one a write, before `CVP_CONFIG`, `START_XFER`, and after both | to change state |
 //! | no data but zeros outside of a transfer | they are dummies |
 //! | `START_XFER` when `CVP_CONFIG_READY` is 1 only, and cleared before `CVP_CONFIG` | |
 //! | whole dwords | 683889, "CvP Data Registers" |
 //!
-//! Assumed, because no guide says it: the core is lost when the control block gets ready; a reset of the function
-//! clears the mode and the control register and leaves the control block where it was; a dword with another number of
-//! clocks than the image needs is an error. Status bits 16 and 17, which the guides call reserved, say that an image
-//! has to be encrypted or compressed: Altera's public drivers read them so.
+//! Assumptions, because no guide defines it: the core is lost when the control block becomes ready; a reset of the
+//! function clears the mode and the control register and does not change the control block's state; a dword with
+//! another number of clocks than the image needs is an error. Status bits 16 and 17, which the guides call reserved,
+//! mean that an image must be encrypted or compressed: Altera's public drivers read them like this.
 //!
-//! What an FPGA's image is like nobody but its vendor knows. The model's ([`image`]) have their number of dwords, the
-//! periphery they are for, and a sum at their end.
+//! Only the vendor knows the format of an FPGA's image. The model's images ([`image`]) have their number of dwords, the
+//! periphery that they are for, and a sum at their end.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,22 +40,22 @@ const START: u32 = 0x2;
 /// `CVP_CONFIG_ERROR_LATCHED`.
 const LATCHED: u32 = 0x20;
 
-/// Clocks that the control block needs to change over.
+/// Clocks that the control block needs to change its state.
 const CHANGE_OVER: u64 = 244;
-/// Looks at the status until the control block, or the FPGA, has got on.
+/// Reads of the status until the control block, or the FPGA, advances.
 const LOOKS: u32 = 3;
 
-/// What an FPGA was configured with, as far as CvP goes.
+/// Properties of the FPGA's configuration that matter for CvP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CvpConfig {
-    /// Whether the design lets its core be configured so (`CVP_EN`).
+    /// Whether the design allows this configuration of its core (`CVP_EN`).
     pub enabled: bool,
     /// The periphery that images must be for.
     pub periphery: u32,
-    /// Images are encrypted.
+    /// Whether images are encrypted.
     pub encrypted: bool,
-    /// Images are compressed.
+    /// Whether images are compressed.
     pub compressed: bool,
 }
 
@@ -70,46 +70,46 @@ impl Default for CvpConfig {
     }
 }
 
-/// What goes wrong.
+/// Faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CvpFault {
-    /// The control block does not get ready.
+    /// The control block does not become ready.
     NeverReady,
-    /// It finds an error after so many dwords of the image.
+    /// The control block finds an error after so many dwords of the image.
     Error(usize),
-    /// It does not end the transfer.
+    /// The control block does not end the transfer.
     StaysReady,
-    /// The FPGA does not come up with what was loaded.
+    /// The FPGA does not come up with the loaded image.
     NoUserMode,
     /// The registers read as ones.
     Gone,
 }
 
-/// What was seen.
+/// Record of events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CvpRecord {
     /// Transfers that were begun.
     pub transfers: u64,
     /// Times that the FPGA came up with a new core.
     pub configured: u64,
-    /// The image of the last transfer, as far as it came.
+    /// The image of the last transfer, as far as it arrived.
     pub words: Vec<u32>,
-    /// Things that software must not do.
+    /// Number of actions that software must not take.
     pub violations: u64,
-    /// The first of them.
+    /// The first of these actions.
     pub first_violation: Option<String>,
 }
 
-/// How far the control block is.
+/// State of the control block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Idle,
-    /// It was asked to get ready, and is after so many looks.
+    /// It was asked to become ready, and is ready after so many looks.
     Asked(u32),
     Ready,
     Loading,
     Loaded,
-    /// It was told to end.
+    /// It was asked to end.
     Ending,
 }
 
@@ -119,7 +119,7 @@ enum Core {
     Empty,
     /// A whole image is loaded.
     Loaded,
-    /// It comes up after so many looks.
+    /// It is up after so many looks.
     ComingUp(u32),
     Up,
 }
@@ -131,7 +131,7 @@ pub struct Cvp {
     fault: Option<CvpFault>,
     mode: u32,
     program: u32,
-    /// Not masked by anybody.
+    /// Whether the error is latched. The model has no mask for it.
     latched: bool,
     error: bool,
     phase: Phase,
@@ -141,7 +141,7 @@ pub struct Cvp {
     record: CvpRecord,
 }
 
-/// An image that the model's FPGA takes: what is in it, for a periphery.
+/// Makes an image with this content, for a periphery, as the model's FPGA takes it.
 pub fn image(content: &[u8], periphery: u32) -> Vec<u8> {
     let mut words = vec![content.len().div_ceil(4) as u32 + 3, periphery];
     words.extend(content.chunks(4).map(|bytes| {
@@ -158,10 +158,10 @@ fn sum(words: &[u32]) -> u32 {
 }
 
 impl Cvp {
-    /// Bytes of the capability: its header and what is modelled of it.
+    /// Bytes of the capability: its header and the registers that are modelled.
     pub const BYTES: u64 = 0x44;
 
-    /// Of an FPGA that is configured.
+    /// Makes the registers of a configured FPGA.
     pub fn new(config: CvpConfig) -> Self {
         Self {
             config,
@@ -177,44 +177,44 @@ impl Cvp {
         }
     }
 
-    /// Has a fault from now on, or none any more.
+    /// Sets a fault from now on, or none.
     pub fn set_fault(&mut self, fault: Option<CvpFault>) {
         self.fault = fault;
     }
 
-    /// What was seen.
+    /// Returns the record of events.
     pub fn record(&self) -> &CvpRecord {
         &self.record
     }
 
-    /// Forgets what was seen.
+    /// Clears the record.
     pub fn clear_record(&mut self) {
         self.record = CvpRecord::default();
     }
 
-    /// Whether memory writes are the data register's.
+    /// Returns whether memory writes go to the data register.
     pub fn takes_memory(&self) -> bool {
         self.mode & CVP_MODE != 0
     }
 
-    /// Whether the FPGA's logic is there.
+    /// Returns whether the FPGA's logic exists.
     pub fn has_core(&self) -> bool {
         self.core == Core::Up
     }
 
-    /// Somebody has accessed the FPGA's logic, which was not there.
+    /// Records an access to the FPGA's logic while it does not exist.
     pub fn touched(&mut self, how: &str) {
         self.violation(&format!("{how} while the FPGA's logic is not there"));
     }
 
-    /// The function is reset.
+    /// Resets the function.
     pub fn reset(&mut self) {
         self.mode = 0;
         self.program = 0;
         self.clocks = 0;
     }
 
-    /// The whole FPGA is configured, by JTAG or from flash memory.
+    /// Configures the whole FPGA, by JTAG or from flash memory.
     pub fn configure(&mut self) {
         let record = std::mem::take(&mut self.record);
         *self = Self {
@@ -231,7 +231,7 @@ impl Cvp {
         first.get_or_insert_with(|| format!("{what} ({phase:?}, {core:?}, {clocks} clocks)"));
     }
 
-    /// Reads a dword of the capability behind its header.
+    /// Reads a dword of the capability after its header.
     pub fn read(&mut self, offset: u64) -> u32 {
         if self.fault == Some(CvpFault::Gone) {
             return u32::MAX;
@@ -245,12 +245,12 @@ impl Cvp {
         }
     }
 
-    /// A core does not come up in CvP mode.
+    /// Returns whether the core is kept from coming up: it does not come up in CvP mode.
     fn is_held_down(&self) -> bool {
         self.takes_memory() || self.fault == Some(CvpFault::NoUserMode)
     }
 
-    /// The status, which gets on as it is looked at.
+    /// Reads the status, whose state advances with each look.
     fn look(&mut self) -> u32 {
         match self.phase {
             Phase::Asked(0) => {
@@ -373,7 +373,7 @@ impl Cvp {
             }
             self.end();
         }
-        // One that was cut short by a reset of the function has nothing to clear.
+        // A transfer that was cut short by a reset of the function has nothing to clear.
         if old | value == 0 && !matches!(self.phase, Phase::Idle | Phase::Ending) {
             self.end();
         }
@@ -384,7 +384,7 @@ impl Cvp {
         self.enter(Phase::Ending);
     }
 
-    /// A write of the data register.
+    /// Writes the data register.
     pub fn data(&mut self, value: u32, lanes: u8) {
         if !self.takes_memory() {
             self.violation("data outside of CvP mode");
@@ -409,7 +409,7 @@ impl Cvp {
         }
     }
 
-    /// A dword of an image.
+    /// Takes a dword of an image.
     fn load(&mut self, value: u32, clocks: u32) {
         let needed = match (self.config.compressed, self.config.encrypted) {
             (true, _) => 8,

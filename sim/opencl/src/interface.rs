@@ -1,4 +1,4 @@
-//! The kernel interface (`acl_kernel_interface`): the host's way to the kernels' registers.
+//! The kernel interface (`acl_kernel_interface`): the host's access to the kernels' registers.
 //!
 //! Source: the open runtime (intel/fpga-runtime-for-opencl), `acl_kernel_if.cpp`, and the offsets in the BSPs
 //! of the *Altera SDK for OpenCL Custom Platform Toolkit User Guide*. 16 KiB, dwords with byte enables:
@@ -12,20 +12,20 @@
 //! | 0x1000 | window of 4 KiB into the kernels' 30-bit CRA space |
 //! | 0x2000 | the text, 4 KiB, of a board whose version says so |
 //!
-//! A software reset lasts 1024 cycles. Until its end an access to the reset register or to the window waits;
-//! all others are answered. Segment and memory organisation outlive it. While the kernel clock stands still,
-//! an access to the window waits without end.
+//! A software reset lasts 1024 cycles. Until its end an access to the reset register or to the window waits; all others
+//! are answered. Segment and memory organisation are not reset. While the kernel clock does not run, an access to the
+//! window waits without end.
 //!
-//! So does a store to the reset register while a reset lasts: the register's logic (Altera's `sw_reset.v`) begins the
-//! count anew in each cycle in which it sees a store, also one that it lets wait, and looks at neither address nor
-//! byte enables. Its slave is 64 bits wide in BSPs of 13.1; whether 8 or 16 bytes of the interface lead to it is not
-//! known, so here 16 do.
+//! A store to the reset register during a reset waits without end, too: the register's logic (Altera's `sw_reset.v`)
+//! restarts the count in each cycle in which it sees a store, even one that it makes wait, and ignores address and byte
+//! enables. Its slave is 64 bits wide in BSPs of 13.1; it is not known whether 8 or 16 bytes of the interface lead to
+//! it, so here 16 do.
 //!
-//! The memory bank divider itself is not modelled, as kernels and host share one view of a memory whose
-//! organisation nobody changes under way; its register holds what is written. Nor are snoop streams: the
-//! kernels here have no caches that would need them.
+//! The memory bank divider itself is not modelled, because kernels and host share one view of a memory whose
+//! organisation does not change while it is in use; its register holds the written value. Snoop streams are not
+//! modelled either: the kernels here have no caches that would need them.
 //!
-//! Where no kernel's register is in CRA space, reads give 0 and writes do nothing.
+//! Where CRA space has no kernel's register, reads give 0 and writes do nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,11 +40,11 @@ const WINDOW_BYTES: u32 = 0x1000;
 /// Bytes of the text's ROM at 0x2000.
 pub(crate) const ROM_BYTES: usize = 0x1000;
 
-/// Where the text about the program stands.
+/// Place of the text about the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rom {
-    /// At 0x2000, zeros behind it, at most 4 KiB: version 0xA0C00001.
+    /// At 0x2000, followed by zeros, at most 4 KiB: version 0xA0C00001.
     #[default]
     Interface,
     /// At the end of CRA space, in a power of two of bytes: the text, blanks, and its length as eight
@@ -68,12 +68,12 @@ impl KernelInterface {
     /// Bytes of the slave.
     pub(crate) const BYTES: u64 = 0x4000;
 
-    /// The interface as after the FPGA's configuration.
+    /// Makes the interface in its state after the FPGA's configuration.
     pub(crate) fn new(rom: Rom, text: &str, kernels: Vec<Machine>) -> Self {
         let text = match rom {
             Rom::Interface => text.as_bytes().to_vec(),
             Rom::Cra => {
-                // 2^(floor(log2(length + 8)) + 1), as the runtime reckons.
+                // 2^(floor(log2(length + 8)) + 1), as the runtime computes it.
                 let bytes = 2 << (text.len() + 8).ilog2();
                 let mut rom = text.as_bytes().to_vec();
                 rom.resize(bytes - 8, b' ');
@@ -100,17 +100,17 @@ impl KernelInterface {
         &mut self.kernels
     }
 
-    /// Level of the kernels' interrupt. The bridge that carries it is reset with the kernels.
+    /// Returns the level of the kernels' interrupt. The bridge that carries it is reset with the kernels.
     pub(crate) fn irq(&self) -> bool {
         self.reset_left == 0 && self.kernels.iter().any(Machine::irq)
     }
 
-    /// Whether something happens by itself; `clocked`: the kernel clock runs.
+    /// Returns whether something happens by itself; `clocked`: the kernel clock runs.
     pub(crate) fn busy(&self, clocked: bool) -> bool {
         self.reset_left > 0 || clocked && self.kernels.iter().any(Machine::busy)
     }
 
-    /// A cycle; `clocked`: the kernel clock runs.
+    /// Advances by a cycle; `clocked`: the kernel clock runs.
     pub(crate) fn tick(&mut self, clocked: bool, memory: &mut dyn Memory) {
         if self.reset_left > 0 {
             self.reset_left -= 1;
@@ -121,7 +121,7 @@ impl KernelInterface {
         }
     }
 
-    /// Whether an access waits in this cycle.
+    /// Returns whether an access waits in this cycle.
     fn waits(&self, at: u64, clocked: bool) -> bool {
         match at {
             0x30..0x40 => self.reset_left > 0,
@@ -130,7 +130,7 @@ impl KernelInterface {
         }
     }
 
-    /// The CRA address behind an offset of the window.
+    /// Returns the CRA address for an offset of the window.
     fn cra(&self, at: u64) -> u32 {
         (self.segment + at as u32 % WINDOW_BYTES) % CRA_SPACE
     }
@@ -142,7 +142,7 @@ impl KernelInterface {
         })
     }
 
-    /// The dword at an offset of the text's ROM.
+    /// Returns the dword at an offset of the text's ROM.
     fn text(&self, at: usize) -> u32 {
         let byte = |n| self.text.get(at + n).copied().unwrap_or(0);
         u32::from_le_bytes(std::array::from_fn(byte))

@@ -1,11 +1,11 @@
-//! A kernel of the OpenCL program, behind its control and status registers.
+//! A kernel of the OpenCL program, with its control and status registers.
 //!
-//! A kernel works on the board's memory over many cycles: a start-up time first, then so many bytes of each
-//! operand a cycle. So whatever happens to the board meanwhile happens to a kernel at work.
+//! A kernel works on the board's memory over many cycles: first a start-up time, then a number of bytes of each operand
+//! in each cycle. So events on the board can happen while a kernel is working.
 //!
-//! Assumptions, where the software that drives such registers says nothing:
+//! Assumptions, where the software that drives such registers defines nothing:
 //! - A start that finds no room in the queue is lost, and counted.
-//! - The arguments count as they are at the start.
+//! - The arguments have their values at the start.
 //! - In versions 4 and 5 software cannot set `done` and `stalled` by a write, and only clear `stalled`.
 
 use std::collections::VecDeque;
@@ -20,10 +20,10 @@ pub(crate) const BYTES: u32 = 256;
 /// Bytes of a record in the printf buffer: the format's number, the values, padding (open runtime,
 /// `acl_printf.cpp`: records of multiples of 32 bytes).
 const RECORD: u32 = 32;
-/// The bits of a pointer that are an address. The open runtime keeps its own notes in those above.
+/// The bits of a pointer that are an address. The open runtime uses the bits above for itself.
 const ADDRESS: u64 = (1 << 54) - 1;
 
-/// What a kernel computes.
+/// Computation of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
@@ -31,8 +31,8 @@ pub enum Work {
     VectorAdd,
     /// `(global const int *from, global int *to)`: `to[i] = from[i]`, in one dimension, `i` ascending.
     Copy,
-    /// `(int times)`: prints so many lines, the line's number in each. Two hidden arguments follow: the
-    /// printf buffer's address, and its bytes (an `int`).
+    /// `(int times)`: prints `times` lines, the line's number in each. Two hidden arguments follow: the printf buffer's
+    /// address, and its bytes (an `int`).
     Printf,
 }
 
@@ -42,15 +42,15 @@ pub enum Work {
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// What it computes.
+    /// Its computation.
     pub work: Work,
-    /// Where its registers begin in the 30-bit CRA space: a multiple of 256.
+    /// Address of its registers in the 30-bit CRA space: a multiple of 256.
     pub csr: u32,
-    /// Starts that wait in hardware beside the one that runs. Of no meaning in version 3, which has no queue.
+    /// Starts that can wait in hardware in addition to the one that runs. Not used in version 3, which has no queue.
     pub depth: u32,
 }
 
-/// How long kernels take.
+/// Duration of kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timing {
@@ -69,7 +69,7 @@ impl Default for Timing {
     }
 }
 
-/// What a kernel has done.
+/// Counters of a kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct KernelStats {
     /// Starts that were accepted.
@@ -86,7 +86,7 @@ pub struct KernelStats {
 
 type Registers = [u8; BYTES as usize];
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug, Clone)]
 struct Run {
     registers: Box<Registers>,
@@ -103,7 +103,7 @@ pub(crate) struct Machine {
     registers: Box<Registers>,
     done: bool,
     stalled: bool,
-    /// The printf buffer is full, and nobody has said yet that it was emptied.
+    /// Whether the printf buffer is full, and software has not reported yet that it was emptied.
     full: bool,
     finish: u32,
     printf: u32,
@@ -124,8 +124,8 @@ fn qword(registers: &Registers, at: u32) -> u64 {
 }
 
 impl Machine {
-    /// The kernel as after the FPGA's configuration. In versions 4 and 5 the dimensions hold ones then (the
-    /// open runtime writes only what differs from that), and the global offset 0; in version 3 all is 0.
+    /// Makes the kernel in its state after the FPGA's configuration. In versions 4 and 5 the dimensions are then ones
+    /// (the open runtime only writes values that differ from that), and the global offset is 0; in version 3 all is 0.
     pub(crate) fn new(kernel: Kernel, version: Csr, timing: Timing) -> Self {
         let mut registers = Box::new([0; BYTES as usize]);
         if version != Csr::V3 {
@@ -158,7 +158,7 @@ impl Machine {
         self.timing = timing;
     }
 
-    /// Level of the interrupt.
+    /// Returns the level of the interrupt.
     pub(crate) fn irq(&self) -> bool {
         self.done || self.stalled
     }
@@ -167,8 +167,8 @@ impl Machine {
         self.run.is_some() && !self.full
     }
 
-    /// A reset of the kernel system: every run ends where it is. In versions 4 and 5 dimensions and arguments
-    /// stay (the open runtime relies on that); the logic of version 3 clears them.
+    /// Resets the kernel system: every run ends at once. In versions 4 and 5 dimensions and arguments stay (the open
+    /// runtime relies on that); the logic of version 3 clears them.
     pub(crate) fn reset(&mut self) {
         self.stats.killed += u64::from(self.run.is_some()) + self.queue.len() as u64;
         self.run = None;
@@ -229,7 +229,7 @@ impl Machine {
         }
     }
 
-    /// A write of the low byte of the status register.
+    /// Writes the low byte of the status register.
     fn write_status(&mut self, value: u32) {
         let stalled = value & status::STALLED != 0;
         if self.version == Csr::V3 {
@@ -262,7 +262,7 @@ impl Machine {
         self.next();
     }
 
-    /// Begins the next run, if none is under way.
+    /// Begins the next run, if none is in progress.
     fn next(&mut self) {
         if self.run.is_none()
             && let Some(registers) = self.queue.pop_front()
@@ -276,7 +276,7 @@ impl Machine {
         }
     }
 
-    /// A cycle of the kernel clock.
+    /// Advances by a cycle of the kernel clock.
     pub(crate) fn tick(&mut self, memory: &mut dyn Memory) {
         if self.full {
             return;
@@ -328,7 +328,7 @@ impl Machine {
     }
 }
 
-/// Where a pointer argument points at the run's next item.
+/// Returns the address of a pointer argument for the run's next item.
 fn pointer(run: &Run, version: Csr, index: u32) -> u64 {
     let offset = match version {
         Csr::V3 => word(&run.registers, version.global_offset()).into(),

@@ -1,18 +1,18 @@
-//! Models of the OpenCL side of a board: what an OpenCL BSP puts beside its DMA block.
+//! Models of the OpenCL side of a board: the parts that an OpenCL BSP has in addition to its DMA block.
 //!
-//! Nothing here is the vendor's logic. Each module says which document, or which public software for such
-//! boards, it follows, and what it assumes where none says anything.
+//! The models contain no logic of the vendor. Each module names the document, or the public software for such boards,
+//! that it follows, and its assumptions where none defines the behaviour.
 //!
 //! - [`Cra`]: the interrupt registers of the PCIe hard IP, which make messages of interrupt lines.
-//! - The kernel interface, with the text that says what the FPGA is configured with ([`Rom`], [`Text`]), a
-//!   software reset, and a window to the kernels' registers ([`Csr`]).
+//! - The kernel interface, with the text that describes the FPGA's program ([`Rom`], [`Text`]), a software reset, and a
+//!   window to the kernels' registers ([`Csr`]).
 //! - Kernels that work on the board's memory ([`Memory`]) over many cycles: [`Work`], [`Timing`].
-//! - The kernel clock, a PLL that software sets up anew: [`ClockConfig`].
-//! - [`Program`]: what the FPGA is configured with.
+//! - The kernel clock, a PLL that software reconfigures: [`ClockConfig`].
+//! - [`Program`]: the program that the FPGA is configured with.
 //! - [`Cvp`]: the hard IP's registers by which the FPGA's core is configured over PCIe.
 //! - [`OpenClSide`]: all parts of one board, at their offsets in its BAR ([`Offsets`]).
 //!
-//! Time is counted in cycles of one clock, whichever the caller has.
+//! Time is counted in cycles of one clock, which can be any clock of the caller's.
 //!
 //! ```
 //! use peerlane_sim_opencl::{Config, Offsets, OpenClSide, Program};

@@ -1,6 +1,7 @@
 //! The board's memory as the kernels see it.
 
-/// The board's memory. All accesses end: what lies outside of the memory reads as anything and takes no write.
+/// The board's memory. All accesses end: a read outside of the memory returns anything, and a write there has no
+/// effect.
 pub trait Memory {
     /// Copies from the memory.
     fn read(&mut self, address: u64, data: &mut [u8]);
@@ -8,6 +9,6 @@ pub trait Memory {
     /// Copies into the memory.
     fn write(&mut self, address: u64, data: &[u8]);
 
-    /// The contents are lost, as when the FPGA was configured anew and DDR was not refreshed meanwhile.
+    /// Loses the contents, as when the FPGA was configured and DDR was not refreshed in the meantime.
     fn lose(&mut self);
 }

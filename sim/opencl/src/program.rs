@@ -1,4 +1,4 @@
-//! What the FPGA is configured with: kernels, and the text that says so.
+//! The program that the FPGA is configured with: kernels, and the text that describes them.
 //!
 //! Sources of the text's forms: version 23 as the open runtime (intel/fpga-runtime-for-opencl) reads it,
 //! `acl_auto_configure.cpp`; versions 13 and 14 as compilers 14.1 to 18.1 put it into their packages. Words are
@@ -22,9 +22,9 @@ const LARGEST: u32 = i32::MAX as u32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Text {
-    /// Compilers 14.1 to 15.1. It does not say the program's hash.
+    /// Compilers 14.1 to 15.1. It does not contain the program's hash.
     V13,
-    /// Compilers 16.1 to 18.1. It does not say the program's hash.
+    /// Compilers 16.1 to 18.1. It does not contain the program's hash.
     V14,
     /// The present runtime.
     #[default]
@@ -37,7 +37,7 @@ pub enum Text {
 pub struct Program {
     /// Name of the board, without blanks.
     pub board: String,
-    /// Hash by which the runtime knows a program: 40 hexadecimal digits.
+    /// Hash by which the runtime recognizes a program: 40 hexadecimal digits.
     pub hash: String,
     /// Addresses of the memory's banks.
     pub banks: Vec<Range<u64>>,
@@ -45,25 +45,25 @@ pub struct Program {
     pub csr: Csr,
     /// Version of the text.
     pub text: Text,
-    /// Where the text stands.
+    /// Place of the text.
     pub rom: Rom,
     /// The kernels.
     pub kernels: Vec<Kernel>,
 }
 
-/// Why a program cannot be.
+/// The reason why a program is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramError {
     /// A word of the text is empty or has blanks.
     #[error("{what} {word:?} is no word: it must not be empty or have blanks")]
     Word {
-        /// Which one.
+        /// The kind of word.
         what: &'static str,
-        /// What it is.
+        /// The word.
         word: String,
     },
-    /// Registers are no 256 bytes of their own in CRA space.
+    /// Registers do not have 256 bytes of their own in CRA space.
     #[error(
         "the registers of kernel {name} at {csr:#x} overlap another kernel's, are no multiple of 256 or lie \
          outside of CRA space: give the kernels places of their own below 0x3fff0000"
@@ -71,7 +71,7 @@ pub enum ProgramError {
     Csr {
         /// The kernel.
         name: String,
-        /// Where they are to be.
+        /// The address of its registers.
         csr: u32,
     },
     /// There is no memory.
@@ -86,8 +86,8 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// A program with one kernel of each kind, for a board with so much memory. Its registers have version 5
-    /// and its text version 23.
+    /// Makes a program with one kernel of each kind, for a board with this memory. Its registers have version 5 and its
+    /// text version 23.
     pub fn of_all_kinds(board: &str, hash: &str, memory: u64) -> Self {
         let kernel = |name: &str, work, csr| Kernel {
             name: name.to_owned(),
@@ -110,7 +110,7 @@ impl Program {
         }
     }
 
-    /// Whether the program can be.
+    /// Checks whether the program is possible.
     ///
     /// # Errors
     /// [`ProgramError`].
@@ -150,7 +150,7 @@ impl Program {
         Ok(())
     }
 
-    /// The text about the program.
+    /// Returns the text about the program.
     pub fn text(&self) -> String {
         let words = match self.text {
             Text::V13 => self.old(13),
@@ -160,7 +160,7 @@ impl Program {
         words.join(" ")
     }
 
-    /// The text of version 23.
+    /// Returns the text of version 23.
     fn present(&self) -> Vec<String> {
         let banks = self.banks.len();
         // Device-private memory; several banks are not interleaved.
@@ -175,7 +175,7 @@ impl Program {
         memory.extend(words(&[&0, &"-", &0, &"-"]));
         let mut device = words(&[&self.hash, &self.board, &0, &1]);
         device.extend(counted(memory));
-        // Host pipes, argument names (there are), device globals, CRA ring root, mappings, sideband.
+        // Host pipes, whether there are argument names (yes), device globals, CRA ring root, mappings, sideband.
         device.extend(words(&[&0, &0, &1, &0, &0, &1, &0, &0, &0]));
         let mut text = words(&[&23]);
         text.extend(counted(device));
@@ -186,7 +186,7 @@ impl Program {
         text
     }
 
-    /// The text of versions 13 and 14.
+    /// Returns the text of versions 13 and 14.
     fn old(&self, version: u32) -> Vec<String> {
         let banks = self.banks.len();
         let mut text = words(&[&version, &self.board, &0, &0, &banks]);
@@ -226,7 +226,7 @@ fn words(words: &[&dyn std::fmt::Display]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
-/// A group behind the number of its words.
+/// Puts the number of its words in front of a group.
 fn counted(group: Vec<String>) -> Vec<String> {
     let mut counted = vec![group.len().to_string()];
     counted.extend(group);
@@ -280,7 +280,7 @@ fn arguments(work: Work) -> Vec<Argument> {
     }
 }
 
-/// The formats of a kernel's lines. With `sized`, the number of words of each is always said.
+/// Returns the formats of a kernel's lines. With `sized`, each has its number of words.
 fn formats(work: Work, sized: bool) -> Vec<String> {
     match (work, sized) {
         (Work::Printf, true) => words(&[&1, &2, &0, &"line\\20%d\\0a"]),
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_text_that_the_open_runtime_reads() {
-        // By a separate writer, whose texts the open runtime takes.
+        // Written by a separate program, whose texts the open runtime accepts.
         let expected = "23 24 0123456789abcdef0123456789abcdef01234567 sim_board 0 1 10 DDR 2 1 2 0 2147483648 \
             0 - 0 - 0 0 1 0 0 1 0 0 0 3 57 vecadd 4096 256 1 0 0 1 0 1 0 3 10 2 1 8 1024 0 0 arg0 int* 0 0 10 2 \
             1 8 1024 0 0 arg1 int* 0 0 10 2 1 8 1024 0 0 arg2 int* 0 0 0 0 0 0 0 0 0 1 2147483647 3 1 0 0 46 \

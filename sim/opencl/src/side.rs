@@ -13,12 +13,12 @@ use crate::words;
 /// Bytes of a slave of one word.
 const WORD_BYTES: u64 = 16;
 
-/// The slave does not take the access in this cycle (`waitrequest`): let a cycle go by and try again. Who does not try
-/// again takes the access back, which no master on a board can.
+/// The slave does not take the access in this cycle (`waitrequest`): let a cycle pass and try again. A caller that does
+/// not try again withdraws the access, which no master on a board can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait;
 
-/// Where the parts lie in the BAR, in bytes. A part without an offset is not there.
+/// Places of the parts in the BAR, in bytes. A part without an offset does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Offsets {
@@ -37,7 +37,7 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// As in the BSP of the DE5-Net of 13.1, whose parts are all behind BAR 0.
+    /// As in the BSP of the DE5-Net of 13.1, whose parts are all in BAR 0.
     pub const DE5_NET: Self = Self {
         cra: Some(0),
         kernels: Some(0x4000),
@@ -47,7 +47,7 @@ impl Offsets {
         temperature: Some(0xCFF0),
     };
 
-    /// First offset, bytes, and part, of what is there.
+    /// Returns first offset, bytes, and part, for all parts that exist.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, Part)> + use<> {
         let ranges = [
             (self.cra, Cra::BYTES, Part::Cra),
@@ -94,28 +94,28 @@ pub struct Accesses {
     pub writes: u64,
 }
 
-/// The bits of a dword whose byte is enabled.
+/// Returns the bits of a dword whose byte is enabled.
 pub(crate) fn mask(lanes: u8) -> u32 {
     (0..4)
         .filter(|lane| lanes >> lane & 1 == 1)
         .fold(0, |mask, lane| mask | 0xFF << (8 * lane))
 }
 
-/// What a configuration of the FPGA does to the board's memory.
+/// Effect of a configuration of the FPGA on the board's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
-    /// It stays: the memory controller goes on.
+    /// The memory stays: its controller continues.
     Kept,
-    /// It is lost.
+    /// The memory is lost.
     Lost,
 }
 
-/// What an OpenCL side is made of.
+/// Configuration of an OpenCL side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where its parts are.
+    /// Places of its parts.
     pub offsets: Offsets,
     /// Identity of the BSP.
     pub version: u32,
@@ -126,7 +126,7 @@ pub struct Config {
     pub calibrates: Option<u64>,
     /// The kernel clock.
     pub clock: ClockConfig,
-    /// How long kernels take.
+    /// Duration of kernels.
     pub timing: Timing,
     /// The program that the board boots with. Without one there are no kernels, and the text is empty.
     pub program: Option<Program>,
@@ -170,10 +170,10 @@ fn interface(program: Option<&Program>, timing: Timing) -> KernelInterface {
 }
 
 impl OpenClSide {
-    /// A side with the parts that have an offset, as after power-up.
+    /// Makes a side with the parts that have an offset, in its state after power-up.
     ///
     /// # Errors
-    /// [`ProgramError`] when the program cannot be.
+    /// [`ProgramError`] if the program is not possible.
     pub fn new(config: Config) -> Result<Self, ProgramError> {
         if let Some(program) = &config.program {
             program.check()?;
@@ -189,17 +189,17 @@ impl OpenClSide {
         })
     }
 
-    /// What it is made of, with the present program.
+    /// Returns the configuration, with the present program.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Where the parts are.
+    /// Returns the places of the parts.
     pub fn offsets(&self) -> &Offsets {
         &self.config.offsets
     }
 
-    /// The part at an offset of the BAR, and the offset in it.
+    /// Returns the part at an offset of the BAR, and the offset in it.
     pub fn part(&self, offset: u64) -> Option<(Part, u64)> {
         self.offsets().ranges().find_map(|(base, bytes, part)| {
             let at = offset.checked_sub(base)?;
@@ -207,11 +207,11 @@ impl OpenClSide {
         })
     }
 
-    /// Reads the dword at an offset of the BAR, a multiple of 4. Where no part is, it is 0, as of an Avalon
+    /// Reads the dword at an offset of the BAR, a multiple of 4. It is 0 where no part is, as from an Avalon
     /// interconnect without a slave there.
     ///
     /// # Errors
-    /// [`Wait`] when the part holds the access.
+    /// [`Wait`] if the part holds the access.
     pub fn read(&mut self, offset: u64) -> Result<u32, Wait> {
         let Some((part, at)) = self.part(offset) else {
             return Ok(0);
@@ -229,7 +229,7 @@ impl OpenClSide {
         Ok(value)
     }
 
-    /// Writes the bytes of a dword whose bit in `lanes` (0 to 15) is set. Where no part is, nothing happens.
+    /// Writes the bytes of a dword whose bit in `lanes` (0 to 15) is set. Nothing happens where no part is.
     ///
     /// # Errors
     /// As [`OpenClSide::read`].
@@ -250,7 +250,7 @@ impl OpenClSide {
         Ok(())
     }
 
-    /// Lets so many cycles go by. Kernels run one cycle of theirs in each, while the kernel clock is locked and the
+    /// Advances by so many cycles. Kernels run one cycle of theirs in each, while the kernel clock is locked and the
     /// board's memory answers.
     pub fn tick(&mut self, cycles: u64, memory: &mut dyn Memory) {
         for _ in 0..cycles {
@@ -262,55 +262,55 @@ impl OpenClSide {
         }
     }
 
-    /// Whether kernels go on.
+    /// Returns whether kernels run.
     fn runs(&self) -> bool {
         self.clock.locked() && self.calibrated()
     }
 
-    /// Whether the board's memory is calibrated. If not, nobody's accesses to it are taken.
+    /// Returns whether the board's memory is calibrated. If not, accesses to it are not taken.
     pub fn calibrated(&self) -> bool {
         self.calibration_left == Some(0)
     }
 
-    /// From now on the memory is as behind a configuration of the FPGA with this [`Config::calibrates`], and again
-    /// after each one.
+    /// Sets [`Config::calibrates`]. It applies from now on, as after a configuration of the FPGA, and again after each
+    /// one.
     pub fn set_calibrates(&mut self, calibrates: Option<u64>) {
         self.config.calibrates = calibrates;
         self.calibration_left = calibrates;
     }
 
-    /// Whether something happens by itself: a kernel at work, a reset, a clock on its way to the lock, a memory on its
-    /// way to its calibration.
+    /// Returns whether something happens by itself: a kernel at work, a reset, a clock that will lock, a memory that
+    /// will be calibrated.
     pub fn busy(&self) -> bool {
         let calibrates = self.calibration_left.is_some_and(|left| left > 0);
         calibrates || self.clock.busy() || self.kernels.busy(self.runs())
     }
 
-    /// Level of the kernels' interrupt.
+    /// Returns the level of the kernels' interrupt.
     pub fn kernel_irq(&self) -> bool {
         self.kernels.irq()
     }
 
-    /// The hard IP's interrupt registers, of a side that has them.
+    /// Returns the hard IP's interrupt registers, if the side has them.
     pub fn cra_mut(&mut self) -> Option<&mut Cra> {
         self.config.offsets.cra.map(|_| &mut self.cra)
     }
 
-    /// A reset of the PCIe hard IP.
+    /// Resets the PCIe hard IP.
     pub fn reset_hard_ip(&mut self) {
         self.cra.reset();
     }
 
-    /// The present program.
+    /// Returns the present program.
     pub fn program(&self) -> Option<&Program> {
         self.config.program.as_ref()
     }
 
-    /// The FPGA gets another program, as a whole: kernels, text, kernel interface and clock are as after
-    /// power-up. Kernels at work end where they are. The hard IP is not touched.
+    /// Gives the FPGA another program, as a whole: kernels, text, kernel interface and clock are then as after
+    /// power-up. Kernels at work end at once. The hard IP is not changed.
     ///
     /// # Errors
-    /// [`ProgramError`] when the program cannot be; the old one stays.
+    /// [`ProgramError`] if the program is not possible; the old one stays.
     pub fn reprogram(
         &mut self,
         program: Program,
@@ -327,14 +327,15 @@ impl OpenClSide {
         Ok(())
     }
 
-    /// Kernels, kernel interface, clock and memory's calibration are as after power-up, with the same program.
+    /// Sets kernels, kernel interface, clock and the memory's calibration to their state after power-up, with the same
+    /// program.
     pub fn power_up(&mut self) {
         self.calibration_left = self.config.calibrates;
         self.kernels = interface(self.config.program.as_ref(), self.config.timing);
         self.clock = KernelClock::new(self.config.clock.clone());
     }
 
-    /// How long kernels take from now on. A run that has begun keeps its start-up time.
+    /// Sets the duration of kernels from now on. A run that has begun keeps its start-up time.
     pub fn set_timing(&mut self, timing: Timing) {
         self.config.timing = timing;
         for kernel in self.kernels.kernels_mut() {
@@ -342,40 +343,40 @@ impl OpenClSide {
         }
     }
 
-    /// From now on the kernel clock never locks, or locks again.
+    /// Makes the kernel clock never lock from now on, or lock again.
     pub fn set_never_locks(&mut self, never: bool) {
         self.config.clock.never_locks = never;
         self.clock.set_never_locks(never);
     }
 
-    /// Frequency of the kernel clock in kHz; `None` while it is not locked.
+    /// Returns the frequency of the kernel clock in kHz; `None` while it is not locked.
     pub fn kernel_khz(&self) -> Option<u32> {
         self.clock.khz()
     }
 
-    /// Software resets of the kernels since power-up.
+    /// Returns the number of software resets of the kernels since power-up.
     pub fn kernel_resets(&self) -> u64 {
         self.kernels.resets
     }
 
-    /// Resets of the kernel clock since power-up.
+    /// Returns the number of resets of the kernel clock since power-up.
     pub fn clock_resets(&self) -> u64 {
         self.clock.resets
     }
 
-    /// Programs since the side was made, without the first.
+    /// Returns the number of programs since the side was made, without the first.
     pub fn reprogrammed(&self) -> u64 {
         self.reprogrammed
     }
 
-    /// What a kernel of the present program has done.
+    /// Returns the counters of a kernel of the present program.
     pub fn kernel_stats(&self, name: &str) -> Option<KernelStats> {
         let mut kernels = self.kernels.kernels().iter();
         let found = kernels.find(|kernel| kernel.kernel().name == name);
         found.map(|kernel| kernel.stats)
     }
 
-    /// Accesses to a part.
+    /// Returns the accesses to a part.
     pub fn accesses(&self, part: Part) -> Accesses {
         self.counts[part as usize]
     }

@@ -1,15 +1,15 @@
-//! The driver's sequence for a configuration over PCIe, against the model of the hard IP.
+//! Tests of the driver's sequence for a configuration over PCIe, against the model of the hard IP.
 
 use peerlane_core::cvp::{Cvp as Sequence, Failure, HardIp, Packing};
 use peerlane_sim_opencl::{Cvp, CvpConfig, CvpFault, cvp_image};
 
-/// Where the V-series hard IP has the capability (683889, "VSEC Registers for CvP").
+/// Offset of the capability in the V-series hard IP (683889, "VSEC Registers for CvP").
 const BASE: u16 = 0x200;
 
 /// A function whose capability is the model.
 struct Function {
     model: Cvp,
-    /// Memory writes that are carried out yet; `None`: all. The caller is gone then.
+    /// Memory writes that are still carried out; `None`: all. After them the caller is gone.
     left: Option<usize>,
     paused: u64,
 }
@@ -63,7 +63,7 @@ fn function(config: CvpConfig) -> Function {
     }
 }
 
-/// Something that is no multiple of a piece.
+/// Returns content whose length is not a multiple of a piece.
 fn content() -> Vec<u8> {
     (0..30_000_u32)
         .map(|at| (at * 7 + (at >> 8)) as u8)
@@ -89,7 +89,7 @@ fn is_sound(function: &Function) {
     assert_eq!((record.violations, &record.first_violation), (0, &None));
 }
 
-/// The next try works, whatever came before.
+/// Checks that the next attempt works after any failure.
 fn works_again(function: &mut Function) {
     function.model.set_fault(None);
     function.left = None;
@@ -165,7 +165,7 @@ fn faults_have_their_errors_and_an_end() {
     let image = image();
     for (fault, failure, empty) in [
         (CvpFault::NeverReady, Failure::NotReady, false),
-        // The look after the piece in which it was.
+        // The read of the status after the piece that contained it.
         (CvpFault::Error(1030), Failure::Refused(8192), true),
         (
             CvpFault::Error(image.len() / 4),
@@ -203,7 +203,7 @@ fn a_control_block_that_does_not_end_is_told() {
         Err(Failure::Stuck)
     );
     assert!(is_empty(&mut function));
-    // It has the data register yet.
+    // The function still has the data register.
     assert!(function.model.takes_memory());
     is_sound(&function);
     works_again(&mut function);
@@ -243,7 +243,7 @@ fn an_image_for_another_periphery_is_refused() {
     works_again(&mut function);
 }
 
-/// A whole image less its end does not come up.
+/// Checks that an image without its end does not come up.
 #[test]
 fn half_an_image_does_not_come_up() {
     let mut function = function(CvpConfig::default());
@@ -254,12 +254,11 @@ fn half_an_image_does_not_come_up() {
     works_again(&mut function);
 }
 
-/// Whoever comes after somebody who was cut short, at any point, has a board again; after a reset of the function
-/// meanwhile, too.
+/// Checks that a caller works after another one was cut short at any point, also if the function was reset in between.
 #[test]
 fn who_was_cut_short_is_followed() {
     let image = image();
-    // In each run of dummies, between them, in the image.
+    // In each run of dummies, between the runs, and in the image.
     for left in [
         1, 243, 244, 245, 487, 488, 489, 2000, 7990, 7991, 8000, 8200,
     ] {
@@ -277,7 +276,7 @@ fn who_was_cut_short_is_followed() {
     }
 }
 
-/// The model finds what the guide forbids.
+/// Checks that the model finds violations of the guide.
 #[test]
 fn the_model_is_strict() {
     type Step = (u64, u32);
@@ -325,7 +324,7 @@ fn the_model_is_strict() {
     model.write(0x20, 0x103, 15);
     model.data(0, 3);
     assert_eq!(model.record().violations, 1);
-    // Where a design does not let it, there is no mode.
+    // The mode does not exist if the design does not enable it.
     let mut model = Cvp::new(CvpConfig {
         enabled: false,
         ..CvpConfig::default()

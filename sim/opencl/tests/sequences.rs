@@ -1,6 +1,6 @@
-//! What the runtime does with a board, word by word: opening, launch, interrupt, printf, reset, programming.
+//! Tests of the runtime's sequences with a board, word by word: opening, launch, interrupt, printf, reset, programming.
 //!
-//! Offsets and values are those that the open runtime was seen to use.
+//! Offsets and values are those that were observed with the open runtime.
 
 use peerlane_sim_opencl::{
     ClockConfig, Config, Contents, Csr, Memory, Offsets, OpenClSide, Part, Program, Rom, Text,
@@ -8,7 +8,7 @@ use peerlane_sim_opencl::{
 };
 
 const HASH: &str = "0123456789abcdef0123456789abcdef01234567";
-/// Kernel interface, kernel clock, and the interrupt registers, as on a DE5-Net.
+/// Kernel interface and kernel clock, as on a DE5-Net.
 const KERNELS: u64 = 0x4000;
 const CLOCK: u64 = 0xC000;
 const MIB: u64 = 1 << 20;
@@ -70,7 +70,7 @@ impl Board {
         self.side.tick(cycles, &mut self.ram);
     }
 
-    /// Runs until nothing happens any more; gives the cycles.
+    /// Runs until the side is idle; returns the cycles.
     fn settle(&mut self) -> u64 {
         let cycles = (0..100_000).find(|_| {
             let idle = !self.side.busy();
@@ -105,7 +105,7 @@ impl Board {
         self.write_lanes(offset, value, 15);
     }
 
-    /// Several dwords of the kernel interface from an offset on.
+    /// Writes several dwords of the kernel interface from an offset on.
     fn block(&mut self, offset: u64, values: &[u32]) {
         for (index, value) in values.iter().enumerate() {
             self.write(KERNELS + offset + index as u64 * 4, *value);
@@ -138,7 +138,7 @@ impl Board {
         u32::from_le_bytes(bytes)
     }
 
-    /// The PLL's beginning of an opening: the ROM, a reset, the setting, a reset.
+    /// Does the PLL's part of an opening: the ROM, a reset, the setting, a reset.
     fn set_clock_up(&mut self) {
         assert_eq!(self.read(CLOCK), 0xA0C0_0001);
         let setting: [u32; 9] = std::array::from_fn(|n| self.read(CLOCK + 0x400 + n as u64 * 4));
@@ -181,7 +181,7 @@ impl Board {
         assert_eq!(self.kernel(0x30), 1);
     }
 
-    /// Writes what a launch of the vector addition of 1000 items writes, version 5.
+    /// Makes the writes of a launch of the vector addition of 1000 items, version 5.
     fn launch_vector_add(&mut self) {
         let items = 0x3E8;
         self.block(
@@ -223,7 +223,7 @@ fn a_board_is_opened() {
     assert_eq!(board.side.kernel_resets(), 2);
     board.block(0x20, &[0x1000]);
     assert_eq!(board.kernel(0x1000), 0x5_0000);
-    // The words beside.
+    // The single words next to them.
     let words = [0xCFC0, 0xCFE0, 0xCFF0].map(|offset| board.read(offset));
     assert_eq!(words, [0xA0C7_C1E0, 0, 128 + 45]);
     assert_eq!(board.side.accesses(Part::Version).reads, 1);
@@ -259,7 +259,7 @@ fn a_kernel_is_launched_and_interrupts() {
     board.run(50);
     assert_eq!(board.kernel(0x1000), 0x5_C000);
     assert!(!board.side.kernel_irq());
-    // 100 cycles first, then 16 items a cycle.
+    // First 100 cycles, then 16 items a cycle.
     assert_eq!(board.settle(), 50 + 63);
     assert!(board.side.kernel_irq());
     assert!(board.sums());
@@ -267,7 +267,7 @@ fn a_kernel_is_launched_and_interrupts() {
     assert_eq!(board.kernel(0x1030), 1);
     assert!(!board.side.kernel_irq());
     assert_eq!((board.kernel(0x1000), board.kernel(0x1030)), (0x5_0000, 0));
-    // The next launch writes only what changed: 13 bytes from the second operand's address on.
+    // The next launch only writes the changed bytes: 13 from the second operand's address on.
     board.block(0x1088, &[0x400, 0, 0x3400]);
     board.write_lanes(KERNELS + 0x1094, 0xFFFF_FF00, 1);
     board.block(0x1008, &[1]);
@@ -283,7 +283,7 @@ fn two_launches_may_be_one_interrupt() {
     board.operands();
     board.block(0x20, &[0x1000]);
     board.launch_vector_add();
-    // Queued with other arguments; a third one finds no room.
+    // A launch is queued with other arguments; a third one finds no room.
     board.block(0x1090, &[0x3400]);
     board.block(0x1008, &[1]);
     board.block(0x1008, &[1]);
@@ -307,7 +307,7 @@ fn dimensions_hold_ones_after_the_configuration() {
             block,
             [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
         );
-        // One item, then, without a word of them.
+        // Then one item, without a write of the items' number.
         board.fill(0x400, [5, 6]);
         board.block(0x1000 + arguments, &[0x400, 0, 0x400, 0, 0x2400, 0]);
         if csr == Csr::V5 {
@@ -332,7 +332,7 @@ fn version_4_starts_by_the_status() {
     board.block(0x1000, &[status | 1]);
     board.settle();
     assert!(board.sums());
-    // The next start must not clear what the first one has to say.
+    // The next start must not clear the result of the first one.
     let status = board.kernel(0x1000);
     assert_eq!(status, 0x4_0002);
     board.block(0x1000, &[status | 1]);
@@ -357,13 +357,13 @@ fn version_3_has_one_start_at_a_time() {
     board.settle();
     assert!(board.sums() && board.side.kernel_irq());
     assert_eq!(board.kernel(0x1000), 0x3_0002);
-    // No finish counter: done goes by a write of 0.
+    // There is no finish counter: a write of 0 clears done.
     board.block(0x1000, &[0]);
     assert_eq!(board.kernel(0x1000), 0x3_0000);
     assert!(!board.side.kernel_irq());
     let stats = board.side.kernel_stats("vecadd").unwrap();
     assert_eq!((stats.finished, stats.lost_starts), (1, 1));
-    // Its logic clears all in a reset.
+    // The logic of version 3 clears everything in a reset.
     board.reset_kernels();
     assert_eq!((board.kernel(0x1028), board.kernel(0x1060)), (0, 0));
 }
@@ -373,7 +373,7 @@ fn a_copy_moves_words_between_two_regions() {
     let mut board = board();
     board.fill(0x1_0000, (0..777).map(|n| n ^ 0x5A5A));
     board.block(0x20, &[0x1000]);
-    // Its registers are 0x100 behind the addition's. The runtime's own bits above an address do not count.
+    // Its registers are 0x100 after the addition's. The runtime's own bits above an address are ignored.
     board.block(0x1140, &[777]);
     board.block(0x1180, &[0x1_0000, 0xE040_0000, 0x8_0000, 0x00C0_0000]);
     board.block(0x1108, &[1]);
@@ -413,7 +413,7 @@ fn a_full_printf_buffer_stalls() {
         assert_eq!((board.kernel(0x100C), board.kernel(0x1000)), (64, 0x5_C008));
         let records = [0, 4, 32, 36].map(|at| board.dword(0x4000 + at));
         assert_eq!(records, [0, line, 0, line + 1]);
-        // The interrupt's handler clears the stall; the kernel waits on.
+        // The interrupt's handler clears the stall; the kernel still waits.
         board.block(0x1000, &[0x5_C000]);
         assert!(!board.side.kernel_irq());
         board.run(500);
@@ -437,7 +437,7 @@ fn a_reset_ends_kernels_and_keeps_what_the_runtime_relies_on() {
     board.launch_vector_add();
     board.run(110);
     board.write(KERNELS + 0x30, 0);
-    // The window waits for the end of the reset, what is beside it does not.
+    // The window waits for the end of the reset; the other registers do not.
     assert_eq!((board.kernel(0), board.waited), (0xA0C0_0001, 0));
     assert_eq!(
         (board.kernel(0x20), board.kernel(0x18), board.waited),
@@ -453,12 +453,12 @@ fn a_reset_ends_kernels_and_keeps_what_the_runtime_relies_on() {
     assert!(!board.side.kernel_irq());
     let stats = board.side.kernel_stats("vecadd").unwrap();
     assert_eq!((stats.finished, stats.killed), (0, 1));
-    // A launch without a word of the arguments.
+    // A launch without writes of the arguments.
     assert_eq!(board.kernel(0x1040), 0x3E8);
     board.block(0x1008, &[1]);
     board.settle();
     assert!(board.sums());
-    // A reset takes the interrupt back, too.
+    // A reset clears the interrupt, too.
     board.reset_kernels();
     assert!(!board.side.kernel_irq());
     assert_eq!(board.kernel(0x1030), 0);
@@ -507,7 +507,7 @@ fn another_program_takes_the_place_of_all() {
 
 #[test]
 fn the_clock_locks_only_with_a_sound_setting() {
-    // M, N, C0 and C1, and what is wrong with them.
+    // M, N, C0 and C1, and the error in each.
     let wrong = [
         ((0x210, 0x506), "halves that do not fit"),
         ((0x210, 0x101), "an oscillator of 100 MHz"),
@@ -525,7 +525,7 @@ fn the_clock_locks_only_with_a_sound_setting() {
         board.settle();
         assert_eq!(board.read(CLOCK + 0x204), 1, "{what}");
         assert_eq!(board.read(CLOCK + 0x120), 0, "{what}");
-        // A reset does not help, the right setting does.
+        // A reset does not help, but the right setting does.
         board.write(CLOCK + 0x110, 0);
         board.settle();
         assert_eq!(board.read(CLOCK + 0x120), 0, "{what}");
@@ -589,7 +589,7 @@ fn nothing_moves_without_the_kernel_clock() {
     board.side.set_never_locks(false);
     board.block(0x20, &[0x1000]);
     assert_eq!(board.kernel(0x1000), 0x5_0000);
-    // A kernel at work stands still while the clock does.
+    // A kernel at work stops while the clock does.
     board.operands();
     board.launch_vector_add();
     board.run(20);
@@ -615,7 +615,7 @@ fn a_kernel_may_take_as_long_as_a_test_needs() {
     assert!(board.sums());
 }
 
-/// Where a reset is, and how many there were.
+/// Place of a reset, and the function that returns their number.
 type Reset = (u64, fn(&OpenClSide) -> u64);
 
 /// Resets of the kernels and of their clock.
@@ -624,7 +624,8 @@ const RESETS: [Reset; 2] = [
     (CLOCK + 0x110, OpenClSide::clock_resets),
 ];
 
-/// `sw_reset.v` counts anew in each cycle in which it sees a store, and lets it wait until it has counted to the end.
+/// `sw_reset.v` restarts its count in each cycle in which it sees a store, and lets the store wait until the count is
+/// complete.
 #[test]
 fn a_store_to_a_reset_that_lasts_waits_for_ever() {
     for (reset, _) in RESETS {
@@ -635,14 +636,14 @@ fn a_store_to_a_reset_that_lasts_waits_for_ever() {
                 assert_eq!(board.side.write(second, 0, 15), Err(Wait));
                 board.run(1);
             }
-            // A read that waits holds nothing up. A cycle has gone by since the last store.
+            // A read that waits delays nothing. A cycle has passed since the last store.
             board.read(reset);
             assert_eq!(board.waited, (1 << 10) - 1);
         }
     }
 }
 
-/// Neither address nor byte enables are looked at.
+/// Address and byte enables are ignored.
 #[test]
 fn a_store_to_any_byte_resets() {
     for (reset, count) in RESETS {
@@ -657,7 +658,7 @@ fn a_store_to_any_byte_resets() {
     }
 }
 
-/// Kernels wait as long as the memory is not calibrated, and the status says so.
+/// Kernels wait while the memory is not calibrated, and the status reports it.
 #[test]
 fn memory_that_is_not_calibrated_does_not_answer() {
     const STATUS: u64 = 0xCFE0;
@@ -672,7 +673,7 @@ fn memory_that_is_not_calibrated_does_not_answer() {
     assert_eq!(board.read(STATUS), 0);
     board.settle();
     assert!(board.side.kernel_irq() && board.sums());
-    // It is lost with each configuration, or never comes.
+    // Calibration is lost with each configuration, or never comes.
     board.side.power_up();
     assert_ne!(board.read(STATUS), 0);
     board.side.set_calibrates(None);

@@ -1,4 +1,4 @@
-//! What the host's processor does with the board's BAR.
+//! Accesses of the host's processor to the board's BAR.
 
 use crate::{
     board::Board,
@@ -11,7 +11,7 @@ use crate::{
 /// Cycles of `pcie_clk` that a host read, or a window access, may take.
 pub(super) const PATIENCE: u64 = 1_000_000;
 
-/// Where an offset of the flat BAR lies.
+/// Target of an offset of the flat BAR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Slave(Space, u64),
@@ -19,16 +19,16 @@ enum Place {
 }
 
 impl Board {
-    /// Size of a slave in bytes; 0 if the design has none.
+    /// Returns the size of a slave in bytes; 0 if the design has none.
     pub fn space_size(&self, space: Space) -> u64 {
         self.slaves.size(space)
     }
 
-    /// Writes a dword to a slave. The write is posted: it arrives while the board runs, in the
-    /// order of all host accesses to the slaves.
+    /// Writes a dword to a slave. The write is posted: it arrives while the board runs, in the order of all host
+    /// accesses to the slaves.
     ///
     /// # Errors
-    /// When the offset is no multiple of 4 or not in the slave.
+    /// If the offset is not a multiple of 4 or not in the slave.
     pub fn bar_write32(&mut self, space: Space, offset: u64, value: u32) -> Result<()> {
         self.bar_write(space, offset, &[value])
     }
@@ -61,11 +61,11 @@ impl Board {
         Ok(())
     }
 
-    /// Writes bytes from any offset on as one packet: a wide store of the processor, which need not be aligned. It is no
-    /// longer than the least Max Payload Size, 128 bytes.
+    /// Writes bytes from any offset on as one packet: a wide store of the processor, which need not be aligned. It must
+    /// not be longer than the smallest Max Payload Size, 128 bytes.
     ///
     /// # Errors
-    /// When some of it is not in the slave.
+    /// If a part of it is not in the slave.
     pub fn bar_store(&mut self, space: Space, offset: u64, bytes: &[u8]) -> Result<()> {
         let first = offset & !3;
         let length = (offset - first + bytes.len() as u64).next_multiple_of(4);
@@ -75,8 +75,8 @@ impl Board {
         Ok(())
     }
 
-    /// Reads a dword from a slave. Runs the board until the answer has come back, which is also
-    /// when all writes before it have arrived.
+    /// Reads a dword from a slave. Runs the board until the answer has come back; all earlier writes have arrived by
+    /// then.
     ///
     /// # Errors
     /// As [`Board::bar_write32`] and [`Board::run`].
@@ -96,7 +96,7 @@ impl Board {
         Ok(value)
     }
 
-    /// The answer to a host's read is there: runs until the host has it. Writes that left before it have landed by then.
+    /// Handles the answer to a host's read: runs until the host has it. Writes that left before it have landed by then.
     pub(super) fn answer_host(&mut self) -> Result<()> {
         let cycle = self.pcie_clk.cycles;
         let Some(txs) = &mut self.txs else {
@@ -118,8 +118,8 @@ impl Board {
             .map(|_| ())
     }
 
-    /// Writes dwords and then reads one, all of which reach the slaves in cycles that follow each other
-    /// without a gap, as an interconnect may hand on what it had to keep for a while.
+    /// Writes dwords and then reads one. All of them reach the slaves in consecutive cycles, as an interconnect may
+    /// pass on accesses that it had to hold for a while.
     ///
     /// # Errors
     /// As [`Board::bar_read32`].
@@ -144,12 +144,13 @@ impl Board {
         self.read_answer(number)
     }
 
-    /// Whether the design gets the host's accesses as packets, those to the rest of the board, too.
+    /// Returns whether the design gets the host's accesses as packets, also those to the rest of the board.
     pub(super) fn is_across(&mut self) -> bool {
         self.slaves.across_mut().is_some()
     }
 
-    /// Writes the bytes of a dword at an offset of the BAR of a design that gets packets, and runs until it has been made.
+    /// Writes the bytes of a dword at an offset of the BAR of a design that gets packets, and runs until the write was
+    /// made.
     pub(super) fn write_across(&mut self, offset: u64, value: u32, enable: u8) -> Result<()> {
         let due = self.pcie.host_write(self.now, 1) + self.mmio_latency();
         if let Some(across) = self.slaves.across_mut() {
@@ -171,8 +172,8 @@ impl Board {
         }
     }
 
-    /// Runs until all host writes so far have been taken by the slaves. Of a design that gets packets a register is
-    /// read, behind them.
+    /// Runs until all host writes so far have been taken by the slaves. For a design that gets packets, a register is
+    /// read after them.
     ///
     /// # Errors
     /// As [`Board::run`].
@@ -226,11 +227,10 @@ impl Board {
         (at < self.window.size()).then_some(Place::Window(at))
     }
 
-    /// Writes a dword at an offset of the flat BAR. Where no slave is, nothing happens, as on
-    /// the interconnect.
+    /// Writes a dword at an offset of the flat BAR. Nothing happens where no slave is, as on the interconnect.
     ///
     /// # Errors
-    /// When the offset is no multiple of 4; in the window as [`Board::window_write`].
+    /// If the offset is not a multiple of 4; in the window as [`Board::window_write`].
     pub fn bar_write32_at(&mut self, offset: u64, value: u32) -> Result<()> {
         match self.place(offset) {
             Some(Place::Slave(space, at)) => self.bar_write32(space, at, value),
@@ -273,7 +273,7 @@ impl Board {
     /// board until the block has taken them.
     ///
     /// # Errors
-    /// When the range is not in the window, and as [`Board::run`].
+    /// If the range is not in the window, and as [`Board::run`].
     pub fn window_write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.check_window(offset, bytes.len())?;
         if self.is_across() {
@@ -304,7 +304,7 @@ impl Board {
         Ok(())
     }
 
-    /// Reads bytes through the memory window. Runs the board until they are there.
+    /// Reads bytes through the memory window. Runs the board until they have come.
     ///
     /// # Errors
     /// As [`Board::window_write`].
@@ -337,7 +337,8 @@ impl Board {
     }
 }
 
-/// The dwords that bytes from an offset on touch: where in each, from which byte on, and how many.
+/// Returns the dwords that bytes from an offset on touch: the offset of each, the first byte in it, and the number of
+/// bytes.
 fn dwords(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -348,13 +349,13 @@ fn dwords(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> 
     })
 }
 
-/// Byte enables of `len` bytes from `lane` on.
+/// Returns the byte enables of `len` bytes from `lane` on.
 fn lanes(lane: usize, len: usize) -> u64 {
     let ones = if len >= 64 { u64::MAX } else { (1 << len) - 1 };
     ones << lane
 }
 
-/// Puts a name on a timeout.
+/// Adds a name to a timeout.
 fn waited(what: &str, error: Error) -> Error {
     match error {
         Error::Timeout { cycles, .. } => Error::Timeout {

@@ -1,4 +1,4 @@
-//! The OpenCL side of the board, and the host's way to it.
+//! The OpenCL side of the board, and the host's accesses to it.
 
 use peerlane_sim_opencl::{Contents, OpenClSide, Program, Wait};
 
@@ -8,7 +8,7 @@ use crate::{
     violation::{Error, Result},
 };
 
-/// FPGA memory as the kernels see it. What lies outside of it is counted, reads as ones and takes no write.
+/// FPGA memory as the kernels see it. Accesses outside of it are counted; reads return ones and writes have no effect.
 struct Kernels<'a> {
     memory: &'a mut Memory,
     strays: &'a mut u64,
@@ -32,44 +32,44 @@ impl peerlane_sim_opencl::Memory for Kernels<'_> {
 }
 
 impl Board {
-    /// Gives the board an OpenCL side, in place of the one that it may have. Its kernels work on FPGA memory,
-    /// one cycle of theirs in each of `clk`.
+    /// Gives the board an OpenCL side, in place of the one that it may have. Its kernels work on FPGA memory, one of
+    /// their cycles in each cycle of `clk`.
     ///
-    /// If the side has the hard IP's interrupt registers, only these make messages of `dma_irq` and of the
-    /// kernels' interrupt. For a design with an MSI-X table, whose messages are its own, all lines are low;
-    /// its `kernel_irq` is driven.
+    /// If the side has the hard IP's interrupt registers, only these make messages of `dma_irq` and of the kernels'
+    /// interrupt. For a design with an MSI-X table, which sends its own messages, all lines are low; its `kernel_irq`
+    /// is driven.
     pub fn attach_opencl(&mut self, side: OpenClSide) {
         self.opencl = Some(side);
     }
 
-    /// The OpenCL side.
+    /// Returns the OpenCL side.
     pub fn opencl(&self) -> Option<&OpenClSide> {
         self.opencl.as_ref()
     }
 
-    /// The OpenCL side, to change it.
+    /// Returns the OpenCL side, to change it.
     pub fn opencl_mut(&mut self) -> Option<&mut OpenClSide> {
         self.opencl.as_mut()
     }
 
-    /// Accesses of kernels outside of FPGA memory.
+    /// Returns the number of accesses of kernels outside of FPGA memory.
     pub fn kernel_strays(&self) -> u64 {
         self.kernel_strays
     }
 
-    /// Registers of the hard IP are as after its reset; the block is not. A reset of the block's PCIe side
-    /// does this, too.
+    /// Sets the registers of the hard IP to their state after its reset; the block is not reset. A reset of the block's
+    /// PCIe side includes this.
     pub fn reset_hard_ip(&mut self) {
         if let Some(side) = &mut self.opencl {
             side.reset_hard_ip();
         }
     }
 
-    /// The OpenCL side gets another program, and FPGA memory keeps its contents or is all zero. The block is
-    /// not touched, as when only the kernels' region of the FPGA is configured anew.
+    /// Gives the OpenCL side another program; FPGA memory keeps its contents or becomes all zero. The block is not
+    /// changed, as when only the kernels' region of the FPGA is configured.
     ///
     /// # Errors
-    /// [`Error::Program`] when the program cannot be, and [`Error::HostAccess`] without an OpenCL side.
+    /// [`Error::Program`] if the program is not possible, and [`Error::HostAccess`] without an OpenCL side.
     pub fn reprogram(&mut self, program: Program, contents: Contents) -> Result<()> {
         let Some(side) = &mut self.opencl else {
             return Err(missing(0));
@@ -81,7 +81,7 @@ impl Board {
         Ok(side.reprogram(program, contents, &mut memory)?)
     }
 
-    /// A cycle of the OpenCL side.
+    /// Advances the OpenCL side by a cycle.
     pub(super) fn tick_opencl(&mut self) {
         if let Some(side) = &mut self.opencl {
             let mut memory = Kernels {
@@ -105,7 +105,7 @@ impl Board {
         }
     }
 
-    /// Makes an access to the OpenCL side once it has come across, behind the host's accesses before it.
+    /// Makes an access to the OpenCL side once it has crossed the link, after the host's earlier accesses.
     fn opencl_access<R>(
         &mut self,
         offset: u64,
@@ -135,7 +135,7 @@ impl Board {
     /// the BAR as the side knows it. Runs the board until the side has taken it.
     ///
     /// # Errors
-    /// When the offset is no multiple of 4 or there is no OpenCL side, and as [`Board::run`].
+    /// If the offset is not a multiple of 4 or there is no OpenCL side, and as [`Board::run`].
     pub fn opencl_write(&mut self, offset: u64, value: u32, lanes: u8) -> Result<()> {
         if self.is_across() {
             self.check_side(offset)?;
@@ -159,7 +159,7 @@ impl Board {
     }
 }
 
-/// The error of a board without an OpenCL side.
+/// Returns the error of a board without an OpenCL side.
 #[cold]
 fn missing(offset: u64) -> Error {
     Error::HostAccess {

@@ -1,4 +1,4 @@
-//! What a caller sees and sets of a board between runs.
+//! State of a board that a caller reads and sets between runs.
 
 use std::ops::Range;
 
@@ -13,67 +13,67 @@ use crate::{
 };
 
 impl Board {
-    /// Host memory.
+    /// Returns host memory.
     pub fn host(&self) -> &HostMemory {
         &self.bus.host
     }
 
-    /// Host memory to write to, or to add ranges to.
+    /// Returns host memory, to write to it or to add ranges.
     pub fn host_mut(&mut self) -> &mut HostMemory {
         &mut self.bus.host
     }
 
-    /// The GPU.
+    /// Returns the GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.bus.gpu
     }
 
-    /// The GPU, to write to its memory and to pin.
+    /// Returns the GPU, to write to its memory and to pin.
     pub fn gpu_mut(&mut self) -> &mut Gpu {
         &mut self.bus.gpu
     }
 
-    /// FPGA memory.
+    /// Returns FPGA memory.
     pub fn ddr(&self) -> &Memory {
         &self.ddr
     }
 
-    /// FPGA memory to write to.
+    /// Returns FPGA memory, to write to it.
     pub fn ddr_mut(&mut self) -> &mut Memory {
         &mut self.ddr
     }
 
-    /// The bus: registered ranges, faults, unsupported requests.
+    /// Returns the bus: registered ranges, faults, unsupported requests.
     pub fn bus(&self) -> &Bus {
         &self.bus
     }
 
-    /// The bus, to register ranges and to inject faults.
+    /// Returns the bus, to register ranges and to inject faults.
     pub fn bus_mut(&mut self) -> &mut Bus {
         &mut self.bus
     }
 
-    /// The configuration the board was made with.
+    /// Returns the configuration that the board was made with.
     pub fn config(&self) -> &BoardConfig {
         &self.config
     }
 
-    /// Width of `Txs` in bytes, and of its address in bits; `None` without that port.
+    /// Returns the width of `Txs` in bytes, and of its address in bits; `None` without that port.
     pub fn txs_shape(&self) -> Option<(u32, u32)> {
         self.txs
             .as_ref()
             .map(|txs| (txs.width(), txs.address_bits()))
     }
 
-    /// Sets the translation windows of a 32-bit `Txs`: window `n` of `1 << shift` bytes shows
-    /// the bus address `bases[n]`. Without effect on a 64-bit one.
+    /// Sets the translation windows of a 32-bit `Txs`: window `n` of `1 << shift` bytes shows the bus address
+    /// `bases[n]`. No effect on a 64-bit one.
     pub fn set_windows(&mut self, shift: u32, bases: Vec<u64>) {
         if let Some(txs) = &mut self.txs {
             txs.set_windows(shift.min(63), bases);
         }
     }
 
-    /// Changes the waiting of `Txs` from now on.
+    /// Changes the back-pressure of `Txs` from now on.
     pub fn set_txs_backpressure(&mut self, backpressure: Backpressure) {
         if let Some(txs) = &mut self.txs {
             txs.set_backpressure(backpressure);
@@ -87,12 +87,12 @@ impl Board {
         }
     }
 
-    /// Width of the stream port in bytes; `None` without that port.
+    /// Returns the width of the stream port in bytes; `None` without that port.
     pub fn stream_width(&self) -> Option<u32> {
         self.stream.as_ref().map(Stream::width)
     }
 
-    /// Changes the waiting of the stream port, or of the hard IP's Avalon-ST interface, from now on.
+    /// Changes the back-pressure of the stream port, or of the hard IP's Avalon-ST interface, from now on.
     pub fn set_stream_backpressure(&mut self, backpressure: Backpressure) {
         if let Some(stream) = &mut self.stream {
             stream.set_backpressure(backpressure);
@@ -102,16 +102,15 @@ impl Board {
         }
     }
 
-    /// The hard IP loses data of the next completion, and says so. Only a design that makes packets sees it.
+    /// Makes the hard IP lose data of the next completion, and report it. Only a design that makes packets sees it.
     pub fn damage_a_completion(&mut self) {
         if let Some(packets) = &mut self.packets {
             packets.damage();
         }
     }
 
-    /// Drives `msix_enable` and `msix_mask`, the hard IP's MSI-X capability, from the next edge of
-    /// `pcie_clk` on. Both are 0 at first and outlive a reset of the block. Without effect on a
-    /// design that lacks the inputs.
+    /// Drives `msix_enable` and `msix_mask`, the hard IP's MSI-X capability, from the next edge of `pcie_clk` on. Both
+    /// are 0 at first and are not changed by a reset of the block. No effect on a design that lacks the inputs.
     pub fn set_msix(&mut self, enable: bool, mask: bool) {
         self.wires.set_msix(enable, mask);
         if let Some(packets) = &mut self.packets {
@@ -119,8 +118,9 @@ impl Board {
         }
     }
 
-    /// Sets the function's MSI capability from now on: address and data where MSI is enabled. A design that makes
-    /// packets sees it; of `Txs`' bridge a rise of the interrupt is lost while MSI is not enabled, which it is at first.
+    /// Sets the function's MSI capability from now on: address and data if MSI is enabled. A design that makes packets
+    /// sees it. With the bridge of `Txs`, a rise of the interrupt is lost while MSI is not enabled, which is the
+    /// initial state.
     pub fn set_msi(&mut self, msi: Option<(u64, u16)>) {
         if let Some(txs) = &mut self.txs {
             txs.bridge.msi = msi.is_some();
@@ -136,7 +136,7 @@ impl Board {
         self.kernel_irq = level;
     }
 
-    /// Interrupt messages that have arrived and that nobody has taken yet, the oldest first.
+    /// Returns the interrupt messages that have arrived and were not taken yet, the oldest first.
     pub fn messages(&self) -> &[Message] {
         self.bus.messages()
     }
@@ -146,7 +146,7 @@ impl Board {
         self.bus.take_messages()
     }
 
-    /// Changes the waiting of all memory ports from now on.
+    /// Changes the back-pressure of all memory ports from now on.
     pub fn set_ddr_backpressure(&mut self, backpressure: Backpressure) {
         for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
             .into_iter()
@@ -156,23 +156,23 @@ impl Board {
         }
     }
 
-    /// Level of `dma_irq` at the last edge of `pcie_clk`.
+    /// Returns the level of `dma_irq` at the last edge of `pcie_clk`.
     pub fn irq(&self) -> bool {
         self.irq_level
     }
 
-    /// Rising edges of `dma_irq`.
+    /// Returns the number of rising edges of `dma_irq`.
     pub fn irqs(&self) -> u64 {
         self.irqs
     }
 
-    /// Messages of the interrupt lines that have reached the host: one for each rising edge of `dma_irq`, or,
-    /// of a board with the hard IP's interrupt registers, what these let through.
+    /// Returns the number of messages of the interrupt lines that have reached the host: one for each rising edge of
+    /// `dma_irq`, or, on a board with the hard IP's interrupt registers, those that these let through.
     pub fn irqs_delivered(&self) -> u64 {
         self.pcie.stats.interrupts_delivered
     }
 
-    /// Reads of the block that are owed an answer.
+    /// Returns the number of the block's reads that are owed an answer.
     pub fn reads_outstanding(&self) -> usize {
         match &self.txs {
             Some(txs) => txs.bridge.owed(),
@@ -180,7 +180,7 @@ impl Board {
         }
     }
 
-    /// A number that grows whenever a word moves on one of the design's ports.
+    /// Returns a number that grows whenever a word moves on one of the design's ports.
     pub fn activity(&self) -> u64 {
         let memories = [&self.mem_rd, &self.mem_wr, &self.mem_win].map(|port| {
             port.as_ref()
@@ -189,42 +189,41 @@ impl Board {
         self.port_words() + self.port_stats().read_words + memories.iter().sum::<u64>()
     }
 
-    /// Words of writes, and reads, that the port towards PCIe has taken.
+    /// Returns the words of writes, and the reads, that the port towards PCIe has taken.
     pub fn port_words(&self) -> u64 {
         let port = self.port_stats();
         port.write_words + port.read_bursts
     }
 
-    /// Host accesses that the slaves have not taken yet.
+    /// Returns the number of host accesses that the slaves have not taken yet.
     pub fn host_backlog(&self) -> usize {
         self.slaves.waiting()
     }
 
-    /// Whether the models still have something to do by themselves: a host access, a packet under
-    /// way, an answer that will come, or a kernel at work. What the design itself waits for is not known here.
+    /// Returns whether the models still have something to do by themselves: a host access, a packet in progress, an
+    /// answer that will come, or a kernel at work. Events that only the design waits for are not known here.
     pub fn busy(&self) -> bool {
         let opencl = self.opencl.as_ref().is_some_and(|side| side.busy());
         let bridge = self.txs.as_ref().is_some_and(|txs| txs.bridge.busy());
         self.pcie.busy() || bridge || !self.slaves.idle() || !self.window.idle() || opencl
     }
 
-    /// Cycles of `pcie_clk` since the start.
+    /// Returns the cycles of `pcie_clk` since the start.
     pub fn cycles(&self) -> u64 {
         self.pcie_clk.cycles
     }
 
-    /// Simulated nanoseconds since the start.
+    /// Returns the simulated nanoseconds since the start.
     pub fn ns(&self) -> f64 {
         self.now as f64 / 1e6
     }
 
-    /// Starts the measure of the first request after a doorbell:
-    /// `stats().txs.first_request_cycle` is empty until then.
+    /// Starts to measure the first request after a doorbell: `stats().txs.first_request_cycle` is empty until then.
     pub fn mark(&mut self) {
         self.mark_range(0..u64::MAX);
     }
 
-    /// The same for the first request that begins at one of these bus addresses.
+    /// Starts to measure the first request that begins at one of these bus addresses.
     pub fn mark_range(&mut self, addresses: Range<u64>) {
         if let Some(txs) = &mut self.txs {
             txs.stats.first_request_cycle = None;
@@ -240,13 +239,14 @@ impl Board {
         }
     }
 
-    /// Cycles of `pcie_clk` that a design which gets the host's accesses as packets took for the last read: from the
-    /// packet's beat to the completion's. 0 of another.
+    /// Returns the cycles of `pcie_clk` that a design which gets the host's accesses as packets took for the last read:
+    /// from the packet's beat to the completion's. 0 for another design.
     pub fn last_host_read_cycles(&self) -> u64 {
         self.slaves.last_read_cycles()
     }
 
-    /// Cycle of `pcie_clk` at which a slave last took a write, or at which a design that gets packets was shown one.
+    /// Returns the cycle of `pcie_clk` at which a slave last took a write, or at which a design that gets packets was
+    /// shown one.
     pub fn last_host_write_cycle(&self) -> u64 {
         self.slaves.last_write_cycle()
     }
@@ -260,7 +260,7 @@ impl Board {
             .unwrap_or_default()
     }
 
-    /// What has happened so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> Stats {
         let link = &self.pcie.stats;
         let now = self.now.max(1) as f64;

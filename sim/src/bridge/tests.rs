@@ -1,4 +1,4 @@
-//! The bridge by itself, cycle by cycle, against the figures of runs of the real one.
+//! Tests of the bridge by itself, cycle by cycle, against the figures of runs of the real one.
 
 use super::*;
 use crate::{
@@ -45,14 +45,14 @@ struct Rig {
     log: Log,
     cycle: u64,
     ready: bool,
-    /// Of the job that stands: its beats taken.
+    /// Beats of the current job that were taken.
     done: usize,
     jobs: std::collections::VecDeque<Job>,
-    /// Cycles in which a beat of a write, a read, a word for the master were moved.
+    /// Cycles in which a beat of a write, a read, or a word for the master was moved.
     beats: Vec<u64>,
     reads: Vec<u64>,
     words: Vec<(u64, Vec<u8>)>,
-    /// The master pauses in these cycles.
+    /// The cycles in which the master pauses.
     pause: fn(u64) -> bool,
 }
 
@@ -91,7 +91,7 @@ fn rig(change: impl FnOnce(&mut BoardConfig)) -> Rig {
     }
 }
 
-/// The byte that the master writes to an address.
+/// Returns the byte that the master writes to an address.
 fn byte(address: u64) -> u8 {
     (address ^ address >> 8).wrapping_mul(31) as u8 | 1
 }
@@ -162,7 +162,8 @@ impl Rig {
         panic!("never: {what}");
     }
 
-    /// The bytes that were written of so many from an address on, as a mask; every one of them has the right value.
+    /// Returns the bytes that were written of `len` bytes from an address on, as a mask; checks that each has the right
+    /// value.
     fn written(&self, address: u64, len: usize) -> u128 {
         let found = self.bus.host.slice(address, len).unwrap();
         (0..len).fold(0, |mask, n| {
@@ -171,7 +172,7 @@ impl Rig {
         })
     }
 
-    /// Fills memory and gives the data that reads should get.
+    /// Fills memory and returns the data that reads should get.
     fn fill(&mut self, len: usize) -> Vec<u8> {
         let data: Vec<u8> = (0..len as u64).map(|n| byte(n * 7 + 3)).collect();
         self.bus.host.write(HOST, &data).unwrap();
@@ -209,7 +210,7 @@ fn a_burst_takes_the_cycles_of_the_real_bridge() {
         });
         rig.jobs = vec![whole(HOST, beats), whole(HOST + 512, 1)].into();
         rig.until("both", |rig| rig.jobs.is_empty());
-        // The first beat in the sixth cycle, and so that of the second burst after that one's turn.
+        // The first beat in the sixth cycle, and so that of the second burst after its turn begins.
         assert_eq!(rig.beats[0], 5);
         assert_eq!(rig.beats[beats], cycles + 5, "{beats} beats, {payload}");
         let gaps: Vec<u64> = rig.beats[..beats]
@@ -296,7 +297,7 @@ fn a_hard_ip_that_is_not_ready_stops_the_bridge_without_a_loss() {
     }
 }
 
-/// The bytes of 16-byte beats that reach the peer.
+/// Returns the bytes of 16-byte beats that reach the peer.
 fn reached(enables: &[u64]) -> u128 {
     let mut rig = rig(|config| config.txs.allow_damage = true);
     rig.jobs = vec![write(HOST + 0x40, enables)].into();
@@ -331,7 +332,7 @@ fn legal_enables_are_right_and_others_damage_the_peer() {
         (&[0xFFFE, 0x00FF], 0xFFFF_FFFE),
         (&[0x8000, 0xFFFF], 0xFFFF_FFF0),
         (&[0xFFFF, 0x0007], 0x7FFF_FFFF),
-        // No one reads the enables of the middle.
+        // The enables of the middle are ignored.
         (&[0xFFFF, 0x0F00, 0xFFFF], 0xFFFF_FFFF_FFFF),
     ] {
         assert_eq!(reached(enables), expected, "{enables:x?}");
@@ -362,7 +363,7 @@ fn a_request_stands_at_the_hard_ip_13_cycles_after_the_read_was_taken() {
     rig.jobs = vec![read(HOST + 0xF80, 32)].into();
     let end = rig.until("left", |rig| rig.pcie.stats.read_requests == 1);
     assert_eq!(end - 1, rig.reads[0] + 13);
-    // The rest after the edge of 4 KiB.
+    // The rest after the boundary of 4 KiB.
     let end = rig.until("left", |rig| rig.pcie.stats.read_requests == 2);
     assert_eq!(end - 1, rig.reads[0] + 21);
 }
@@ -373,7 +374,7 @@ fn words_come_in_order_without_gaps_and_cost_what_completions_cost() {
         let mut rig = rig(|config| {
             config.link.completion_bytes = completion;
             config.link.read_round_trip_ns = 400;
-            // So that the link is no limit.
+            // So that the link is not a limit.
             config.link.lanes = 16;
         });
         let data = rig.fill(64 * 512);
@@ -419,7 +420,7 @@ fn an_answer_that_comes_early_overwrites_one_that_waits() {
         assert!(!run(256, seed), "seed {seed}");
         assert!(!run(128, seed), "seed {seed}");
     }
-    // In order all is well.
+    // In order all data are right.
     let mut rig = rig(|config| config.link.max_read_request = 128);
     let data = rig.fill(128 * 512);
     rig.jobs = (0..128).map(|n| read(HOST + n * 512, 32)).collect();
@@ -452,11 +453,11 @@ fn a_read_without_data_ends_the_reads_behind_it_until_a_reset() {
         rig.fault(2, answer);
         rig.jobs = (0..12).map(|n| read(HOST + n * 512, 32)).collect();
         rig.run(20_000);
-        // Two came; eight are owed, and the port takes no other.
+        // Two came; eight are owed, and the port takes no other read.
         assert_eq!(rig.words.len(), 2 * 32);
         assert_eq!((rig.reads.len(), rig.bridge.owed()), (10, 8));
         assert_eq!(rig.jobs.len(), 2);
-        // Writes are taken all the same.
+        // Writes are still taken.
         rig.jobs.clear();
         rig.jobs = vec![whole(HOST + 0x8000, 4)].into();
         rig.until("written", |rig| rig.pcie.stats.write_packets == 1);

@@ -1,5 +1,5 @@
-//! The way from the bridge's commands to the hard IP: the queue of commands, the queue of reads that want credits, the
-//! FIFO of the transmit stream.
+//! The path from the bridge's commands to the hard IP: the queue of commands, the queue of reads that need credits, and
+//! the FIFO of the transmit stream.
 //!
 //! A packet is read out of the queue of commands when it is whole, and goes word by word into the transmit FIFO, which
 //! takes about 11 words while the hard IP is not ready. A request for an interrupt message goes through the same queue,
@@ -21,7 +21,7 @@ const BUFFERED: u64 = 3;
 const FIFO: usize = 11;
 /// Commands in the queue with which no further one is begun.
 const COMMANDS: usize = 8;
-/// Reads that want credits.
+/// Reads that wait for credits.
 const ASIDE: usize = 64;
 
 /// A command.
@@ -29,7 +29,7 @@ const ASIDE: usize = 64;
 pub(super) enum Command {
     /// A packet of writes, whose dwords are in a buffer.
     Write {
-        /// Bus address of the first beat; none if nothing is there.
+        /// Bus address of the first beat; `None` if no memory is there.
         address: Option<u64>,
         extent: Extent,
         beats: u32,
@@ -59,25 +59,25 @@ struct Word {
 pub(super) struct Transmit {
     commands: VecDeque<(u64, Command)>,
     aside: VecDeque<Command>,
-    /// The packet that goes into the FIFO, and words of it still to go.
+    /// The packet that goes into the FIFO, and its words that are still to go.
     current: Option<(Command, u32)>,
     fifo: VecDeque<Word>,
     /// First cycle in which the control moves again.
     next: u64,
     /// Beats of writes that wait in front of the FIFO.
     pub(super) beats: u32,
-    /// When credits for reads come back.
+    /// Cycles at which credits for reads come back.
     returns: VecDeque<u64>,
     credits: Option<u32>,
-    /// When the completion for the host has crossed the link.
+    /// Time at which the completion for the host has crossed the link.
     pub(super) answered: Option<u64>,
 }
 
-/// Where packets leave, and when.
+/// Destination of packets, with the time.
 pub(super) struct Exit<'a> {
     pub pcie: &'a mut Pcie,
     pub bus: &'a mut Bus,
-    /// The hard IP takes a word in this cycle, if the link has room.
+    /// Whether the hard IP takes a word in this cycle, if the link has room.
     pub ready: bool,
     /// Femtoseconds.
     pub now: u64,
@@ -99,12 +99,12 @@ impl Transmit {
         }
     }
 
-    /// Whether a command may begin, or be written into the queue.
+    /// Returns whether a command may begin, or be written into the queue.
     pub(super) fn has_room(&self) -> bool {
         self.commands.len() <= COMMANDS
     }
 
-    /// Whether nothing is on its way.
+    /// Returns whether nothing is on its way.
     pub(super) fn quiet(&self) -> bool {
         self.commands.is_empty()
             && self.aside.is_empty()
@@ -117,7 +117,7 @@ impl Transmit {
         self.commands.push_back((cycle + QUEUED, command));
     }
 
-    /// Forgets all commands and packets on their way.
+    /// Drops all commands, and all packets on their way.
     pub(super) fn reset(&mut self, pcie: &mut Pcie) {
         let mut all: Vec<_> = self.commands.drain(..).map(|(_, one)| one).collect();
         all.extend(self.aside.drain(..));
@@ -133,13 +133,13 @@ impl Transmit {
         self.next = 0;
     }
 
-    /// Whether a read may leave: there are credits and a tag for it.
+    /// Returns whether a read may leave: there are credits and a tag for it.
     fn may_read(&self, tags: u32) -> bool {
         let used = self.returns.len() as u32;
         self.credits.is_none_or(|credits| used < credits) && tags < TAGS as u32
     }
 
-    /// A cycle of the control. Counts the tags in use.
+    /// Advances the control by a cycle. Counts the tags in use.
     #[inline]
     pub(super) fn tick(&mut self, tags: &mut u32, exit: &mut Exit<'_>) {
         let cycle = exit.cycle;
@@ -233,7 +233,7 @@ impl Transmit {
         self.fifo.push_back(Word { at, ends });
     }
 
-    /// A packet is at the hard IP.
+    /// Handles a packet at the hard IP.
     fn leave(&mut self, command: Command, exit: &mut Exit<'_>) {
         let (pcie, now) = (&mut *exit.pcie, exit.now);
         match command {

@@ -123,10 +123,10 @@ fn a_fault_may_hit_some_requests_only() {
     assert_eq!(found, [None, None, Some(0x1000), Some(0x1200), None]);
 }
 
-/// What was written where.
+/// Addresses and bytes of writes.
 type Writes = std::sync::Mutex<Vec<(u64, Vec<u8>)>>;
 
-/// A page at 0x8000 that may be written only, and belongs to the GPU.
+/// A page at 0x8000 that may only be written, and belongs to the GPU.
 #[derive(Debug, Default)]
 struct Page(std::sync::Arc<Writes>);
 

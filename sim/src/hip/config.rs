@@ -1,4 +1,4 @@
-//! What the hard IP, the link and software are like.
+//! Configuration of the hard IP, of the link, and of the settings that software makes.
 
 use super::RootConfig;
 
@@ -17,17 +17,17 @@ impl Grant {
         headers: Some(0),
         data: Some(0),
     };
-    /// All may.
+    /// All packets may leave.
     pub const ENDLESS: Self = Self {
         headers: None,
         data: None,
     };
 }
 
-/// What the hard IP, the link and software are like.
+/// Configuration of the hard IP, of the link, and of the settings that software makes.
 #[derive(Debug, Clone)]
 pub struct HipConfig {
-    /// Max Payload Size in bytes, of the function and of what it is sent.
+    /// Max Payload Size in bytes, of the function and of packets to it.
     pub payload: u32,
     /// Max Read Request Size in bytes.
     pub request: u32,
@@ -39,14 +39,14 @@ pub struct HipConfig {
     pub patient: bool,
     /// MSI-X Enable and Function Mask.
     pub msix: (bool, bool),
-    /// Address and data of the function's MSI capability, where MSI is enabled.
+    /// Address and data of the function's MSI capability, if MSI is enabled.
     pub msi: Option<(u64, u16)>,
     /// Bus and device.
     pub id: u16,
-    /// Cycles for which a word of the configuration stands: 4 or 8. In the first of them a bit may still be that
-    /// of the word before.
+    /// Cycles for which a word of the configuration is shown: 4 or 8. In the first of them a bit may still be that of
+    /// the previous word.
     pub word_cycles: u64,
-    /// Bytes that the link carries in 256 cycles, each way; 0: any number.
+    /// Bytes that the link carries in 256 cycles, in each direction; 0: any number.
     pub rate: u64,
     /// Chance in percent of a cycle in which the hard IP is not ready.
     pub not_ready: u8,
@@ -54,26 +54,26 @@ pub struct HipConfig {
     pub gaps: u8,
     /// Credits of posted packets that are granted at first.
     pub posted: Grant,
-    /// Those of reads.
+    /// Credits of reads that are granted at first.
     pub reads: Grant,
-    /// Those of completions.
+    /// Credits of completions that are granted at first.
     pub replies: Grant,
-    /// Cycles from a reset until the link is up (`dlup`). Until then the credits are those of the link before.
+    /// Cycles from a reset until the link is up (`dlup`). Until then the credits are those of the previous link.
     pub training: u64,
-    /// Cycles until what a packet took is granted again.
+    /// Cycles until the credits that a packet took are granted again.
     pub credit_delay: u64,
     /// Chance in a thousand, each cycle, that the hard IP sends a packet of its own.
     pub own: u64,
-    /// `tx_cons_cred_sel` makes the pins of the credits show what was consumed. Without `use_tx_cons_cred_sel_hwtcl` it is
-    /// not connected.
+    /// Whether `tx_cons_cred_sel` makes the pins of the credits show the consumed ones. Without
+    /// `use_tx_cons_cred_sel_hwtcl` it is not connected.
     pub shows_consumed: bool,
     /// Completions and units of 16 bytes that its buffer has room for.
     pub space: (u32, u32),
-    /// Completions whose tag the hard IP does not know are not dropped.
+    /// Whether completions whose tag the hard IP does not know are passed on instead of dropped.
     pub lets_strays_through: bool,
     /// The other end.
     pub root: RootConfig,
-    /// Of everything that is random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -100,13 +100,14 @@ impl Default for HipConfig {
                 headers: Some(64),
                 data: None,
             },
-            // A root complex's (section 2.6.1).
+            // As for a root complex (section 2.6.1).
             replies: Grant::ENDLESS,
             training: 40,
             credit_delay: 40,
             own: 0,
             shows_consumed: true,
-            // Setting Low with a payload of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface Type").
+            // Setting Low with a payload of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface
+            // Type").
             space: (195, 781),
             lets_strays_through: false,
             root: RootConfig::default(),

@@ -1,8 +1,8 @@
-//! What the host asks of the board, and the completions that it gets for it.
+//! The host's requests to the board, and the completions that it gets for them.
 //!
-//! Completions are held to the PCI Express Base Specification 2.1: to section 2.2.9 (header, byte count, lower
-//! address), to 2.3.1.1 (data in address order, cut at the Read Completion Boundary, which is 128 bytes for all but a
-//! root complex) and to 2.2.5 (byte enables). Each byte that a request names is looked at by itself.
+//! Completions are checked against the PCI Express Base Specification 2.1: sections 2.2.9 (header, byte count, lower
+//! address), 2.3.1.1 (data in address order, cut at the Read Completion Boundary, which is 128 bytes for all but a root
+//! complex) and 2.2.5 (byte enables). Each byte that a request names is checked separately.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,16 +11,16 @@ use super::{
     tlp::{Kind, Tlp},
 };
 
-/// How a request of the host's ended.
+/// End of a request of the host's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostEnd {
     /// The request.
     pub request: Tlp,
     /// Completion status: 0 is success.
     pub status: u8,
-    /// Bytes that came.
+    /// Number of bytes that came.
     pub bytes: u32,
-    /// What they are.
+    /// The bytes.
     pub data: Vec<u8>,
     /// Cycles from the packet's first beat to the last completion's last one.
     pub took: u64,
@@ -31,26 +31,26 @@ pub struct HostEnd {
 struct Open {
     request: Tlp,
     begun: u64,
-    /// Address of the first byte that counts, and how many do.
+    /// Address of the first byte that counts, and the number of such bytes.
     start: u64,
     count: u32,
     data: Vec<u8>,
-    /// What each of them may be; nothing: anything.
+    /// Allowed values of each byte; an empty list allows any value.
     may_be: Vec<Vec<u8>>,
 }
 
 /// The host.
 #[derive(Debug)]
 pub struct Host {
-    /// Packets that are to come, and the BARs that the hard IP shows for each.
+    /// Packets to be sent, and the BARs that the hard IP shows for each.
     pub queue: VecDeque<(Tlp, u8)>,
-    /// How requests have ended.
+    /// Ends of requests.
     pub ends: Vec<HostEnd>,
-    /// BARs that are the design's.
+    /// BARs that belong to the design.
     pub bars: u8,
-    /// Bits of an address that are within one of them.
+    /// Address bits within one of these BARs.
     pub window: u64,
-    /// There is no memory behind the BARs: a read may bring anything.
+    /// Whether the BARs are registers instead of memory: a read may return anything.
     pub registers: bool,
     open: HashMap<(u16, u8), Open>,
     image: HashMap<u64, u8>,
@@ -69,24 +69,24 @@ impl Host {
         }
     }
 
-    /// Requests that wait for completions.
+    /// Returns the number of requests that wait for completions.
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether one of this requester and tag does.
+    /// Returns whether a request of this requester and tag waits.
     pub fn waits(&self, requester: u16, tag: u8) -> bool {
         self.open.contains_key(&(requester, tag))
     }
 
-    /// Nothing is under way any more, and memory is this.
+    /// Drops everything in progress, and sets the content of memory.
     pub fn forget(&mut self, memory: &HashMap<u64, u8>) {
         self.queue.clear();
         self.open.clear();
         self.image.clone_from(memory);
     }
 
-    /// What memory is when all writes that have begun are done.
+    /// Returns the content of memory when all writes that have begun are done.
     pub fn image(&self) -> &HashMap<u64, u8> {
         &self.image
     }
@@ -99,15 +99,15 @@ impl Host {
         }
     }
 
-    /// Whether a packet wants no answer.
+    /// Returns whether a packet needs no answer.
     pub(super) fn is_posted(packet: &Tlp) -> bool {
         // Memory writes and messages (table 2-3).
         packet.kind() == Kind::Write || packet.header[0] >> 27 & 3 == 0b10
     }
 
-    /// A packet's first beat is shown to the design.
+    /// Handles the first beat of a packet that is shown to the design.
     pub(super) fn begin(&mut self, packet: &Tlp, bar: u8, now: u64, breach: &mut Vec<String>) {
-        // Nobody can answer what is damaged, and what a write does is for the test to look at.
+        // A damaged packet cannot be answered, and the test checks the effect of a write.
         if packet.damaged.is_some() {
             return;
         }
@@ -124,7 +124,7 @@ impl Host {
         let named = enabled(packet);
         let (start, count) = match (is_read, named.first(), named.last()) {
             (true, Some(first), Some(last)) => (packet.address() + first, last - first + 1),
-            // Of no byte, one is said to come.
+            // A request of no byte still gets a byte count of one.
             (true, ..) => (packet.address(), 1),
             _ => (0, 4),
         };
@@ -155,7 +155,7 @@ impl Host {
             let address = packet.address() + byte;
             let value = (packet.payload[(byte / 4) as usize] >> (byte % 4 * 8)) as u8;
             self.image.insert(address & self.window, value);
-            // A write may pass a read that came before it.
+            // A write may pass an earlier read.
             for open in self.open.values_mut() {
                 let from = open.start & self.window;
                 if let Some(at) = (address & self.window).checked_sub(from)
@@ -168,7 +168,7 @@ impl Host {
         }
     }
 
-    /// A completion comes from the function `completer`, which may send `payload` bytes in one.
+    /// Handles a completion from the function `completer`, which may send `payload` bytes in one.
     pub(super) fn complete(
         &mut self,
         packet: &Tlp,
@@ -245,7 +245,7 @@ impl Host {
     }
 }
 
-/// Bytes that a request names, from its address on (section 2.2.5).
+/// Returns the bytes that a request names, as offsets from its address (section 2.2.5).
 fn enabled(packet: &Tlp) -> Vec<u64> {
     let length = packet.length();
     let (first, last) = packet.enables();
@@ -351,9 +351,9 @@ mod tests {
             let (all, _) = found(&request, std::slice::from_ref(&bad));
             assert!(!all.is_empty(), "{bad:08x?}");
         }
-        // Once is enough.
+        // One error is reported once.
         assert_eq!(found(&request, &[good.clone(), good.clone()]).0.len(), 1);
-        // Cut where it may not be, and longer than a packet may be.
+        // Cut at a place that is not allowed, and longer than a packet may be.
         let all: Vec<u32> = (0..64).map(|n| dword(0x1000 + 4 * n)).collect();
         let long = read(64, 0xF, 0xF);
         let at = |from: usize, to: usize| {

@@ -1,25 +1,25 @@
-//! The Stratix V PCIe hard IP's Avalon-ST interface, with a link and memory behind it, for designs that make and
+//! The Stratix V PCIe hard IP's Avalon-ST interface, with a link and memory at its other end, for designs that make and
 //! take transaction layer packets themselves (Stratix V Avalon-ST Interface for PCIe 683093).
 //!
-//! [`Hip`] clocks nothing: whoever owns the model calls [`Hip::sample`] before each rising edge of the hard IP's
-//! clock and [`Hip::drive`] behind it. Every rule that a design must keep is looked at on every edge, and what is
-//! broken is in [`Hip::breaches`]:
+//! [`Hip`] does not drive the clock: the owner of the model calls [`Hip::sample`] before each rising edge of the hard
+//! IP's clock and [`Hip::drive`] after it. Every rule that a design must keep is checked on every edge, and broken
+//! rules are in [`Hip::breaches`]:
 //!
-//! - the interface's own: valid and ready, begin and end, the number of beats, the lanes;
+//! - the rules of the interface: valid and ready, begin and end, the number of beats, the lanes;
 //! - each request: form, byte enables, 4 KiB, Max Payload Size and Max Read Request Size, tags, requester;
 //! - Bus Master Enable: no request begins before the design has been shown the bit, nor later than [`MASTER_LAG`] ready
-//!   cycles behind the word that shows it clear;
+//!   cycles after the word that shows it clear;
 //! - the link: no packet begins while it is down ([`LINK_LAG`]);
-//! - credits: never more than were granted. Pins and counters are those of the link before until the next is up;
-//! - the buffer for completions: never more than it has room for. Nobody holds a completion back.
+//! - credits: never more than were granted. Until the next link is up, pins and counters are those of the previous one;
+//! - the buffer for completions: never more than it has room for. The hard IP does not hold completions back.
 //!
-//! [`Host`] is what asks of the board: its packets come beside completions, and those that want an answer stay away
-//! while the design asks for it, but for up to ten. What the design answers is held to the specification there.
-//! [`HostBus`] is what such a design has its slaves on.
+//! [`Host`] makes the requests to the board: its packets come between completions, and those that need an answer stop
+//! while the design asks for that, after up to ten more. The design's answers are checked against the specification
+//! there. [`HostBus`] is the bus of such a design's slaves.
 //!
-//! What the design receives: completions in the lanes of the figures, no later than three cycles after its ready
-//! fell, with gaps on demand; the configuration's words, four or eight cycles each. Completions with a tag that the
-//! hard IP does not know are dropped here as there, unless a test lets them through.
+//! The design receives completions in the lanes of the figures, at the latest three cycles after its ready fell, with
+//! gaps if configured; and the configuration's words, four or eight cycles each. As in the hard IP, completions with a
+//! tag that it does not know are dropped, unless a test lets them through.
 
 mod config;
 mod host;
@@ -44,18 +44,18 @@ pub(crate) use tlp::Far;
 use tlp::{Beat, DWORDS};
 pub use tlp::{Damaged, Kind, Tlp};
 
-/// Cycles in which the hard IP is ready, from the end of the configuration's word that shows the design that Bus Master
-/// Enable is clear, in which a request may begin yet. The hard IP itself lets any through. With the turn of the words,
-/// that is up to 17 * 8 cycles and these after software has cleared the bit.
+/// Number of the hard IP's ready cycles, from the end of the configuration's word that shows the design that Bus Master
+/// Enable is clear, in which a request may still begin. The hard IP itself lets any request through. Together with the
+/// rotation of the words this can be 17 * 8 cycles more after software has cleared the bit.
 pub const MASTER_LAG: u64 = 8;
 
-/// Cycles in which a packet may begin yet as the link has gone down: the design takes `dlup` into its clock.
+/// Cycles after the link has gone down in which a packet may still begin: the design synchronizes `dlup` to its clock.
 pub const LINK_LAG: u64 = 8;
 
-/// Requests that may come while the design asks for none, at most (683093, `rx_st_mask`).
+/// The most requests that may come while the design asks for none (683093, `rx_st_mask`).
 const UNMASKED: u64 = 10;
 
-/// Cycles that ready is ahead of what it is for, of packets received.
+/// Cycles between a ready and the cycle that it is for, for received packets.
 const READY_LATENCY: usize = 3;
 
 #[derive(Debug)]
@@ -68,7 +68,7 @@ struct Ports {
     rx_bar: Port,
     rx_mask: Port,
     rx_err: Option<Port>,
-    /// Not every design looks at it.
+    /// Not every design uses it.
     rx_empty: Option<Port>,
     tx_valid: Port,
     tx_ready: Port,
@@ -124,7 +124,8 @@ impl Credit {
     }
 }
 
-/// Credits of a link as it comes up: posted headers and data, headers of reads, headers and data of completions.
+/// Returns the credits of a link that comes up: posted headers and data, headers of reads, headers and data of
+/// completions.
 fn fresh(config: &HipConfig, before: u64) -> [Credit; 5] {
     [
         Credit::new(config.posted.headers, before, 8),
@@ -135,12 +136,12 @@ fn fresh(config: &HipConfig, before: u64) -> [Credit; 5] {
     ]
 }
 
-/// What the hard IP may consume in a cycle, as `tx_cred_fchipcons` shows it: a header, or a header and a unit of data
-/// (683093, Transaction Layer credits), of a message, an MSI, a request of its own or a completion of a configuration
-/// request.
+/// Credits that the hard IP may consume in a cycle, as `tx_cred_fchipcons` shows them: a header, or a header and a unit
+/// of data (683093, Transaction Layer credits), of a message, an MSI, a request of its own or a completion of a
+/// configuration request.
 const OWN: [u64; 5] = [1 << 5, 3 << 4, 1 << 3, 1 << 1, 3];
 
-/// Credits on their way back.
+/// Credits that are being returned.
 #[derive(Debug, Clone, Copy, Default)]
 struct Back {
     at: u64,
@@ -151,7 +152,7 @@ struct Back {
     reply_data: u64,
 }
 
-/// A packet that the design is shown: its beats, what it takes up in the buffer, and the BARs that claim it.
+/// A packet that the design is shown: its beats, the space that it takes in the buffer, and the BARs that claim it.
 #[derive(Debug)]
 struct Going {
     beats: VecDeque<Beat>,
@@ -160,14 +161,14 @@ struct Going {
     bars: Option<u8>,
 }
 
-/// The hard IP, and all behind it.
+/// The hard IP, and everything at its other end.
 #[derive(Debug)]
 pub struct Hip {
-    /// As it is from now on; what the design has been told of it follows in its own time.
+    /// The configuration from now on; the design sees changes with their usual delay.
     pub config: HipConfig,
     /// The other end.
     pub root: Root,
-    /// What asks of the board.
+    /// The source of requests to the board.
     pub host: Host,
     ports: Ports,
     width: usize,
@@ -175,18 +176,19 @@ pub struct Hip {
     rng: Rng,
     breaches: Vec<Breach>,
     sent: Sent,
-    /// Whether the design was last shown that it is bus master, by any cycle of the word; how many ready cycles ago the
-    /// word ended that showed it is not; whether it might send requests when the packet under way began.
+    /// Whether the design was last shown that it is bus master, in any cycle of the word; the number of ready cycles
+    /// since the word ended that showed it is not; whether it was allowed to send requests when the packet in progress
+    /// began.
     shown_master: bool,
     showing_master: bool,
     without: u64,
     began_as_master: bool,
     tx_ready: bool,
-    /// Packets on their way, and when each has arrived.
+    /// Packets on their way, with their times of arrival.
     leaving: VecDeque<(u64, Tlp)>,
     link_out: u64,
     link_in: u64,
-    /// The cycle in which the link is up, and in which it has gone down.
+    /// The cycle in which the link comes up, and the one in which it went down.
     up_at: u64,
     down_at: u64,
     headers: Credit,
@@ -194,7 +196,7 @@ pub struct Hip {
     reads: Credit,
     replies: Credit,
     reply_data: Credit,
-    /// Those of the link before, in the same order.
+    /// Credits of the previous link, in the same order.
     stale: [Credit; 5],
     returning: VecDeque<Back>,
     own: u64,
@@ -203,18 +205,18 @@ pub struct Hip {
     arriving: VecDeque<(u64, Tlp)>,
     answers: VecDeque<Tlp>,
     damages: Option<Damaged>,
-    /// Completions in the buffer; the packet that has begun to leave it.
+    /// Completions in the buffer, and the packet that has begun to leave it.
     buffer: VecDeque<Going>,
     going: Option<Going>,
-    /// Requests that may come though the design wants none; none: it does.
+    /// Number of requests that may still come although the design wants none; `None`: it wants them.
     unmasked: Option<u64>,
-    /// The configuration's word that stands there, and its number; bits that are late are of the one before.
+    /// The configuration's word that is shown, and its number; late bits are those of the previous word.
     word: (u64, u32),
     late_bits: Rng,
     used: (u32, u32),
     rx_ready: [bool; READY_LATENCY],
     beat: Option<(Beat, Option<u8>)>,
-    /// How often the design told of an error, by bit of `cpl_err`.
+    /// Number of errors that the design reported, by bit of `cpl_err`.
     pub errors: [u64; 7],
     /// Bytes of requests and of completions that crossed the link.
     pub bytes: (u64, u64),
@@ -223,10 +225,10 @@ pub struct Hip {
 }
 
 impl Hip {
-    /// For a design with the ports of `peerlane_pcie`.
+    /// Connects to a design with the ports of `peerlane_pcie`.
     ///
     /// # Errors
-    /// When it has not.
+    /// If the design does not have them.
     pub fn bind(library: &Library, config: HipConfig) -> Result<Self> {
         let bits = library
             .ports()
@@ -267,7 +269,7 @@ impl Hip {
             errors: output("cpl_err", 7)?,
         };
         let width = bits as usize / 32;
-        // What went before the design left its reset: any numbers.
+        // Credits from before the design left its reset: any numbers.
         let before = config.seed.wrapping_mul(77) % 5000;
         let [headers, data, reads, replies, reply_data] = fresh(&config, before);
         Ok(Self {
@@ -321,17 +323,17 @@ impl Hip {
         std::mem::take(&mut self.breaches)
     }
 
-    /// Whether a beat is given to the design behind this edge.
+    /// Returns whether a beat is given to the design after this edge.
     pub(crate) fn gives(&self) -> bool {
         self.beat.is_some()
     }
 
-    /// Rules that were broken.
+    /// Returns the rules that were broken.
     pub fn breaches(&self) -> &[Breach] {
         &self.breaches
     }
 
-    /// Whether nothing is under way, but for reads that are never answered.
+    /// Returns whether nothing is in progress, except reads that are never answered.
     pub fn quiet(&self) -> bool {
         self.leaving.is_empty()
             && self.arriving.is_empty()
@@ -343,8 +345,8 @@ impl Hip {
             && !self.sent.amid()
     }
 
-    /// Credits that are granted and not consumed: posted headers and data, headers of reads, headers and data of
-    /// completions. Nothing where there is no limit.
+    /// Returns the credits that are granted and not consumed: posted headers and data, headers of reads, headers and
+    /// data of completions. `None` where there is no limit.
     pub fn credits_left(&self) -> [Option<u64>; 5] {
         self.credits()
             .map(|credit| Some(credit.granted?.saturating_sub(credit.consumed)))
@@ -372,12 +374,12 @@ impl Hip {
         }
     }
 
-    /// Of the next completion that has data the hard IP loses some.
+    /// Makes the hard IP lose a part of the next completion that has data.
     pub fn damage(&mut self, damaged: Damaged) {
         self.damages = Some(damaged);
     }
 
-    /// The link and the application are reset: nothing that was under way comes.
+    /// Resets the link and the application: nothing that was in progress arrives.
     pub fn reset(&mut self) {
         self.relink(self.config.training);
         self.sent.reset();
@@ -389,8 +391,8 @@ impl Hip {
         self.beat = None;
     }
 
-    /// The link goes down, and is up again after so many cycles. Nothing that was under way comes, but for the end of a
-    /// packet that the design is being shown. The application is not reset.
+    /// Takes the link down, and up again after `cycles` cycles. Nothing that was in progress arrives, except the end of
+    /// a packet that is being shown to the design. The application is not reset.
     pub fn relink(&mut self, cycles: u64) {
         self.down_at = self.cycle;
         self.up_at = self.cycle + cycles;
@@ -416,7 +418,7 @@ impl Hip {
         self.root.reset();
     }
 
-    /// Whether the link is up.
+    /// Returns whether the link is up.
     fn is_up(&self) -> bool {
         self.cycle >= self.up_at
     }
@@ -436,12 +438,12 @@ impl Hip {
         self.breaches.push(Breach { cycle, what });
     }
 
-    /// Looks at the pins before an edge, and decides what the design is shown behind it.
+    /// Reads the pins before an edge, and decides the signals that the design is shown after it.
     pub fn sample(&mut self, model: &Model) {
         self.sample_with(model, None);
     }
 
-    /// The same with another end than [`Hip::root`].
+    /// Does the same as [`Hip::sample`] with another end than [`Hip::root`].
     pub(crate) fn sample_with(&mut self, model: &Model, mut far: Option<&mut dyn Far>) {
         self.cycle += 1;
         self.sample_sent(model);
@@ -470,7 +472,7 @@ impl Hip {
         }
     }
 
-    /// The hard IP sends a packet of its own, which takes a credit of each of these pins.
+    /// Makes the hard IP send a packet of its own, which takes a credit of each of these pins.
     fn send_own(&mut self, pins: u64) {
         let takes = |bit: u64| pins >> bit & 1;
         let credits = [
@@ -480,7 +482,7 @@ impl Hip {
             (&mut self.replies, takes(1), 4),
             (&mut self.reply_data, takes(0), 40),
         ];
-        // It does not take the last ones, which the design may be about to use.
+        // It does not take the last credits, which the design may be about to use.
         let spares = |(credit, count, last): &(&mut Credit, u64, u64)| {
             let has = |granted| credit.consumed + last <= granted;
             *count == 0 || credit.granted.is_none_or(has)
@@ -557,7 +559,7 @@ impl Hip {
         }
     }
 
-    /// Credits and tags of a packet that the design has sent.
+    /// Charges the credits and the tag of a packet that the design has sent.
     fn charge(&mut self, packet: &Tlp, found: &mut Vec<String>) {
         let mut back = Back {
             at: self.cycle + self.config.credit_delay,
@@ -591,7 +593,7 @@ impl Hip {
         self.returning.push_back(back);
     }
 
-    /// What crosses the link, both ways.
+    /// Moves packets across the link, in both directions.
     fn deliver(&mut self, mut far: Option<&mut dyn Far>) {
         while let Some(back) = self.returning.front().copied()
             && back.at <= self.cycle
@@ -611,7 +613,7 @@ impl Hip {
                 None => self.root.take(&packet, at),
             }
         }
-        // The next completion is chosen as the link is free for it.
+        // The next completion is chosen when the link is free for it.
         if self.config.rate == 0 || self.link_in <= self.cycle * 256 {
             match &mut far {
                 Some(far) => self.answers.extend(far.answer()),
@@ -635,7 +637,7 @@ impl Hip {
         }
     }
 
-    /// What has arrived goes into the buffer.
+    /// Moves arrived packets into the buffer.
     fn fill(&mut self) {
         while self
             .arriving
@@ -672,7 +674,7 @@ impl Hip {
         }
     }
 
-    /// The next beat for the design.
+    /// Chooses the next beat for the design.
     fn choose(&mut self, ready: bool, masked: bool) {
         self.rx_ready.rotate_right(1);
         self.rx_ready[0] = ready;
@@ -700,8 +702,8 @@ impl Hip {
         }
     }
 
-    /// The packet that the design is shown next. Requests that want an answer are passed by the others while the design
-    /// wants none (Arria V Avalon-ST Interface for PCIe 683733, transaction ordering rules).
+    /// Returns the packet that the design is shown next. While the design wants no requests that need an answer, the
+    /// other packets pass them (Arria V Avalon-ST Interface for PCIe 683733, transaction ordering rules).
     fn next_packet(&mut self) -> Option<Going> {
         let queue = &self.host.queue;
         let next = match (self.unmasked, queue.front()) {
@@ -731,7 +733,7 @@ impl Hip {
         })
     }
 
-    /// The configuration's word of a number, as software has set it.
+    /// Returns the configuration's word of a number, as software has set it.
     fn word(&self, number: u64) -> u32 {
         let config = &self.config;
         let code = |bytes: u32| (bytes / 128).trailing_zeros();
@@ -754,7 +756,7 @@ impl Hip {
             15 => {
                 u32::from(config.msi.map_or(0, |(_, data)| data)) << 16 | u32::from(config.id >> 3)
             }
-            // The MSI's address, in four words; and rubbish where nobody looks.
+            // The MSI's address, in four words; and rubbish in bits that are not used.
             other => match (other, config.msi) {
                 (5, Some((address, _))) => (address as u32 & 0xFFF) << 20 | 0x5EED,
                 (9, Some((address, _))) => address as u32 & 0xFFFF_F000 | 0xEED,
@@ -765,7 +767,7 @@ impl Hip {
         }
     }
 
-    /// Drives the pins behind an edge.
+    /// Drives the pins after an edge.
     pub fn drive(&mut self, model: &mut Model) {
         let ports = &self.ports;
         model.set(ports.tx_ready, self.tx_ready.into());

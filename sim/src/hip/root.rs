@@ -1,22 +1,22 @@
-//! What is at the other end of the link: memory that answers reads as a root complex may.
+//! The other end of the link: memory that answers reads in all ways that a root complex may.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::tlp::{Kind, Tlp};
 use crate::rng::Rng;
 
-/// How the other end answers.
+/// Way in which the other end answers.
 #[derive(Debug, Clone, Copy)]
 pub struct RootConfig {
     /// Read Completion Boundary in bytes: 64 or 128.
     pub boundary: u32,
     /// Chance in percent that a completion is cut at an earlier boundary than it must be.
     pub split: u8,
-    /// Chance in percent that a completion is of any read that is ready, and not of the oldest.
+    /// Chance in percent that a completion is for any read that is ready, instead of the oldest.
     pub reorder: u8,
-    /// Cycles from a request to its first completion, at least.
+    /// The least number of cycles from a request to its first completion.
     pub latency: u64,
-    /// As many more at random.
+    /// Random addition to `latency`: 0 to this many cycles.
     pub jitter: u64,
 }
 
@@ -32,20 +32,20 @@ impl Default for RootConfig {
     }
 }
 
-/// What becomes of a read in place of its data. What has data is hit in one of its completions.
+/// Fate of a read in place of its data. A fate with data hits one of the read's completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Ends with this completion status.
     Status(u8),
-    /// The same with data, which only a completion that succeeds may have (section 2.2.9).
+    /// The same status with data, which only a completion that succeeds may have (section 2.2.9).
     StatusWithData(u8),
     /// Data that are marked as wrong.
     Poisoned,
-    /// All that comes from there on is marked so.
+    /// All data from there on are marked as wrong.
     PoisonedFromThere,
-    /// A completion that brings one dword less than its byte count needs.
+    /// A completion that has one dword less than its byte count needs.
     Short,
-    /// One that brings a dword more.
+    /// A completion that has one dword more.
     Long,
     /// A completion with the byte count of another.
     Count,
@@ -53,11 +53,11 @@ pub enum Fate {
     Address,
     /// Success without data.
     Bare,
-    /// Nothing comes, or no more.
+    /// No completion comes, or no further one.
     Never,
-    /// All that comes from there on comes so many cycles later.
+    /// All data from there on come so many cycles later.
     Late(u64),
-    /// A completion of no read beside it, with these bits in its tag.
+    /// In addition, a completion that belongs to no read, with these bits in its tag.
     Stray(u8),
     /// The last completion comes twice.
     Twice,
@@ -72,14 +72,14 @@ struct Pending {
     done: u32,
     ready: u64,
     fate: Option<Fate>,
-    /// The byte from which on it strikes.
+    /// The byte from which on the fate applies.
     strikes: u32,
 }
 
-/// Memory behind the link.
+/// Memory at the other end of the link.
 #[derive(Debug)]
 pub struct Root {
-    /// How it answers from now on.
+    /// The way in which it answers from now on.
     pub config: RootConfig,
     pages: HashMap<u64, Box<[u8; 4096]>>,
     pending: Vec<Pending>,
@@ -105,12 +105,12 @@ impl Root {
         }
     }
 
-    /// From now on the addresses of writes are kept.
+    /// Starts to record the addresses of writes.
     pub fn keep_writes(&mut self) {
         self.keep_writes = true;
     }
 
-    /// A byte of memory that was never written: of its address.
+    /// Returns a byte of memory that was never written: it depends on the address.
     pub(super) fn untouched(address: u64) -> u8 {
         (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
     }
@@ -139,17 +139,17 @@ impl Root {
         }
     }
 
-    /// The `nth` read from now on, from 0, has this fate.
+    /// Gives the `nth` read from now on, from 0, this fate.
     pub fn strike(&mut self, nth: u64, fate: Fate) {
         self.fates.insert(self.reads + nth, fate);
     }
 
-    /// Reads that are not answered in full; those that never will be count.
+    /// Returns the number of reads that are not answered in full; those that will never be count.
     pub fn owed(&self) -> usize {
         self.pending.len()
     }
 
-    /// Reads that came.
+    /// Returns the number of reads that came.
     pub fn reads(&self) -> u64 {
         self.reads
     }
@@ -158,7 +158,7 @@ impl Root {
         self.pending.clear();
     }
 
-    /// A request arrives.
+    /// Handles a request that arrives.
     pub(super) fn take(&mut self, packet: &Tlp, now: u64) {
         let address = packet.address();
         let length = packet.length();
@@ -212,7 +212,7 @@ impl Root {
         }
     }
 
-    /// The next completions that leave, most of the time one; of no more than `payload` bytes.
+    /// Adds the next completions that leave, mostly one, of no more than `payload` bytes each.
     pub(super) fn answer(&mut self, now: u64, payload: u32, out: &mut VecDeque<Tlp>) {
         let stuck = |one: &Pending| one.fate == Some(Fate::Never) && one.done >= one.strikes;
         let ready: Vec<usize> = (0..self.pending.len())
@@ -307,7 +307,7 @@ impl Root {
         }
     }
 
-    /// Where the next completion of a read ends.
+    /// Returns the end of the next completion of a read.
     fn cut(&mut self, chosen: usize, payload: u32) -> u32 {
         let one = &self.pending[chosen];
         let all = one.data.len() as u32;

@@ -1,4 +1,4 @@
-//! The rules of packets that are sent, looked at on every edge.
+//! The rules of packets that are sent, checked on every edge.
 
 use super::tlp::{Kind, Tlp};
 
@@ -11,18 +11,18 @@ pub struct Breach {
     pub what: String,
 }
 
-/// What software has set, and what packets are held to.
+/// Software's settings, and limits that packets are checked against.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub payload: u32,
     pub request: u32,
     pub tags: u8,
     pub requester: u16,
-    /// The design had to take it that it was bus master as the packet began.
+    /// Whether the design had to assume that it was bus master when the packet began.
     pub master: bool,
 }
 
-/// What the design shows in a cycle.
+/// Signals of the design in a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub valid: bool,
@@ -56,15 +56,16 @@ impl Sent {
         *self = Self::new(self.width);
     }
 
-    /// Whether a packet has begun and not ended.
+    /// Returns whether a packet has begun and not ended.
     pub(super) fn amid(&self) -> bool {
         self.packet.is_some()
     }
 
-    /// An edge; `ready` is what the design was told in the cycle that ends with it. Gives a packet that is complete.
+    /// Handles an edge; `ready` is the value that the design was shown in the cycle that ends with it. Returns a packet
+    /// that is complete.
     ///
-    /// Valid has fallen two cycles after ready has, and is back two cycles after it is inside of a packet
-    /// (683093, `tx_st_ready`, `tx_st_valid`).
+    /// Inside of a packet, valid must fall two cycles after ready, and must rise two cycles after it (683093,
+    /// `tx_st_ready`, `tx_st_valid`).
     pub(super) fn edge(
         &mut self,
         shown: Shown<'_>,
@@ -106,7 +107,7 @@ impl Sent {
     }
 }
 
-/// What a request must be (PCI Express Base Specification 2.1, sections 2.2.2, 2.2.5, 2.2.7).
+/// Checks the form of a request (PCI Express Base Specification 2.1, sections 2.2.2, 2.2.5, 2.2.7).
 pub(super) fn request(packet: &Tlp, limits: &Limits, mut breach: impl FnMut(String)) {
     let header = &packet.header;
     let mut check = |good: bool, what: &str| {
@@ -239,7 +240,7 @@ mod tests {
             edges(&[go, go, first, last, first, last]),
             Vec::<String>::new()
         );
-        // A gap; a beat too many; an end that is missing; valid without ready.
+        // A gap; a beat too many; a missing end; valid without ready.
         assert_eq!(edges(&[go, go, first, go, last]).len(), 1);
         assert_eq!(
             edges(&[go, go, first, (true, true, false, false), last]).len(),
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(edges(&[go, go, first, first, last]).len(), 1);
         let no = (false, false, false, false);
         assert_eq!(edges(&[no, no, no, first]).len(), 1);
-        // While it is not ready, a packet may wait.
+        // A packet may wait while the hard IP is not ready.
         let held = (false, true, true, false);
         assert_eq!(
             edges(&[go, go, held, no, no, go, go, last]),

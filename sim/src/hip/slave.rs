@@ -1,9 +1,9 @@
-//! The board's host bus: an Avalon-MM slave of 64 bits with memory behind it, for the master that a design has for
-//! what the host asks (Avalon Interface Specifications, "Avalon Memory-Mapped Interfaces").
+//! The board's host bus: an Avalon-MM slave of 64 bits with memory, for the master that a design has for the host's
+//! accesses (Avalon Interface Specifications, "Avalon Memory-Mapped Interfaces").
 //!
-//! It takes what stands there when it likes, brings data in order and late, brings nothing, or takes nothing. Its
-//! rules are looked at on every edge: a command stands until it is taken, a burst is finished, none crosses 256 bytes,
-//! and a read of several beats wants all their bytes.
+//! The slave takes commands at any time, brings data in order and late, brings nothing, or takes nothing. Its rules are
+//! checked on every edge: a command stays until it is taken, a burst is finished, none crosses 256 bytes, and a read of
+//! several beats enables all their bytes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -12,18 +12,18 @@ use peerlane_verilated::{Direction, Library, Model, Port};
 use super::{root::Root, rules::Breach};
 use crate::{rng::Rng, violation::Result};
 
-/// What the bus is like.
+/// Configuration of the bus.
 #[derive(Debug, Clone, Copy)]
 pub struct BusConfig {
-    /// Chance in percent of a cycle in which nothing is taken.
+    /// Chance in percent of a cycle in which no command is taken.
     pub wait: u8,
     /// Cycles from the one in which a read is taken to its first data, at least 1.
     pub latency: u64,
-    /// As many more at random.
+    /// Random addition to `latency`: 0 to this many cycles.
     pub jitter: u64,
     /// Chance in percent of a cycle without data.
     pub gaps: u8,
-    /// Of everything that is random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -64,13 +64,13 @@ struct Command {
 /// The bus, and memory.
 #[derive(Debug)]
 pub struct HostBus {
-    /// As it is from now on.
+    /// The configuration from now on.
     pub config: BusConfig,
-    /// It brings nothing; what it owes comes later.
+    /// Whether the bus brings no data; owed data come later.
     pub silent: bool,
-    /// It is silent from as many beats on.
+    /// The number of beats after which it becomes silent.
     pub silent_after: Option<u64>,
-    /// It takes nothing.
+    /// Whether it takes no commands.
     pub stuck: bool,
     /// Rules that were broken.
     pub breaches: Vec<Breach>,
@@ -78,28 +78,28 @@ pub struct HostBus {
     pub memory: HashMap<u64, u8>,
     /// Bytes that were read.
     pub looked_at: HashSet<u64>,
-    /// Reads and write beats that were taken, and beats of writes without a byte.
+    /// Reads that were taken.
     pub reads: u64,
-    /// Of writes.
+    /// Beats of writes that were taken.
     pub writes: u64,
-    /// Of those, beats without a byte enabled.
+    /// Those beats of writes without an enabled byte.
     pub empty_writes: u64,
     ports: Ports,
     cycle: u64,
     rng: Rng,
     waits: bool,
     stood: Option<Command>,
-    /// Where the burst under way is, and how many beats it wants.
+    /// Place of the burst in progress, and the number of its beats that are missing.
     burst: Option<(u64, u64)>,
     owed: VecDeque<(u64, u64)>,
     shown: Option<u64>,
 }
 
 impl HostBus {
-    /// For a design with the master's ports.
+    /// Connects to a design with the master's ports.
     ///
     /// # Errors
-    /// When it has not.
+    /// If the design does not have them.
     pub fn bind(library: &Library, config: BusConfig) -> Result<Self> {
         let output = |name, bits| library.port_as(name, Direction::Output, bits);
         let input = |name, bits| library.port_as(name, Direction::Input, bits);
@@ -135,12 +135,12 @@ impl HostBus {
         })
     }
 
-    /// Beats that it owes.
+    /// Returns the number of beats that it owes.
     pub fn owed(&self) -> usize {
         self.owed.len() + usize::from(self.shown.is_some())
     }
 
-    /// The bus is reset: it owes nothing. Memory stays.
+    /// Resets the bus: it owes nothing. Memory stays.
     pub fn reset(&mut self) {
         self.stood = None;
         self.burst = None;
@@ -153,7 +153,7 @@ impl HostBus {
         self.breaches.push(Breach { cycle, what });
     }
 
-    /// Looks at the pins before an edge.
+    /// Reads the pins before an edge.
     pub fn sample(&mut self, model: &Model) {
         self.cycle += 1;
         let ports = &self.ports;
@@ -226,7 +226,7 @@ impl HostBus {
                 let mut word = 0;
                 for byte in 0..8 {
                     let at = address + beat * 8 + byte;
-                    // What was not asked for is rubbish.
+                    // Bytes that were not asked for are rubbish.
                     let mut value = (self.rng.next() & 0xFF) as u8;
                     if enable >> byte & 1 == 1 {
                         value = self.byte(at);
@@ -249,7 +249,7 @@ impl HostBus {
         }
     }
 
-    /// A byte of memory.
+    /// Returns a byte of memory.
     pub fn byte(&self, address: u64) -> u8 {
         match self.memory.get(&address) {
             Some(byte) => *byte,
@@ -257,7 +257,7 @@ impl HostBus {
         }
     }
 
-    /// Drives the pins behind an edge.
+    /// Drives the pins after an edge.
     pub fn drive(&mut self, model: &mut Model) {
         let ports = &self.ports;
         model.set(ports.waitrequest, self.waits.into());

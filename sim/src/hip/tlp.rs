@@ -1,32 +1,33 @@
-//! Transaction layer packets, and how they stand on the hard IP's Avalon-ST interface.
+//! Transaction layer packets, and their form on the hard IP's Avalon-ST interface.
 
 /// Dwords of the widest interface.
 pub(super) const DWORDS: usize = 8;
 
-/// A packet. Header dwords as numbers, their first byte on the wire highest; payload dwords as memory has them.
+/// A packet. Header dwords are numbers, with their first byte on the wire highest; payload dwords have the order of
+/// memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tlp {
     /// Three or four dwords.
     pub header: Vec<u32>,
-    /// None in a packet without data.
+    /// Empty in a packet without data.
     pub payload: Vec<u32>,
-    /// What of it the hard IP cannot give any more, of one that it receives.
+    /// The part that the hard IP has lost, for a packet that it receives.
     pub damaged: Option<Damaged>,
 }
 
-/// An error in the hard IP's receive buffer that it could not correct: the beat says so (`rx_st_err`), and is rubbish
-/// (683093, Avalon-ST RX Interface).
+/// An error in the hard IP's receive buffer that it could not correct: the beat reports it (`rx_st_err`), and is
+/// rubbish (683093, Avalon-ST RX Interface).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damaged {
     /// The first beat, with the header.
     Header,
-    /// So many beats behind the first; the last, if there are not so many.
+    /// The beat at this distance after the first; or the last, if there are not so many.
     Data(usize),
-    /// The same, and the packet ends there.
+    /// The same beat, and the packet ends there.
     Cut(usize),
 }
 
-/// What a packet is (PCI Express Base Specification 2.1, table 2-3).
+/// Kind of a packet (PCI Express Base Specification 2.1, table 2-3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A memory write.
@@ -40,8 +41,8 @@ pub enum Kind {
 }
 
 impl Tlp {
-    /// A completion of `bytes.len()` bytes for a read, of which `left` were to come; `data` are whole dwords from the
-    /// one that `lower` is in.
+    /// Makes a completion of `bytes.len()` bytes for a read, of which `left` were to come; `data` are whole dwords from
+    /// the one that contains `lower`.
     pub fn completion(
         tag: u8,
         requester: u16,
@@ -66,13 +67,13 @@ impl Tlp {
         }
     }
 
-    /// A read of memory: dwords from an address that is a multiple of four, the bytes that are enabled of the first and
-    /// of the last.
+    /// Makes a read of memory: dwords from an address that is a multiple of four, with the byte enables of the first
+    /// and of the last.
     pub fn read(address: u64, dwords: u32, enables: (u32, u32), requester: u16, tag: u8) -> Self {
         Self::request(0, address, dwords, enables, requester, tag)
     }
 
-    /// A write of memory, of as many dwords as there are data.
+    /// Makes a write of memory, of as many dwords as there are data.
     pub fn write(address: u64, enables: (u32, u32), requester: u16, payload: Vec<u32>) -> Self {
         let dwords = payload.len() as u32;
         let mut packet = Self::request(0x4000_0000, address, dwords, enables, requester, 0);
@@ -80,7 +81,7 @@ impl Tlp {
         packet
     }
 
-    /// Four dwords of header above 4 GiB, three below (section 2.2.4.1).
+    /// Makes a request. The header has four dwords above 4 GiB, three below (section 2.2.4.1).
     fn request(
         lead: u32,
         address: u64,
@@ -103,7 +104,7 @@ impl Tlp {
         }
     }
 
-    /// What it is.
+    /// Returns the kind of packet.
     pub fn kind(&self) -> Kind {
         match (self.header[0] >> 24) as u8 {
             0x40 | 0x60 => Kind::Write,
@@ -113,17 +114,17 @@ impl Tlp {
         }
     }
 
-    /// Whether its format says four dwords of header.
+    /// Returns whether its format has four dwords of header.
     pub fn is_long(&self) -> bool {
         self.header[0] >> 29 & 1 == 1
     }
 
-    /// Whether its format says that it has data.
+    /// Returns whether its format has data.
     pub fn has_data(&self) -> bool {
         self.header[0] >> 30 & 1 == 1
     }
 
-    /// Dwords of data, brought or asked for.
+    /// Returns the dwords of data that it brings or asks for.
     pub fn length(&self) -> u32 {
         match self.header[0] & 0x3FF {
             0 => 1024,
@@ -131,7 +132,7 @@ impl Tlp {
         }
     }
 
-    /// Address of a request.
+    /// Returns the address of a request.
     pub fn address(&self) -> u64 {
         if self.is_long() {
             u64::from(self.header[2]) << 32 | u64::from(self.header[3] & !3)
@@ -140,29 +141,29 @@ impl Tlp {
         }
     }
 
-    /// Byte enables of a request's first and last dword.
+    /// Returns the byte enables of a request's first and last dword.
     pub fn enables(&self) -> (u32, u32) {
         (self.header[1] & 0xF, self.header[1] >> 4 & 0xF)
     }
 
-    /// Requester of a request.
+    /// Returns the requester of a request.
     pub fn requester(&self) -> u16 {
         (self.header[1] >> 16) as u16
     }
 
-    /// Tag of a request.
+    /// Returns the tag of a request.
     pub fn tag(&self) -> u8 {
         (self.header[1] >> 8) as u8
     }
 
-    /// Bytes on the wire: with framing, sequence number and LCRC, without ECRC.
+    /// Returns the bytes on the wire: with framing, sequence number and LCRC, without ECRC.
     pub fn wire_bytes(&self) -> u64 {
         8 + 4 * (self.header.len() + self.payload.len()) as u64
     }
 
-    /// The dword in which the payload begins, of a packet whose header is this (Stratix V Avalon-ST Interface for
-    /// PCIe 683093, "Data Alignment and Timing for the Avalon-ST RX Interface", by address bit 2, of completions by bit 2 of
-    /// the lower address).
+    /// Returns the dword in which the payload begins, for a packet with this header (Stratix V Avalon-ST Interface for
+    /// PCIe 683093, "Data Alignment and Timing for the Avalon-ST RX Interface", by address bit 2, for completions by
+    /// bit 2 of the lower address).
     fn payload_at(header: &[u32]) -> usize {
         let long = header[0] >> 29 & 1 == 1;
         let odd = if long { header[3] } else { header[2] } >> 2 & 1 == 1;
@@ -174,7 +175,8 @@ impl Tlp {
         }
     }
 
-    /// Dwords from the header's first to the payload's last, with the one that may be left out between them.
+    /// Returns the dwords from the header's first to the payload's last, including one that may be skipped between
+    /// them.
     fn dwords_of(header: &[u32]) -> usize {
         let data = header[0] >> 30 & 1 == 1;
         let long = header[0] >> 29 & 1 == 1;
@@ -188,7 +190,7 @@ impl Tlp {
         Self::payload_at(header) + length
     }
 
-    /// The beats of an interface of `width` dwords. What carries nothing is rubbish.
+    /// Returns the beats of an interface of `width` dwords. Unused lanes are rubbish.
     pub(super) fn beats(&self, width: usize) -> Vec<Beat> {
         let mut dwords = self.header.clone();
         if !self.payload.is_empty() {
@@ -229,7 +231,7 @@ impl Tlp {
         beats
     }
 
-    /// The packet whose beats' dwords these are, and the empty qwords of its last; or what is wrong.
+    /// Returns the packet whose beats have these dwords, with the empty qwords of its last beat; or the error.
     pub(super) fn of_beats(dwords: &[u32], width: usize, empty: u8) -> Result<Self, String> {
         let long = dwords[0] >> 29 & 1 == 1;
         let header = dwords[..if long { 4 } else { 3 }].to_vec();
@@ -257,15 +259,15 @@ impl Tlp {
     }
 }
 
-/// The other end of the link, where it is not [`super::Root`]. The time that packets take is its own.
+/// The other end of the link, if it is not [`super::Root`]. It models the time of packets itself.
 pub(crate) trait Far {
-    /// Whether no more packets can be taken for now; the one that has begun is.
+    /// Returns whether no more packets can be taken for now; one that has begun is still taken.
     fn full(&self) -> bool;
 
-    /// A request of the design leaves.
+    /// Takes a request of the design that leaves.
     fn take(&mut self, packet: &Tlp);
 
-    /// A completion that has arrived, if there is one.
+    /// Returns a completion that has arrived, if there is one.
     fn answer(&mut self) -> Option<Tlp>;
 }
 
@@ -302,7 +304,7 @@ mod tests {
         }
     }
 
-    /// The four rows of the user guide's figures: where dword 0 of the payload stands.
+    /// Checks the four rows of the user guide's figures: the place of dword 0 of the payload.
     #[test]
     fn the_payload_begins_where_the_figures_show_it() {
         for (address, at) in [

@@ -1,5 +1,5 @@
-//! Packets of the hard IP's Avalon-ST interface ([`crate::hip`]): requests of the block as they leave, completions as
-//! they arrive. Time on the link, order, latency and faults are those of the other ports.
+//! Packets of the hard IP's Avalon-ST interface ([`crate::hip`]): requests of the block that leave, and completions
+//! that arrive. Time on the link, order, latency and faults are the same as with the other ports.
 
 use super::Pcie;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     hip::{Far, Kind, Tlp},
 };
 
-/// The other end of the hard IP's link: what is on the bus.
+/// The other end of the hard IP's link: the board's bus.
 #[derive(Debug)]
 pub(crate) struct BusEnd<'a> {
     pcie: &'a mut Pcie,
@@ -31,7 +31,7 @@ impl<'a> BusEnd<'a> {
         }
     }
 
-    /// Requests that have left.
+    /// Returns the requests that have left.
     pub(crate) fn taken(self) -> Vec<Taken> {
         self.taken
     }
@@ -64,7 +64,7 @@ impl Far for BusEnd<'_> {
     }
 }
 
-/// Which bytes a request is for.
+/// Returns the bytes that a request is for.
 fn extent(packet: &Tlp) -> Extent {
     let (first, last) = packet.enables();
     Extent {
@@ -96,11 +96,11 @@ impl Pcie {
         }
         let address = packet.address() + u64::from(begin);
         let fault = bus.fault_of_read();
-        // A tag that is in use has been reported by the hard IP.
+        // The hard IP has reported a tag that is already in use.
         self.ask(now, packet.tag(), (address, end - begin), fault, bus);
     }
 
-    /// The next completion, if it has crossed the link.
+    /// Returns the next completion, if it has crossed the link.
     fn completion_packet(&mut self, now: u64, requester: u16) -> Option<Tlp> {
         let completion = self.tagged.front(now)?;
         let (tag, code, address) = (completion.tag, completion.code, completion.address);

@@ -8,22 +8,21 @@ use crate::{
     violation::Log,
 };
 
-/// What becomes of a read request that is put on the link.
+/// A read request that was put on the link, and its times.
 #[derive(Debug)]
 pub(super) struct Sent {
-    /// When it has crossed the link.
+    /// Time at which it has crossed the link.
     pub(super) crossed: u64,
-    /// When the completer looks at its memory, at the earliest.
+    /// Earliest time at which the completer reads its memory.
     pub(super) sample_at: u64,
-    /// When its first completion may start on the link, at the earliest.
+    /// Earliest time at which its first completion may start on the link.
     pub(super) ready: u64,
     pub(super) answer: Option<Answer>,
     /// First address that an injected fault hits.
     pub(super) fails_at: u64,
 }
 
-/// The completer looks at its memory for a request; `false` when nothing is there, which decides
-/// what it answers.
+/// Reads the completer's memory for a request; returns `false` if no memory is there, which decides the answer.
 pub(super) fn look(
     data: &mut [u8],
     address: u64,
@@ -37,7 +36,7 @@ pub(super) fn look(
     there
 }
 
-/// What comes in place of data.
+/// Replaces the data by those of a faulty answer.
 pub(super) fn spoil(data: &mut [u8], answer: Answer, rng: &mut Rng) {
     match answer {
         Answer::Garbage => {
@@ -51,7 +50,7 @@ pub(super) fn spoil(data: &mut [u8], answer: Answer, rng: &mut Rng) {
 }
 
 impl Pcie {
-    /// Puts a read request on the link, behind the writes accepted before it.
+    /// Puts a read request on the link, after the writes that were accepted before it.
     pub(super) fn put_request(
         &mut self,
         now: u64,
@@ -71,7 +70,7 @@ impl Pcie {
         if let Some((Answer::Late(ns), _)) = fault {
             latency = latency.saturating_add(ns.saturating_mul(FS_PER_NS));
         }
-        // Half of the way there, and not before the writes it must not pass.
+        // After half of the latency, and not before the writes that it must not pass.
         let sample_at = (crossed + latency / 2).max(self.last_write[target]);
         Sent {
             crossed,
@@ -82,7 +81,7 @@ impl Pcie {
         }
     }
 
-    /// Length of the next completion: up to `completion_bytes`, its end on an RCB boundary.
+    /// Returns the length of the next completion: up to `completion_bytes`, with its end on an RCB boundary.
     pub(super) fn completion(&self, address: u64, left: u32) -> u32 {
         let rcb = u64::from(self.link.read_completion_boundary);
         let whole = u64::from(self.link.completion_bytes) - address % rcb;

@@ -1,4 +1,4 @@
-//! Reads with tags, of all ports: completions come in any order of the tags.
+//! Tagged reads, for every kind of port: completions come in any order of the tags.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::{
     violation::Log,
 };
 
-/// Tags of the port: 0 to 63 for payload, 64 to 71 for flush reads.
+/// Number of tags of the port: 0 to 63 for payload, 64 to 71 for flush reads.
 pub(crate) const TAGS: usize = 72;
 
-/// Widest stream port in bytes.
+/// Width of the widest stream port in bytes.
 pub(crate) const WIDEST: usize = 32;
 
 #[derive(Debug)]
@@ -24,18 +24,18 @@ struct Request {
     slot: u32,
     address: u64,
     len: u32,
-    /// Bytes for which completions have left.
+    /// Number of bytes whose completions have left.
     done: u32,
     sample_at: u64,
     sampled: bool,
     ready: u64,
     answer: Option<Answer>,
-    /// First byte that a failing answer hits.
+    /// First byte that a failing answer affects.
     fails_from: u32,
 }
 
 impl Request {
-    /// The answer that comes, in place of data, with a completion that ends at `end`.
+    /// Returns the answer that comes, in place of data, with a completion that ends at `end`.
     fn failure(&self, end: u32) -> Option<Answer> {
         self.answer.filter(|answer| {
             (*answer == Answer::Never || answer.code() != 0) && self.fails_from < end
@@ -48,27 +48,28 @@ impl Request {
 pub(super) struct Completion {
     pub(super) tag: u8,
     pub(super) slot: u32,
-    /// Where its data are in the slot.
+    /// Offset of its data in the slot.
     pub(super) offset: u32,
     pub(super) address: u64,
     pub(super) bytes: u32,
     pub(super) code: u8,
-    /// Bytes that the read still misses with it; of these, those that come with it or are spoiled.
+    /// Bytes of the read that are still missing, this completion included. `cut` is the number of them that come with
+    /// it, or that its failure affects.
     pub(super) left: u32,
     pub(super) cut: u32,
     pub(super) last: bool,
     pub(super) at: u64,
 }
 
-/// A completion at the bridge.
+/// A completion that arrives at the bridge.
 #[derive(Debug)]
 pub(crate) struct Arrived<'a> {
     pub tag: u8,
-    /// Of its first byte.
+    /// Address of its first byte.
     pub address: u64,
-    /// Its byte count is its length.
+    /// Whether its byte count equals its length.
     pub last: bool,
-    /// Nothing with a status that says failure.
+    /// The data; empty if the status is a failure.
     pub data: &'a [u8],
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Arrived<'a> {
 pub(crate) struct Beat {
     pub tag: u8,
     pub first: bool,
-    /// Bytes of the completion.
+    /// Length of the completion in bytes.
     pub bytes: u32,
     pub code: u8,
     pub data: [u8; WIDEST],
@@ -85,16 +86,16 @@ pub(crate) struct Beat {
 
 #[derive(Debug)]
 pub(super) struct Tagged {
-    /// When the read of a tag in use was accepted.
+    /// Time at which the read of each tag in use was accepted.
     owed: [Option<u64>; TAGS],
     pub(super) outstanding: usize,
-    /// In the order in which they were accepted.
+    /// Requests in the order of their acceptance.
     requests: Vec<Request>,
     completions: VecDeque<Completion>,
-    /// Bytes given out of the completion at the front.
+    /// Bytes of the first completion that the port has already shown.
     given: u32,
     last_ready: u64,
-    /// When the requests not yet across the link will be.
+    /// Times at which the requests that are still on the link will have crossed it.
     crossing: VecDeque<u64>,
 }
 
@@ -111,19 +112,19 @@ impl Tagged {
         }
     }
 
-    /// Whether no completion is to come any more.
+    /// Whether no completion is due any more.
     pub(super) fn quiet(&self) -> bool {
         self.requests.is_empty() && self.completions.is_empty()
     }
 
-    /// The next completion, if it has crossed the link.
+    /// Returns the next completion, if it has crossed the link.
     pub(super) fn front(&self, now: u64) -> Option<&Completion> {
         self.completions
             .front()
             .filter(|completion| completion.at <= now)
     }
 
-    /// Forgets everything; gives the slots that were in use.
+    /// Drops all requests and completions; returns the slots that were in use.
     pub(super) fn reset(&mut self) -> Vec<u32> {
         let waiting = self.requests.iter().map(|request| request.slot);
         let ending = self.completions.iter().filter(|completion| completion.last);
@@ -136,14 +137,14 @@ impl Tagged {
 }
 
 impl Pcie {
-    /// Whether as many read requests wait for the link as may.
+    /// Whether the number of read requests that wait for the link is at its limit.
     #[inline]
     pub(crate) fn asks_full(&self) -> bool {
         self.shape.link && self.tagged.crossing.len() >= self.stream.ask_buffer as usize
     }
 
-    /// A read of 1 to 512 bytes within 4 KiB is accepted, address and length; `false`, and nothing happens, when its
-    /// tag is in use. `whole` is an injected fault of all of it.
+    /// Accepts a read of 1 to 512 bytes within 4 KiB, given as address and length; returns `false`, and changes
+    /// nothing, if its tag is in use. `whole` is an injected fault that affects the whole read.
     pub(crate) fn ask(
         &mut self,
         now: u64,
@@ -185,7 +186,7 @@ impl Pcie {
         true
     }
 
-    /// Lets everything happen that is due.
+    /// Carries out everything that is due.
     #[inline]
     pub(super) fn advance_tagged(&mut self, now: u64, cycle: u64, bus: &mut Bus, log: &mut Log) {
         let tagged = &mut self.tagged;
@@ -196,7 +197,7 @@ impl Pcie {
             if !request.sampled && request.sample_at <= now {
                 request.sampled = true;
                 let data = &mut self.slots[request.slot as usize][..request.len as usize];
-                // Where nothing is, nobody has data.
+                // Where no memory is mapped, no data are read.
                 data.fill(0xEE);
                 if !look(
                     data,
@@ -206,13 +207,13 @@ impl Pcie {
                 ) {
                     request.fails_from = 0;
                 }
-                // A code says more than all-ones, and the completions before it have data.
+                // A code takes precedence over all-ones, and the completions before it have data.
                 if let Some(answer) = request.answer.filter(|answer| answer.code() == 0) {
                     spoil(data, answer, &mut self.rng);
                 }
             }
         }
-        // The next completion is chosen when there is room for it, so that there is a choice.
+        // The next completion is chosen only when there is room for it, so that several requests can be ready by then.
         while (if self.shape.link {
             self.rx_free <= now
         } else {
@@ -223,7 +224,7 @@ impl Pcie {
         }
     }
 
-    /// A request with a completion that may leave.
+    /// Returns a request whose next completion may leave.
     fn choose(&mut self, now: u64) -> Option<usize> {
         let is_ready = |request: &Request| request.ready <= now;
         let requests = &self.tagged.requests;
@@ -237,7 +238,7 @@ impl Pcie {
         ready.map(|(n, _)| n).nth(any)
     }
 
-    /// The next completion of a request leaves.
+    /// Sends the next completion of a request.
     fn complete_tagged(&mut self, chosen: usize) {
         let request = &self.tagged.requests[chosen];
         let (tag, slot, ready) = (request.tag, request.slot, request.ready);
@@ -247,7 +248,7 @@ impl Pcie {
         let request = &mut self.tagged.requests[chosen];
         let failure = request.failure(offset + bytes);
         request.done += bytes;
-        // A packet that is poisoned has its data, and those of its read that follow are packets all the same.
+        // A poisoned packet has its data, and the read continues with further packets.
         let goes_on = self.shape.kind != Kind::Stream && failure == Some(Answer::Poisoned);
         let last = (failure.is_some() && !goes_on) || bytes == left;
         if last {
@@ -256,12 +257,12 @@ impl Pcie {
             self.stats.reads_failed += u64::from(!data);
         }
         if failure == Some(Answer::Never) {
-            // The tag stays owed for ever.
+            // The tag stays in use for ever.
             self.free.push(slot);
             return;
         }
         let payload = match failure {
-            // A poisoned completion has its data with it all the same.
+            // A poisoned completion nevertheless has its data.
             None | Some(Answer::Poisoned) => dwords(address, bytes) * 4,
             Some(_) => 0,
         };
@@ -280,7 +281,7 @@ impl Pcie {
         });
     }
 
-    /// Length of the next completion of a read with `left` bytes to come from `address` on.
+    /// Returns the length of the next completion of a read that has `left` bytes to come, from `address` on.
     fn cut(&mut self, address: u64, left: u32) -> u32 {
         let most = self.completion(address, left);
         let rcb = self.link.read_completion_boundary;
@@ -292,7 +293,7 @@ impl Pcie {
         least + more * rcb
     }
 
-    /// Hands the next completion, if it has crossed the link, to the bridge, which has no codes.
+    /// Passes the next completion, if it has crossed the link, to the bridge, which has no codes.
     #[inline]
     pub(crate) fn hand_completion(&mut self, now: u64, take: impl FnOnce(&Arrived<'_>)) {
         let Some(completion) = self.tagged.front(now) else {
@@ -311,7 +312,7 @@ impl Pcie {
         self.given_out(now);
     }
 
-    /// The next beat for the port, if it is there.
+    /// Returns the next beat for the port, if there is one.
     #[inline]
     pub(crate) fn answer(&mut self, now: u64) -> Option<Beat> {
         let completion = self.tagged.completions.front()?;
@@ -338,7 +339,7 @@ impl Pcie {
         Some(beat)
     }
 
-    /// The completion at the front has been given out.
+    /// Removes the first completion, whose last beat has been shown.
     pub(super) fn given_out(&mut self, now: u64) {
         self.tagged.given = 0;
         let Some(completion) = self.tagged.completions.pop_front() else {

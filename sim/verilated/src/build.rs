@@ -1,4 +1,4 @@
-//! From sources to a shared library in the cache.
+//! The build of a design: from sources to a shared library in the cache.
 
 use std::{
     collections::BTreeSet,
@@ -11,14 +11,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{Direction, Error, Library, Result, Toolchain, error::io, header, shim};
 
-/// Flags given to Verilator for every design. `unique` gives every uninitialised bit a value of
-/// its own, set from the instance's seed, so that code that relies on a start value shows. `SIMULATION` makes
-/// memories give garbage where an FPGA's promise nothing.
+/// Flags passed to Verilator for every design. `unique` gives every uninitialised bit a value of its own, derived from
+/// the instance's seed, so that code that relies on a start value becomes visible. With `SIMULATION`, memories return
+/// garbage where those of an FPGA guarantee nothing.
 const VERILATOR_FLAGS: &[&str] = &[
     "--cc",
     "-O3",
-    // 5.048 folds `(a >> b) >> c` into `a >> (b + c)` with an addition that overflows, and `<<` alike
-    // (verilator issue 7955, mended after 5.050).
+    // 5.048 folds `(a >> b) >> c` into `a >> (b + c)` with an addition that overflows; the same applies to `<<`
+    // (verilator issue 7955, fixed after 5.050).
     "-fno-dfg-peephole-replace-shiftl-shiftl",
     "-fno-dfg-peephole-replace-shiftr-shiftr",
     "--x-assign",
@@ -33,7 +33,7 @@ const VERILATOR_FLAGS: &[&str] = &[
     "obj",
 ];
 
-/// Flags given to the C++ compiler for every file.
+/// Flags passed to the C++ compiler for every file.
 const COMPILER_FLAGS: &[&str] = &[
     "-std=c++17",
     "-fPIC",
@@ -46,8 +46,8 @@ const COMPILER_FLAGS: &[&str] = &[
     "-DVM_TRACE=0",
 ];
 
-/// Optimisation of what runs at every clock edge, and of what runs once. Most models live for thousands of cycles
-/// in one test: `-O2` takes longer to compile than it saves there.
+/// Optimisation of the code that runs at every clock edge, and of the code that runs once. Most models live for
+/// thousands of cycles in one test: for them `-O2` costs more compile time than it saves.
 const EVERY_EDGE: &str = "-O1";
 const ONCE: &str = "-O0";
 
@@ -60,7 +60,7 @@ pub struct Source {
     pub text: String,
 }
 
-/// A design to be made into a model.
+/// A design that is to be built into a model.
 #[derive(Debug, Clone)]
 pub struct Build {
     top: String,
@@ -71,7 +71,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// A design whose top module is `top`, without sources yet.
+    /// Creates a design whose top module is `top`, without sources yet.
     pub fn new(top: impl Into<String>) -> Self {
         Self {
             top: top.into(),
@@ -82,10 +82,10 @@ impl Build {
         }
     }
 
-    /// Adds a Verilog file, read now.
+    /// Adds a Verilog file, which is read now.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn file(self, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = fs::read_to_string(path).map_err(io("read", path))?;
@@ -99,7 +99,7 @@ impl Build {
     /// Adds several Verilog files.
     ///
     /// # Errors
-    /// When one cannot be read.
+    /// If a file cannot be read.
     pub fn files<P: AsRef<Path>>(self, paths: impl IntoIterator<Item = P>) -> Result<Self> {
         paths.into_iter().try_fold(self, Self::file)
     }
@@ -119,29 +119,29 @@ impl Build {
         self
     }
 
-    /// Makes a model that counts its lines, its branches, and the edges of its signals. As an instance is dropped it
-    /// writes what it has counted into the directory that `PEERLANE_COVERAGE` names in the environment, in a file of
+    /// Builds a model that counts its lines, its branches, and the edges of its signals. When an instance is dropped,
+    /// it writes its counters into the directory that the environment variable `PEERLANE_COVERAGE` names, in a file of
     /// Verilator's format with a name of its own.
     pub fn coverage(mut self) -> Self {
         self.coverage = true;
-        // Blocks that are counted stay whole, and then some of them seem to depend on themselves.
+        // Blocks with counters are not split, and some of them then seem to depend on themselves.
         self.flag("--coverage-line")
             .flag("--coverage-toggle")
             .flag("-Wno-UNOPTFLAT")
     }
 
-    /// Says that the top module must have this port, in this direction and width (bits).
-    /// The ports are found in the design itself; what is said here is checked against it.
+    /// Declares that the top module must have this port, with this direction and width (bits). The ports are found in
+    /// the design itself; this declaration is only compared with them.
     pub fn port(mut self, name: impl Into<String>, direction: Direction, width: u32) -> Self {
         self.ports.push((name.into(), direction, width));
         self
     }
 
-    /// The library of this design: from the cache, or compiled now (seconds).
+    /// Returns the library of this design: from the cache, or compiled now (takes seconds).
     ///
     /// # Errors
-    /// With the tool's own text when Verilator or the compiler refuses the design, and when a
-    /// port named by [`Build::port`] is missing or of another shape.
+    /// If Verilator or the compiler rejects the design (with the tool's own text), or if a port named by
+    /// [`Build::port`] is missing or of another shape.
     pub fn model(&self, tools: &Toolchain) -> Result<Library> {
         self.check_names()?;
         let key = self.key(tools);
@@ -183,10 +183,10 @@ impl Build {
         Ok(())
     }
 
-    /// Hash of everything that goes into the library.
+    /// Returns the hash of all inputs of the library.
     fn key(&self, tools: &Toolchain) -> String {
         let mut hash = Sha256::new();
-        // Lengths go in too: without them `ab`,`c` and `a`,`bc` would be the same.
+        // Lengths are included: without them `ab`,`c` and `a`,`bc` would have the same hash.
         let mut add = |text: &str| {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text.as_bytes());
@@ -266,7 +266,7 @@ impl Build {
         fs::rename(&library, target).map_err(io("rename into", target))
     }
 
-    /// An object of Verilator's own run time, the same for all designs and kept in the cache.
+    /// Returns an object of Verilator's own run time, the same for all designs and cached.
     fn runtime(&self, tools: &Toolchain, unit: &str) -> Result<PathBuf> {
         let mut hash = Sha256::new();
         hash.update(tools.identity().as_bytes());
@@ -299,7 +299,7 @@ impl Build {
         Ok(target)
     }
 
-    /// Compiles the units beside their sources, all at once: there are few.
+    /// Compiles the units, each into an object in its own directory; all at once, as there are few.
     fn compile_all(&self, tools: &Toolchain, units: &[PathBuf]) -> Result<Vec<PathBuf>> {
         std::thread::scope(|scope| {
             let threads: Vec<_> = units
@@ -364,10 +364,10 @@ impl Build {
 /// Name of the unit with code that runs once, at start.
 const SLOW_UNIT: &str = "unit_slow";
 
-/// Puts the generated files together into few units, one for what runs once and as many as there
-/// are processors for the rest: Verilator's headers take longer to read than a small design.
+/// Combines the generated files into few units, one for code that runs once and one per processor for the rest:
+/// Verilator's headers take longer to read than a small design.
 fn units(obj: &Path, generated: &[String]) -> Result<Vec<PathBuf>> {
-    // Verilator names files that run once, at start, `…Slow.cpp`.
+    // Verilator names the files that run once, at start, `…Slow.cpp`.
     let (slow, fast): (Vec<_>, Vec<_>) = generated
         .iter()
         .partition(|name| name.ends_with("Slow.cpp") || *name == "shim.cpp");

@@ -1,23 +1,23 @@
-//! What can go wrong, with the tool's own words.
+//! The errors of this crate, with the text of the tools.
 
 use std::path::PathBuf;
 
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// Result of this crate.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a model could not be made or loaded.
+/// Reasons why a model could not be built or loaded.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or directory could not be read or written.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried, as a verb ("read", "create").
+        /// The operation, as a verb ("read", "create").
         action: &'static str,
-        /// On which path.
+        /// The path.
         path: PathBuf,
         /// The operating system's answer.
         #[source]
@@ -36,13 +36,13 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
-    /// A tool ran and refused.
+    /// A tool ran and reported a failure.
     #[error("{tool} failed for top module `{top}` ({status}):\n{output}")]
     #[diagnostic(help(
         "the text is the tool's own; Verilator's warnings count as errors unless waived with a -Wno- flag"
     ))]
     Failed {
-        /// Which tool.
+        /// The tool.
         tool: &'static str,
         /// The design's top module.
         top: String,
@@ -82,7 +82,7 @@ pub enum Error {
         #[source]
         source: libloading::Error,
     },
-    /// The shared library's table is not what this crate writes.
+    /// The shared library's table is not in the form that this crate writes.
     #[error("the model {} has a damaged port table", path.display())]
     #[diagnostic(help("delete the file; it is made again at the next run"))]
     Table {
@@ -94,20 +94,20 @@ pub enum Error {
     Instance {
         /// The design's top module.
         top: String,
-        /// What it said.
+        /// The message of the design.
         message: String,
     },
-    /// There is no such port.
+    /// The port does not exist.
     #[error("top module `{top}` has no port `{port}` (it has: {known})")]
     NoPort {
         /// The design's top module.
         top: String,
-        /// The name looked for.
+        /// The requested name.
         port: String,
-        /// All ports, comma separated.
+        /// All ports, separated by commas.
         known: String,
     },
-    /// The port is there and of another kind.
+    /// The port exists, but is of another kind.
     #[error("port `{port}` of `{top}` is {found}, expected {expected}")]
     PortShape {
         /// The design's top module.
@@ -116,13 +116,13 @@ pub enum Error {
         port: String,
         /// Direction and width in the Verilog.
         found: String,
-        /// Direction and width asked for.
+        /// The requested direction and width.
         expected: String,
     },
 }
 
-/// The design stopped itself: `$stop`, `$fatal`, a failed assertion, or a combinational loop
-/// that does not settle. The model is dead afterwards; make a new instance.
+/// A stop of the design by itself: `$stop`, `$fatal`, a failed assertion, or a combinational loop that does not settle.
+/// The model cannot be used afterwards; create a new instance.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("the design stopped: {message}")]
 pub struct Fault {

@@ -63,7 +63,7 @@ struct RawPort {
     direction: c_uint,
 }
 
-/// The functions of the shim (`shim.rs`), valid as long as the library is loaded.
+/// The functions of the shim (`shim.rs`), valid while the library is loaded.
 pub(crate) struct Functions {
     pub(crate) new: unsafe extern "C" fn(c_uint) -> *mut c_void,
     pub(crate) free: unsafe extern "C" fn(*mut c_void),
@@ -77,11 +77,11 @@ struct Inner {
     ports: Vec<PortInfo>,
     top: String,
     path: PathBuf,
-    /// Declared last, dropped last: the functions above live in it.
+    /// The library that contains the functions above; declared last, so dropped last.
     _library: libloading::Library,
 }
 
-/// A compiled design. Cheap to clone; the code stays loaded while a clone or an instance lives.
+/// A compiled design. It is cheap to clone; the code stays loaded while a clone or an instance exists.
 #[derive(Clone)]
 pub struct Library {
     inner: Arc<Inner>,
@@ -98,11 +98,11 @@ impl std::fmt::Debug for Library {
 }
 
 impl Library {
-    /// The library of a file that [`Build::model`](crate::Build::model) made, on another machine for one; `top`
-    /// is the design's top module.
+    /// Loads a library file that [`Build::model`](crate::Build::model) made, for example on another machine; `top` is
+    /// the design's top module.
     ///
     /// # Errors
-    /// When the file is no such library.
+    /// If the file is not such a library.
     pub fn load(path: &Path, top: &str) -> Result<Self> {
         let load = |source| Error::Load {
             path: path.to_owned(),
@@ -111,11 +111,11 @@ impl Library {
         let table = || Error::Table {
             path: path.to_owned(),
         };
-        // SAFETY: the file is one that `Build` compiled (its name is the hash of its input) and
-        // its initialisers are Verilator's and the C++ library's, which ask nothing of the caller.
+        // SAFETY: the file is one that `Build` compiled (its name is the hash of its input), and its initialisers are
+        // those of Verilator and the C++ library, which have no preconditions for the caller.
         let library = unsafe { libloading::Library::new(path) }.map_err(load)?;
-        // SAFETY: the symbols are declared with exactly these types in `shim.rs`, whose version
-        // is checked first; the copies of the function pointers live in `Inner` with the library.
+        // SAFETY: the symbols are declared with exactly these types in `shim.rs`, whose version is checked first; the
+        // copies of the function pointers are stored in `Inner` together with the library.
         let (functions, raw) = unsafe {
             let abi = library
                 .get::<*const c_uint>(b"peerlane_abi\0")
@@ -168,25 +168,25 @@ impl Library {
         &self.inner.functions
     }
 
-    /// Name of the top module.
+    /// Returns the name of the top module.
     pub fn top(&self) -> &str {
         &self.inner.top
     }
 
-    /// The ports of the top module.
+    /// Returns the ports of the top module.
     pub fn ports(&self) -> &[PortInfo] {
         &self.inner.ports
     }
 
-    /// The file in the cache.
+    /// Returns the path of the file in the cache.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// The handle of a port.
+    /// Returns the handle of a port.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// If no port has this name.
     pub fn port(&self, name: &str) -> Result<Port> {
         let index = self.ports().iter().position(|port| port.name == name);
         index.map(Port::new).ok_or_else(|| {
@@ -199,10 +199,10 @@ impl Library {
         })
     }
 
-    /// The handle of a port that must have this direction and width (bits).
+    /// Returns the handle of a port that must have this direction and width (bits).
     ///
     /// # Errors
-    /// When there is none of this name, or it is of another shape.
+    /// If no port has this name, or the port is of another shape.
     pub fn port_as(&self, name: &str, direction: Direction, width: u32) -> Result<Port> {
         let port = self.port(name)?;
         let info = &self.inner.ports[port.index()];
@@ -217,16 +217,16 @@ impl Library {
         })
     }
 
-    /// A new instance, its inputs zero and settled; uninitialised registers take the same
-    /// pseudo-random values every time.
+    /// Creates an instance whose inputs are zero and settled; uninitialised registers take the same pseudo-random
+    /// values every time.
     ///
     /// # Errors
-    /// When the design's constructor or an initial block fails.
+    /// If the design's constructor or an initial block fails.
     pub fn instance(&self) -> Result<Model> {
         self.instance_seeded(1)
     }
 
-    /// A new instance whose uninitialised registers depend on `seed`.
+    /// Creates an instance whose uninitialised registers depend on `seed`.
     ///
     /// # Errors
     /// As [`Library::instance`].

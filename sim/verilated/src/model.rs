@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_uint, c_void};
 
 use crate::{Direction, Error, Fault, Library, Result};
 
-/// Bytes that Verilator keeps a value of `width` bits in: 1, 2, 4, 8, or 32-bit words.
+/// Returns the number of bytes in which Verilator stores a value of `width` bits: 1, 2, 4, 8, or 32-bit words.
 pub(crate) fn storage_bytes(width: u32) -> usize {
     match width {
         0..=8 => 1,
@@ -15,8 +15,8 @@ pub(crate) fn storage_bytes(width: u32) -> usize {
     }
 }
 
-/// Handle of a port, for the [`Model`]s of the [`Library`] that gave it. With a model of another
-/// library it names whatever port has its number there, or none.
+/// The handle of a port, for the [`Model`]s of the [`Library`] that returned it. With a model of another library it
+/// refers to the port with the same number there, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Port {
     index: u32,
@@ -35,15 +35,15 @@ impl Port {
 }
 
 struct Slot {
-    /// A member of the model, of `storage_bytes(width)` bytes (asserted in the shim).
+    /// Address of a member of the model, which has `storage_bytes(width)` bytes (asserted in the shim).
     pointer: *mut u8,
     width: u32,
 }
 
 /// One instance of a design.
 ///
-/// Values have the width of their port: setting drops the bits above, as a Verilog assignment
-/// does, and reading a port wider than 64 bits by [`Model::get`] gives its low 64.
+/// Values have the width of their port: setting a port drops the bits above, like a Verilog assignment, and
+/// [`Model::get`] returns the low 64 bits of a wider port.
 pub struct Model {
     handle: *mut c_void,
     slots: Box<[Slot]>,
@@ -52,9 +52,9 @@ pub struct Model {
     library: Library,
 }
 
-// SAFETY: an instance and all that its pointers lead to belong to it alone (Verilator's context
-// is the instance's own, and is set for the calling thread at every call), and every access needs
-// `&mut self` or reads memory that only `&mut self` writes.
+// SAFETY: an instance is the only owner of everything that its pointers lead to (Verilator's context belongs to the
+// instance, and is set for the calling thread at every call), and every access needs `&mut self` or reads memory that
+// only `&mut self` writes.
 unsafe impl Send for Model {}
 
 impl std::fmt::Debug for Model {
@@ -81,9 +81,9 @@ impl Model {
             top: library.top().to_owned(),
             message: message.to_owned(),
         };
-        // Verilator takes 0 as "choose one", which would not repeat.
+        // Verilator interprets 0 as "choose one", which would not be repeatable.
         let seed = (seed & 0x7FFF_FFFF).max(1);
-        // SAFETY: the function may be called at any time; null says that it failed.
+        // SAFETY: the function may be called at any time; it reports a failure as null.
         let handle = unsafe { (library.functions().new)(seed) };
         if handle.is_null() {
             return Err(failed("its constructor failed"));
@@ -97,7 +97,7 @@ impl Model {
         };
         let mut slots = Vec::with_capacity(library.ports().len());
         for (index, port) in library.ports().iter().enumerate() {
-            // SAFETY: `handle` is alive; an index outside the table gives null.
+            // SAFETY: `handle` is valid; the function returns null for an index outside the table.
             let pointer = unsafe { (library.functions().port)(handle, index as c_uint) };
             if pointer.is_null() {
                 return Err(failed("its port table is damaged"));
@@ -108,8 +108,8 @@ impl Model {
             });
         }
         model.slots = slots.into_boxed_slice();
-        // Inputs begin like registers, at random. A clock that begins at 1 would lose its first
-        // edge, so they are set, and the first evaluation, which runs the initial blocks, is made.
+        // Inputs start at random values, like registers. A clock that starts at 1 would lose its first edge, so the
+        // inputs are set, and the first evaluation, which runs the initial blocks, takes place here.
         for (index, port) in library.ports().iter().enumerate() {
             if port.direction == Direction::Input {
                 model.set(Port::new(index), 0);
@@ -119,15 +119,15 @@ impl Model {
         Ok(model)
     }
 
-    /// The library this is an instance of.
+    /// Returns the library that this is an instance of.
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// Settles the design for the inputs as they are now.
+    /// Settles the design for the present values of its inputs.
     ///
     /// # Errors
-    /// When the design stops itself; from then on every call gives the same fault.
+    /// If the design stops itself; from then on every call returns the same fault.
     pub fn eval(&mut self) -> Result<(), Fault> {
         if self.fault.is_none() {
             // SAFETY: `handle` came from `new` and is freed only in `drop`.
@@ -138,7 +138,7 @@ impl Model {
                     return Ok(());
                 }
                 _ => {
-                    // SAFETY: as above; the text is the instance's own and is copied here.
+                    // SAFETY: as above; the text belongs to the instance and is copied here.
                     let text =
                         unsafe { CStr::from_ptr((self.library.functions().fault)(self.handle)) };
                     self.fault = Some(Fault {
@@ -162,8 +162,8 @@ impl Model {
             return;
         };
         let value = value & mask(slot.width);
-        // SAFETY: the member has exactly the size written in each arm (asserted in the shim) and
-        // the alignment of its C++ type, which is that of the type written.
+        // SAFETY: the member has exactly the size written in each arm (asserted in the shim), and the alignment of its
+        // C++ type, which is that of the type written.
         unsafe {
             match slot.width {
                 0..=8 => slot.pointer.write(value as u8),
@@ -177,13 +177,13 @@ impl Model {
                     for index in 2..width.div_ceil(32) as usize {
                         words.add(index).write(0);
                     }
-                    // 65 to 95 bits: nothing of a u64 lies above the port, no mask is needed.
+                    // 65 to 95 bits: no bit of a u64 lies above the port, so no mask is needed.
                 }
             }
         }
     }
 
-    /// The value of a port, its low 64 bits if it is wider.
+    /// Returns the value of a port; its low 64 bits if it is wider.
     #[inline]
     pub fn get(&self, port: Port) -> u64 {
         let Some(slot) = self.slots.get(port.index()) else {
@@ -204,8 +204,8 @@ impl Model {
         }
     }
 
-    /// Sets a port from 32-bit words, the least significant first. Missing words are zero,
-    /// words and bits beyond the port are dropped.
+    /// Sets a port from 32-bit words, the least significant first. Missing words are zero; words and bits beyond the
+    /// port are dropped.
     pub fn set_words(&mut self, port: Port, words: &[u32]) {
         let word = |index: usize| words.get(index).copied().unwrap_or(0);
         let width = self.width(port);
@@ -229,8 +229,8 @@ impl Model {
         }
     }
 
-    /// Reads a port into 32-bit words, the least significant first; words beyond the port
-    /// become zero, and a port longer than `words` is cut.
+    /// Reads a port into 32-bit words, the least significant first. Words beyond the port become zero; a port longer
+    /// than `words` is truncated.
     pub fn get_words(&self, port: Port, words: &mut [u32]) {
         let width = self.width(port);
         words.fill(0);
@@ -246,13 +246,13 @@ impl Model {
         }
     }
 
-    /// The words of a port wider than 64 bits, without a copy; empty for a narrower one.
+    /// Returns the words of a port wider than 64 bits, without a copy; empty for a narrower one.
     #[inline]
     pub fn words(&self, port: Port) -> &[u32] {
         match self.slots.get(port.index()) {
             Some(slot) if slot.width > 64 => {
-                // SAFETY: the member is an array of so many words (asserted in the shim), and
-                // nothing writes it while `self` is borrowed.
+                // SAFETY: the member is an array of this many words (asserted in the shim), and no code writes it while
+                // `self` is borrowed.
                 unsafe {
                     std::slice::from_raw_parts(
                         slot.pointer.cast::<u32>(),
@@ -277,7 +277,7 @@ impl Model {
             let target = slot.pointer.cast::<u32>();
             for (index, chunk) in bytes.chunks_exact(4).enumerate() {
                 let word = u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
-                // SAFETY: `bytes` has exactly the size of the member, so `index` lies in it.
+                // SAFETY: `bytes` has exactly the size of the member, so `index` lies within it.
                 unsafe { target.add(index).write(word) };
             }
             return;
@@ -313,7 +313,7 @@ impl Model {
         }
     }
 
-    /// Width of a port in bits; 0 for a handle of another library that has no port here.
+    /// Returns the width of a port in bits; 0 for a handle of another library for which this one has no port.
     #[inline]
     pub fn width(&self, port: Port) -> u32 {
         self.slots.get(port.index()).map_or(0, |slot| slot.width)

@@ -1,4 +1,4 @@
-//! The C++ between Verilator's class and Rust.
+//! The C++ code between Verilator's class and Rust.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use crate::header::HeaderPort;
 /// Version of the interface between the shim and `model.rs`; part of the cache key.
 pub(crate) const ABI: u32 = 1;
 
-/// Fixed part: a context that remembers why the design stopped. Verilator's hooks for `$stop` and
-/// errors throw, so that no half-settled evaluation goes on, and the shim catches.
+/// The fixed part: a context that stores the reason why the design stopped. Verilator's hooks for `$stop` and errors
+/// throw, so that no half-settled evaluation continues, and the shim catches.
 const BODY: &str = r#"
 #include <atomic>
 #include <cstdint>
@@ -113,7 +113,7 @@ PEERLANE_EXPORT const char* peerlane_fault(void* pointer) {
 }
 "#;
 
-/// The whole shim for a design with these ports.
+/// Returns the whole shim for a design with these ports.
 pub(crate) fn source(ports: &[HeaderPort]) -> String {
     let mut text = String::from(BODY);
     let _ = writeln!(
@@ -138,7 +138,7 @@ pub(crate) fn source(ports: &[HeaderPort]) -> String {
          Vmodel* const m = static_cast<Handle*>(pointer)->model.get();\n    switch (index) {\n",
     );
     for (index, port) in ports.iter().enumerate() {
-        // The Rust side derives the C++ type from the width; make the compiler agree.
+        // The Rust side derives the C++ type from the width; the assertion makes the compiler check it.
         let bytes = crate::model::storage_bytes(port.width);
         let _ = writeln!(
             text,

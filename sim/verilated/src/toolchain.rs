@@ -1,4 +1,4 @@
-//! Where Verilator, the C++ compiler and the cache are.
+//! The locations of Verilator, the C++ compiler and the cache.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use peerlane_tools::{Cache, Compiler, Verilator};
 
 use crate::{Error, Result, error::io};
 
-/// The tools that turn Verilog into a library, and the directory the libraries are kept in.
+/// The tools that turn Verilog into a library, and the directory in which the libraries are cached.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     verilator: Verilator,
@@ -20,13 +20,13 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// The pinned Verilator of the user's tool cache and the machine's C++ compiler.
+    /// Finds the pinned Verilator of the user's tool cache and the machine's C++ compiler.
     ///
-    /// `PEERLANE_VERILATOR_ROOT` names another Verilator (the directory with `bin/` and
-    /// `include/`), `CXX` another compiler.
+    /// `PEERLANE_VERILATOR_ROOT` selects another Verilator (the directory with `bin/` and `include/`), `CXX` another
+    /// compiler.
     ///
     /// # Errors
-    /// When the tools cannot be set up.
+    /// If the tools cannot be set up.
     pub fn open() -> Result<Self> {
         Self::of(&Cache::open()?)
     }
@@ -34,7 +34,7 @@ impl Toolchain {
     /// As [`Toolchain::open`], with this tool cache.
     ///
     /// # Errors
-    /// When the tools cannot be set up.
+    /// If the tools cannot be set up.
     pub fn of(cache: &Cache) -> Result<Self> {
         let verilator = match env::var_os("PEERLANE_VERILATOR_ROOT").map(PathBuf::from) {
             Some(root) => Verilator {
@@ -46,10 +46,10 @@ impl Toolchain {
         Self::new(verilator, &cache.directory("models")?)
     }
 
-    /// This Verilator and the machine's C++ compiler; libraries are kept in `models`.
+    /// Combines this Verilator and the machine's C++ compiler; libraries are cached in `models`.
     ///
     /// # Errors
-    /// When Verilator or the compiler does not run, or the directory cannot be made.
+    /// If Verilator or the compiler does not run, or the directory cannot be created.
     pub fn new(verilator: Verilator, models: &Path) -> Result<Self> {
         let output = verilator
             .command()
@@ -75,10 +75,10 @@ impl Toolchain {
         .with_models(models)
     }
 
-    /// The same tools with the libraries kept in another directory.
+    /// Returns the same tools with another directory for the libraries.
     ///
     /// # Errors
-    /// When the directory cannot be made.
+    /// If the directory cannot be created.
     pub fn with_models(mut self, models: &Path) -> Result<Self> {
         std::fs::create_dir_all(models).map_err(io("create", models))?;
         // The compiler runs in other working directories.
@@ -86,12 +86,12 @@ impl Toolchain {
         Ok(self)
     }
 
-    /// What a library depends on besides its design: versions of Verilator and of the compiler.
+    /// Returns the dependencies of a library other than its design: the versions of Verilator and of the compiler.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// The directory the libraries are kept in. It may be deleted when no model is loaded.
+    /// Returns the directory in which the libraries are cached. It may be deleted when no model is loaded.
     pub fn models(&self) -> &Path {
         &self.models
     }

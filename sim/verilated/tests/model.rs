@@ -1,4 +1,4 @@
-//! The whole path on a small design: Verilator, compiler, loader.
+//! The whole path with a small design: Verilator, compiler, loader.
 
 use std::path::Path;
 
@@ -159,7 +159,7 @@ fn ports_are_found_and_checked() {
     );
 }
 
-/// The same tools with a cache of their own.
+/// Returns the same tools with a cache of their own.
 fn fresh(cache: &Path) -> Toolchain {
     Toolchain::open().unwrap().with_models(cache).unwrap()
 }
@@ -216,13 +216,13 @@ fn two_builders_at_once_make_one_library() {
 #[test]
 fn source_names_are_checked() {
     let tools = tempfile::tempdir().unwrap();
-    // A stand-in that answers: names are refused before it is asked for anything.
+    // A mock that runs: names are rejected before the model is built with it.
     let stand_in = Verilator {
         bin: "true".into(),
         root: tools.path().to_owned(),
     };
     let Ok(tools) = Toolchain::new(stand_in, tools.path()) else {
-        // Without a C++ compiler there is nothing to check names for.
+        // Without a C++ compiler, names are never used.
         return;
     };
     for name in ["", "a b.v", "-x.v", "../x.v", ".v"] {

@@ -1,4 +1,4 @@
-//! The block's RTL on the simulated board, with the GPU's own memory behind the simulated GPU's BAR.
+//! The block's RTL on the simulated board, with the GPU's own memory as the content of the simulated GPU's BAR.
 
 use crate::Bench;
 use crate::cuda::{Kernels, pattern};
@@ -13,12 +13,12 @@ use peerlane_verilated::Library;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The block, compiled now or found in the cache.
+/// Returns the block, compiled now or found in the cache.
 pub fn compile() -> Result<Library> {
     Ok(peerlane_block::library(&Params::default())?)
 }
 
-/// The block that was asked for.
+/// Returns the block that the options name.
 pub fn library(bench: &Bench<'_>) -> Result<Library> {
     match &bench.options.model {
         Some(file) => Ok(Library::load(file, TOP)?),
@@ -48,8 +48,8 @@ impl RealMemory for Peer {
     }
 }
 
-/// Moves memory of both kinds from the GPU to the FPGA's memory and back to another place, and has a kernel
-/// on the GPU compare it.
+/// Moves memory of both kinds from the GPU to the FPGA's memory and back to another place, and compares it by a kernel
+/// on the GPU.
 pub fn both_ways(bench: &Bench<'_>) -> Result<String> {
     let library = library(bench)?;
     let length = u64::from(bench.options.mib) << 20;
@@ -97,7 +97,7 @@ fn move_both_ways(
         let peer = Arc::new(Peer(Arc::clone(buffer)));
         board.with(|board| board.gpu_mut().replace(peer));
     };
-    // All of the GPU's memory is the one buffer, so a memory of its length begins where it does.
+    // All of the GPU's memory is this one buffer, so a memory of its length begins at its start.
     put(&source);
     let memory = device.memory(MemoryKind::Gpu, length as usize)?;
     kernels.fill(&source, length, 5)?;
@@ -111,7 +111,7 @@ fn move_both_ways(
         bytes == pattern(bytes.len(), 5),
         "GPU to FPGA: FPGA memory holds other bytes"
     );
-    // The memory is filled with zeros when it is given back.
+    // The memory is filled with zeros when it is freed.
     region.forget()?;
     drop(memory);
     ensure!(

@@ -1,4 +1,4 @@
-//! What is made and given back while another thread captures a graph.
+//! Checks of memory that is allocated and freed while another thread captures a graph.
 
 use crate::Bench;
 use crate::cuda::Kernels;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const MIB: u64 = 1 << 20;
 const LENGTH: u64 = 256 * MIB;
 
-/// A kernel that runs for so many nanoseconds.
+/// A kernel that runs for a given number of nanoseconds.
 const PTX: &str = "\
 .version 6.0
 .target sm_50
@@ -34,10 +34,10 @@ again:
 
 const RUN: Duration = Duration::from_millis(300);
 
-/// What became of the graph that a stream captures.
+/// Returns the state of the graph that a stream captures.
 fn status(stream: &CudaStream) -> Result<sys::CUstreamCaptureStatus> {
     let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-    // SAFETY: a living stream, and a place for its state.
+    // SAFETY: a valid stream, and a place for its state.
     unsafe { sys::cuStreamIsCapturing(stream.cu_stream(), &raw mut status) }.result()?;
     Ok(status)
 }
@@ -49,7 +49,7 @@ fn free() -> Result<u64> {
     Ok(free as u64)
 }
 
-/// Does something on another thread, whose context is the checks'.
+/// Runs `does` on another thread, with the context of the checks.
 fn elsewhere<T: Send>(bench: &Bench<'_>, does: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let there = || {
         bench.context.bind_to_thread()?;
@@ -58,7 +58,7 @@ fn elsewhere<T: Send>(bench: &Bench<'_>, does: impl FnOnce() -> Result<T> + Send
     std::thread::scope(|scope| scope.spawn(there).join().expect("it does not panic"))
 }
 
-/// A graph that is captured in global mode stays valid, and the memory is given back.
+/// Checks that a graph that is captured in global mode stays valid, and that the memory is freed.
 pub fn beside(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let target = bench.gpu.plain_buffer(MIB)?;
@@ -104,12 +104,13 @@ pub fn beside(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// The same for a stream that the legacy default stream waits for: whoever uses that one meanwhile invalidates the graph.
+/// Checks a stream that the legacy default stream waits for: any use of the default stream in the meantime invalidates
+/// the graph.
 fn blocking(bench: &Bench<'_>) -> Result<()> {
     let (mut stream, mut graph) = (std::ptr::null_mut(), std::ptr::null_mut());
     let mut after = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-    // SAFETY: a place for the stream, of the thread's context; and the stream is a living one.
+    // SAFETY: a place for the stream, of the thread's context; and the stream is valid.
     unsafe {
         sys::cuStreamCreate(&raw mut stream, 0).result()?;
         sys::cuStreamBeginCapture_v2(stream, mode).result()?;
@@ -123,7 +124,7 @@ fn blocking(bench: &Bench<'_>) -> Result<()> {
         }
         Ok(())
     });
-    // SAFETY: the stream is a living one, with places for its state and its graph; nobody has either after this.
+    // SAFETY: the stream is valid, with places for its state and its graph; neither is used after this.
     let ended = unsafe {
         sys::cuStreamIsCapturing(stream, &raw mut after).result()?;
         let ended = sys::cuStreamEndCapture(stream, &raw mut graph);
@@ -141,7 +142,7 @@ fn blocking(bench: &Bench<'_>) -> Result<()> {
     Ok(ended.result()?)
 }
 
-/// What would become of a graph if the context was synchronised, as the library does not.
+/// Reports the state of a graph after the context is synchronised, which the library never does.
 fn synchronised(bench: &Bench<'_>) -> Result<String> {
     let stream = bench.context.new_stream()?;
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL)?;
@@ -154,7 +155,7 @@ fn synchronised(bench: &Bench<'_>) -> Result<String> {
         }
     })?;
     let after = status(&stream)?;
-    // It may be invalid.
+    // The graph may be invalid.
     let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let _ = stream.end_capture(flags);
     Ok(format!(
@@ -162,7 +163,7 @@ fn synchronised(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// Whether to give a buffer back waits for a kernel of another stream, which CUDA does not promise.
+/// Reports whether freeing a buffer waits for a kernel of another stream, which CUDA does not promise.
 fn waited(bench: &Bench<'_>) -> Result<String> {
     let module = bench.context.load_module(Ptx::from_src(PTX))?;
     let function = module.load_function("run")?;

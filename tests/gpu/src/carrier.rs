@@ -1,8 +1,8 @@
 //! A channel's page and ring in memory, for a device that stores to the page by itself, and a thread that carries
 //! the stores to the simulated board and the records back.
 //!
-//! The real page hears every store. Memory keeps the last one only, so whoever uses this page has one transfer
-//! under way at a time, and the carrier takes a doorbell away before the next can come.
+//! The real page sees every store. Memory keeps only the last one, so a user of this page has one transfer in progress
+//! at a time, and the carrier removes a doorbell before the next can come.
 
 use anyhow::Result;
 use peerlane_host::Direction;
@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// In a doorbell that nobody has rung: a value that no doorbell takes.
+/// Content of a doorbell that was not rung: a value that is never stored to a doorbell.
 const SILENT: u32 = u32::MAX;
 
 /// Dwords of the page.
 const PAGE: usize = 1024;
 
-/// Memory that begins at a page.
+/// Memory that is aligned to a page.
 #[repr(align(4096))]
 struct Dwords<const N: usize>([AtomicU32; N]);
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Carried {
     }
 }
 
-/// The thread that carries. It ends when this is dropped.
+/// The thread that carries. It ends when the value is dropped.
 pub struct Carrier {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<u32>>>,
@@ -59,7 +59,7 @@ fn dwords<const N: usize>(value: u32) -> Box<Dwords<N>> {
 }
 
 impl Carried {
-    /// Around a context of the driver in the process.
+    /// Makes a channel in memory for a context of the driver in the process.
     pub fn new(context: impl Context + 'static) -> Self {
         let slots = 1 << context.info().ring_log2;
         assert!(slots as usize <= SLOTS, "the ring has {slots} slots");
@@ -92,7 +92,7 @@ impl Carried {
         }
     }
 
-    /// Carries until it is stopped. Gives the number of doorbells.
+    /// Carries until it is stopped. Returns the number of doorbells.
     fn run(&self, stop: &AtomicBool) -> Result<u32> {
         let Inner {
             context,
@@ -131,10 +131,10 @@ impl Carried {
                 place[record::STATUS].store(words[record::STATUS], Ordering::Release);
                 next = next.wrapping_add(1);
             }
-            // Time passes on the board.
+            // The board's time passes during this call.
             context.await_event(Some(Duration::from_micros(2)))?;
             context.query()?;
-            // Others look at the board's memory: its lock, which is not fair, has to be free for a while.
+            // Other threads look at the board's memory: its lock, which is not fair, has to be free for a while.
             std::thread::sleep(Duration::from_micros(50));
         }
         Ok(bells)
@@ -142,7 +142,7 @@ impl Carried {
 }
 
 impl Carrier {
-    /// Ends the thread, and gives the number of doorbells that it carried.
+    /// Ends the thread, and returns the number of doorbells that it carried.
     pub fn stop(mut self) -> Result<u32> {
         self.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take().expect("it was not stopped");
@@ -165,7 +165,7 @@ impl Context for Carried {
         let (page, ring) = (&*self.0.page, &*self.0.ring);
         let bytes = size_of_val(page);
         let (page, ring) = (NonNull::from(page).cast(), NonNull::from(ring).cast());
-        // SAFETY: both are this context's, in memory of atomics.
+        // SAFETY: both belong to this context, and are memory of atomics.
         Ok(Some(unsafe {
             RawChannel::new(page, bytes, ring, self.0.slots)
         }))

@@ -21,7 +21,7 @@ kernel void add(global uint *words, uint number)
 
 const BYTES: u64 = 32 << 20;
 
-/// A kernel of OpenCL's works on what CUDA wrote, and CUDA sees the result.
+/// Checks that a kernel of OpenCL's works on data that CUDA wrote, and that CUDA sees the result.
 pub fn import(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let buffer = bench.gpu.buffer(BYTES)?;
@@ -32,7 +32,7 @@ pub fn import(bench: &Bench<'_>) -> Result<String> {
         let Ok(devices) = get_device_ids(platform, CL_DEVICE_TYPE_GPU) else {
             continue;
         };
-        // Of all GPUs, of which one has the memory.
+        // A context of all GPUs, one of which has the memory.
         let context = create_context(&devices, null(), None, null_mut())
             .map_err(failed("clCreateContext"))?;
         // SAFETY: the context was just made, and lives as long as the program.
@@ -86,7 +86,7 @@ pub fn import(bench: &Bench<'_>) -> Result<String> {
             u32::from_le_bytes(*found) == u32::from_le_bytes(*before).wrapping_add(number)
         });
         ensure!(right, "CUDA does not see what OpenCL wrote");
-        // The same memory reaches a board.
+        // A board reaches the same memory.
         let dmabuf = buffer.export(0..BYTES).context("the buffer as a dma-buf")?;
         let plain = bench.gpu.plain_buffer(BYTES)?;
         // SAFETY: as above.

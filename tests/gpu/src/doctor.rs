@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use std::process::Command;
 
-/// It finds the GPU, says that there is no board, and what to do about all that is not as it should be.
+/// Checks that it finds the GPU, that it reports that there is no board, and that it has a hint for each problem.
 pub fn look(bench: &Bench<'_>) -> Result<String> {
     let Some(command) = &bench.options.command else {
         bail!("not tried: no --command, the command `peerlane`");
@@ -63,8 +63,8 @@ pub fn look(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// Bytes of the largest region that the kernel has given the GPU: a line of `resource` for each, begin and end
-/// (Documentation/PCI/sysfs-pci.rst). Of a GPU for computing it is the window to all of its memory.
+/// Returns the bytes of the largest region that the kernel has given the GPU: a line of `resource` for each, begin and
+/// end (Documentation/PCI/sysfs-pci.rst). For a GPU for computing that region is the window to all of its memory.
 fn largest_region(bus: &str) -> Result<u64> {
     let file = format!("/sys/bus/pci/devices/{}/resource", bus.to_lowercase());
     let text = std::fs::read_to_string(&file).with_context(|| file.clone())?;

@@ -1,4 +1,4 @@
-//! The examples that take a GPU, as they stand, with the simulated board beside it.
+//! Runs the unchanged examples that need a GPU, with the simulated board.
 
 use crate::Bench;
 use crate::board::{Peer, library};
@@ -41,7 +41,7 @@ impl acquisition::Ring for AtTheBar {
     }
 }
 
-/// The simulated board writes into the GPU's memory, and a kernel on the GPU counts.
+/// Checks that the simulated board writes into the GPU's memory, and that a kernel on the GPU counts.
 pub fn acquisition(bench: &Bench<'_>) -> Result<String> {
     let board = board(bench)?;
     let ring = acquisition::cuda::OnGpu::new(&bench.context)?;
@@ -54,7 +54,7 @@ pub fn acquisition(bench: &Bench<'_>) -> Result<String> {
     Ok("a kernel found the hits in each block that the board wrote".into())
 }
 
-/// The board does not reach a GPU's memory here, so that the batches go through the host.
+/// Checks the batches through the host, because the board does not reach a GPU's memory here.
 pub fn inference_feed(bench: &Bench<'_>) -> Result<String> {
     let device = board(bench)?.drive(&Options::default())?.open()?;
     let mut maker = inference_feed::cuda::OnGpu::new(&bench.context)?;
@@ -62,7 +62,7 @@ pub fn inference_feed(bench: &Bench<'_>) -> Result<String> {
     Ok("batches that a kernel made are in FPGA memory, by way of the host".into())
 }
 
-/// A kernel and two transfers as one graph.
+/// Checks a kernel and two transfers as one graph.
 pub fn cuda_graph(bench: &Bench<'_>) -> Result<String> {
     let bytes = cuda_graph::BYTES;
     let board = board(bench)?;

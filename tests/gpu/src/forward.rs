@@ -1,6 +1,7 @@
-//! What a context leaves to the one that it is around.
+//! Methods that a context forwards to the context that it contains.
 
-/// All of [`peerlane_host::Context`] but for `register`, `unregister`, `open_channel` and what has a default.
+/// Implements all of [`peerlane_host::Context`] except `register`, `unregister`, `open_channel` and methods with a
+/// default.
 macro_rules! forward {
     ($self:ident => $to:expr) => {
         fn name(&$self) -> String {

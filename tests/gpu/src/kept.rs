@@ -1,5 +1,5 @@
-//! Registrations that are kept: no mapping that is found is of memory that was freed, and the block's RTL moves the
-//! bytes that lie there now.
+//! Checks of cached registrations: no region that is found is of memory that was freed, and the block's RTL moves the
+//! bytes that the memory has now.
 
 use crate::Bench;
 use crate::cuda::{Kernels, pattern};
@@ -17,10 +17,10 @@ const BOTH: Permissions = Permissions::ReadWrite;
 /// Bytes that the board reads each time.
 const PIECE: u64 = 4096;
 
-/// In the board's time.
+/// A time limit, in the board's time.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// A board that reads from GPU memory and says what it read.
+/// A board that reads from GPU memory and returns the bytes.
 pub struct Reader {
     pub rig: Rig,
     queue: Queue,
@@ -47,7 +47,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Reads the pattern with a seed.
+    /// Checks that the board reads the pattern of this seed.
     pub fn expect(&self, region: &GpuRegion, seed: u32) -> Result<()> {
         let bytes = self.read(region, 0, PIECE)?;
         ensure!(
@@ -64,7 +64,7 @@ struct Own(u64);
 impl Own {
     fn new(bench: &Bench<'_>, bytes: usize) -> Result<Self> {
         bench.context.bind_to_thread()?;
-        // SAFETY: what is in it is not read before it is written.
+        // SAFETY: the content is not read before it is written.
         Ok(Self(unsafe { result::malloc_sync(bytes) }?))
     }
 
@@ -76,12 +76,13 @@ impl Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        // SAFETY: the memory is this value's, given back once.
+        // SAFETY: the memory belongs to this value, and is freed once.
         let _ = unsafe { result::free_sync(self.0) };
     }
 }
 
-/// Buffers of the library come and go at one address; memory of the program's own does, and nobody tells the cache.
+/// Checks memory at one address: buffers of the library come and go there, and so does memory of the program's own, of
+/// which the cache is not notified.
 pub fn reused(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let reader = Reader::new(bench)?;
@@ -106,7 +107,7 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
     let again = again(&mut addresses);
     ensure!(cache.statistics().registered == 16 && cache.statistics().found == 16);
 
-    // The program's own. Which memory it is, is asked at each use.
+    // The program's own memory. The cache asks at each use which memory it is.
     let (mut own_addresses, mut stale) = (Vec::new(), None);
     for seed in 100..116 {
         let own = Own::new(bench, 4 << 20)?;
@@ -115,7 +116,7 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
         let region = unsafe { (bench.gpu).register_cached(&cache, device, own.0, PIECE, BOTH) }?;
         reader.expect(&region, seed)?;
         own_addresses.push(own.0);
-        // Kept, as by a cache that goes by addresses alone.
+        // Cached as by a cache that only compares addresses.
         if seed == 115 {
             stale = Some((own.0, region));
         }
@@ -124,7 +125,7 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
     ensure!(own_again > 0, "no address came again: nothing was tried");
     reader.rig.nothing_is_lost()?;
 
-    // What that would have been: the check sees it.
+    // The result of such a cache: the check sees the access.
     let (address, region) = stale.context("nothing was kept")?;
     let next = Own::new(bench, 4 << 20)?;
     let dead = match reader.read(&region, 0, 64) {
@@ -144,7 +145,7 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// How many addresses were there before.
+/// Returns the number of addresses that came more than once.
 fn again(addresses: &mut Vec<u64>) -> usize {
     let all = addresses.len();
     addresses.sort_unstable();
@@ -163,8 +164,8 @@ impl Draws {
     }
 }
 
-/// A program that allocates, frees and registers at random, with little room in the cache; each time the board reads a
-/// piece. And what it costs to find memory again.
+/// Allocates, frees and registers at random, with little room in the cache; each time the board reads a piece. Also
+/// measures the cost of finding memory again.
 pub fn random(bench: &Bench<'_>) -> Result<String> {
     const SLOTS: usize = 6;
     const STEPS: u32 = 400;

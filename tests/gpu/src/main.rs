@@ -1,5 +1,5 @@
-//! What `peerlane-gpu` does on a machine with a real GPU. `cargo xtask gpu` makes a bundle of it that needs
-//! neither a toolchain nor Verilator there.
+//! Checks of `peerlane-gpu` on a machine with a real GPU. `cargo xtask gpu` makes a bundle of this program that needs
+//! neither a toolchain nor Verilator on that machine.
 
 #[macro_use]
 mod forward;
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What Peerlane does with a real GPU's memory.
+/// Checks Peerlane with a real GPU's memory.
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:\n  \
     peerlane-gpu-check model block.so         compile the block's Verilog, for a machine without Verilator\n  \
@@ -50,10 +50,10 @@ enum Task {
     Run(Options),
 }
 
-/// What to run, on what.
+/// Options of the checks.
 #[derive(Debug, clap::Args)]
 struct Options {
-    /// The compiled block, of `model`. Without it the block is compiled now.
+    /// The compiled block, from `model`. Without it the block is compiled now.
     #[arg(long)]
     model: Option<PathBuf>,
     /// PTX of `examples/08-gpu-kernel/kernel.cu`, for transfers that a kernel starts.
@@ -69,21 +69,21 @@ struct Options {
     /// The GPU's number.
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// MiB that the board moves each way.
+    /// MiB that the board moves in each direction.
     #[arg(long, default_value_t = 64)]
     mib: u32,
-    /// Only checks whose name has this in it.
+    /// Only checks whose name contains this.
     #[arg(long)]
     only: Option<String>,
-    /// Write the results to a file as Markdown, too.
+    /// Also write the results to a file as Markdown.
     #[arg(long)]
     markdown: Option<PathBuf>,
-    /// Write the results to a file as JSON, too.
+    /// Also write the results to a file as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// What a check has: the GPU, and what was asked for.
+/// Input of a check: the GPU, and the options.
 struct Bench<'a> {
     gpu: Gpu,
     /// The GPU's primary context, which is also that of `gpu`: for kernels and streams of the checks' own.
@@ -91,7 +91,7 @@ struct Bench<'a> {
     options: &'a Options,
 }
 
-/// A check gives a line that says what was found.
+/// A check returns a line with its results.
 type Check = fn(&Bench<'_>) -> Result<String>;
 
 const CHECKS: &[(&str, Check)] = &[
@@ -143,7 +143,7 @@ fn model(to: &std::path::Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether all checks passed.
+/// Runs the checks. Returns whether all of them passed.
 fn run(options: &Options) -> Result<bool> {
     let gpu = Gpu::open(options.gpu).map_err(|error| anyhow!("{error}. {}", error.remedy()))?;
     let machine = report::Machine::of(&gpu)?;

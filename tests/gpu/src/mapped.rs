@@ -1,4 +1,4 @@
-//! Memory that the program maps by itself: pieces side by side, and other memory at an address of before.
+//! Checks of memory that the program maps by itself: pieces next to each other, and new memory at an earlier address.
 
 use crate::Bench;
 use crate::cuda::pattern;
@@ -24,7 +24,7 @@ const BYTES: u64 = 4096;
 /// Times that an address is used again.
 const ROUNDS: usize = 8;
 
-/// What memory is made with.
+/// Returns the properties of memory to be created.
 fn properties(bench: &Bench<'_>, for_peers: bool) -> sys::CUmemAllocationProp {
     // SAFETY: a structure of C's of numbers, pointers and enumerations that all have a value 0.
     let mut properties: sys::CUmemAllocationProp = unsafe { std::mem::zeroed() };
@@ -37,7 +37,7 @@ fn properties(bench: &Bench<'_>, for_peers: bool) -> sys::CUmemAllocationProp {
     properties
 }
 
-/// Addresses in which pieces are mapped.
+/// Reserved addresses at which pieces are mapped.
 struct Places {
     base: u64,
     piece: usize,
@@ -67,7 +67,7 @@ impl Places {
         self.base + (index * self.piece) as u64
     }
 
-    /// Maps new memory, whose handle names it as long as it is mapped.
+    /// Maps new memory. The memory has its handle only as long as it is mapped.
     fn map(&mut self, bench: &Bench<'_>, index: usize, for_peers: bool) -> Result<u64> {
         let properties = properties(bench, for_peers);
         let access = sys::CUmemAccessDesc {
@@ -75,7 +75,7 @@ impl Places {
             flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
         let (mut handle, at) = (0, self.at(index));
-        // SAFETY: the place is reserved and nothing is mapped there; the handle is given back once.
+        // SAFETY: the place is reserved and nothing is mapped there; the handle is released once.
         unsafe {
             sys::cuMemCreate(&raw mut handle, self.piece, &raw const properties, 0).result()?;
             sys::cuMemMap(at, self.piece, 0, handle, 0).result()?;
@@ -88,7 +88,7 @@ impl Places {
 
     fn unmap(&mut self, index: usize) -> Result<()> {
         if std::mem::take(&mut self.mapped[index]) {
-            // SAFETY: it was mapped so, and nothing uses it.
+            // SAFETY: it was mapped like this, and nothing uses it.
             unsafe { sys::cuMemUnmap(self.at(index), self.piece) }.result()?;
         }
         Ok(())
@@ -100,7 +100,7 @@ impl Drop for Places {
         for index in 0..PIECES {
             let _ = self.unmap(index);
         }
-        // SAFETY: the range was reserved so, and nothing is mapped there.
+        // SAFETY: the range was reserved like this, and nothing is mapped there.
         let _ = unsafe { sys::cuMemAddressFree(self.base, PIECES * self.piece) };
     }
 }
@@ -125,17 +125,17 @@ fn buffer_id(at: u64) -> Result<u64> {
     attribute(at, sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID)
 }
 
-/// Whether CUDA gives a handle for what is at an address.
+/// Returns whether CUDA has a handle for the memory at an address.
 fn has_handle(at: u64) -> bool {
     let (mut handle, place) = (0, with_exposed_provenance_mut::<c_void>(at as usize));
-    // SAFETY: a place for the handle, which is given back if there is one.
+    // SAFETY: a place for the handle, which is released if there is one.
     unsafe {
         let has = sys::cuMemRetainAllocationHandle(&raw mut handle, place).result();
         has.is_ok() && sys::cuMemRelease(handle).result().is_ok()
     }
 }
 
-/// Two handles side by side are one region and one dma-buf; what lies behind them is not in it.
+/// Checks that two handles next to each other are one region and one dma-buf, without the memory that follows them.
 pub fn side_by_side(bench: &Bench<'_>) -> Result<String> {
     let mut places = Places::new(bench)?;
     let piece = places.piece as u64;
@@ -206,7 +206,7 @@ pub fn side_by_side(bench: &Bench<'_>) -> Result<String> {
     Ok(found.join("; "))
 }
 
-/// Whether an identity was kept, and how often.
+/// Reports whether an identity stayed the same, and how often.
 fn told(kept: usize, all: usize) -> String {
     match kept {
         0 => format!("BUFFER_ID changed each of {all} times"),
@@ -214,8 +214,8 @@ fn told(kept: usize, all: usize) -> String {
     }
 }
 
-/// Other memory at an address is registered anew, whatever CUDA says of its identity: mapped by the program, and of a pool
-/// that was trimmed.
+/// Checks that new memory at an address is registered again, independent of the identity that CUDA reports: memory that
+/// the program mapped, and memory of a pool that was trimmed.
 pub fn anew(bench: &Bench<'_>) -> Result<String> {
     let reader = Reader::new(bench)?;
     let cache = Cache::new(Limits::default());
@@ -241,7 +241,7 @@ pub fn anew(bench: &Bench<'_>) -> Result<String> {
         kept += usize::from(buffer_id(at)? == identity);
         let seed = 50 + round as u32;
         write(at, &pattern(BYTES as usize, seed))?;
-        // A region's number says nothing: it is used again, too.
+        // The region's number proves nothing: numbers are used again, too.
         reader
             .expect(&register(at)?, seed)
             .context("memory that was mapped anew")?;
@@ -262,7 +262,7 @@ pub fn anew(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// The same for a pool, which unmaps and maps as it likes.
+/// Checks memory of a pool, which unmaps and maps when it wants.
 fn pool(
     bench: &Bench<'_>,
     reader: &Reader,
@@ -296,7 +296,7 @@ fn pool(
         (reader.expect(&region, seed))
             .with_context(|| format!("memory of a pool that was trimmed, BUFFER_ID {identity}"))?;
         drop(region);
-        // SAFETY: the memory is this function's, given back once; what the pool has is not used.
+        // SAFETY: the memory is this function's, and freed once; memory that stays in the pool is not used.
         unsafe {
             sys::cuMemFreeAsync(at, stream.cu_stream()).result()?;
             stream.synchronize()?;

@@ -1,4 +1,4 @@
-//! Buffers, their identity, dma-bufs, and the flush.
+//! Checks of buffers, their identity, dma-bufs, and the flush.
 
 use crate::Bench;
 use crate::cuda::{Kernels, pattern};
@@ -12,20 +12,20 @@ use std::time::Instant;
 
 const MIB: u64 = 1 << 20;
 
-/// What the GPU offers to other devices.
+/// Checks the abilities that the GPU offers to other devices.
 pub fn abilities(bench: &Bench<'_>) -> Result<String> {
     let abilities = bench.gpu.abilities();
     ensure!(
         abilities.peers,
         "no other device may access its memory: {abilities:?}"
     );
-    // By a context of the program's own it is the same GPU.
+    // With a context of the program's own it is the same GPU.
     let over = Gpu::over(Arc::clone(&bench.context))?;
     ensure!(
         over.abilities() == abilities && over.bus() == bench.gpu.bus(),
         "over the program's context it is {over:?}"
     );
-    // The driver names its own results.
+    // The driver's results have their names.
     match Gpu::open(9999) {
         Err(Error::Cuda {
             code: 101, name, ..
@@ -43,7 +43,7 @@ pub fn abilities(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// Both kinds of buffer, of a length.
+/// Makes a buffer of each kind, of this length.
 fn both(bench: &Bench<'_>, length: u64) -> Result<[(&'static str, GpuBuffer); 2]> {
     Ok([
         ("plain", bench.gpu.plain_buffer(length)?),
@@ -51,7 +51,7 @@ fn both(bench: &Bench<'_>, length: u64) -> Result<[(&'static str, GpuBuffer); 2]
     ])
 }
 
-/// Host and kernels see the same bytes, whatever the buffer is made by; a new one is all zero.
+/// Checks that host and kernels see the same bytes in each kind of buffer, and that a new buffer is all zero.
 pub fn buffers(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let mut found = Vec::new();
@@ -101,7 +101,7 @@ pub fn buffers(bench: &Bench<'_>) -> Result<String> {
     Ok(found.join("; "))
 }
 
-/// A buffer at the address of one that was given back has another identity.
+/// Checks that a buffer at the address of one that was freed has another identity.
 pub fn identity(bench: &Bench<'_>) -> Result<String> {
     let mut earlier = Vec::new();
     for _ in 0..64 {
@@ -132,7 +132,7 @@ pub fn identity(bench: &Bench<'_>) -> Result<String> {
     Ok("no address came again in 64 buffers".into())
 }
 
-/// Ranges as dma-bufs: as long as they say, with the range inside, in the GPU's own pages.
+/// Checks ranges as dma-bufs: each has the length that it reports, with the range inside, in the GPU's own pages.
 pub fn dma_bufs(bench: &Bench<'_>) -> Result<String> {
     if !bench.gpu.abilities().dma_buf {
         return Ok("the GPU's driver has none".into());
@@ -176,7 +176,7 @@ pub fn dma_bufs(bench: &Bench<'_>) -> Result<String> {
             times[50].as_secs_f64() * 1e6
         ));
     }
-    // Memory of OpenCL or of no one is none of CUDA's.
+    // Memory of OpenCL, or at an unknown address, does not belong to CUDA.
     // SAFETY: nothing is exported, or the check fails.
     let nobody = unsafe { bench.gpu.export_address(0x1000, 4096) };
     match nobody {
@@ -186,7 +186,7 @@ pub fn dma_bufs(bench: &Bench<'_>) -> Result<String> {
     Ok(found.join("; "))
 }
 
-/// The flush, for both kinds of readers.
+/// Checks the flush, for both kinds of readers.
 pub fn flush(bench: &Bench<'_>) -> Result<String> {
     let mut found = Vec::new();
     for readers in [Readers::Context, Readers::AllGpus] {

@@ -1,13 +1,13 @@
-//! GPU memory of CUDA's as it is: what is registered by its address is what the block's packets reach.
+//! GPU memory of CUDA's, unchanged: the block's packets reach the memory that is registered by its address.
 //!
 //! The simulated GPU's memory holds nothing here. Each registration takes a stretch of it, and an access there is a
-//! copy by CUDA at the address that was registered. So the library's own ways to a GPU's memory run unchanged: by
-//! address and `BUFFER_ID`, as with NVIDIA's interface for peers. As its driver would, this refuses an identity that is
-//! not the memory's, and lets nobody into memory that was freed, of which it keeps count.
+//! copy by CUDA at the address that was registered. So the library's own calls for a GPU's memory run unchanged: by
+//! address and `BUFFER_ID`, as with NVIDIA's interface for peers. As NVIDIA's driver would, this refuses an identity
+//! that does not match the memory, and refuses accesses to memory that was freed, which it counts.
 //!
-//! NVIDIA's driver tells the board's one that memory is freed; then no fence reads from that memory. Nobody tells this
-//! stand-in, so the fence behind an unregistration may still read there. These reads are counted apart: they are refused
-//! like any other, and they are the only ones that a registration which outlived its memory may cause.
+//! NVIDIA's driver notifies the board's driver when memory is freed; after that no fence reads from that memory. This
+//! mock is not notified, so the fence after an unregistration may still read there. These reads are counted separately:
+//! they are refused like any other, and they are the only ones that a registration that outlived its memory may cause.
 
 use cudarc::driver::{CudaContext, result};
 use peerlane_gpu::Gpu;
@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Addresses from here on are the simulated board's own memory (`peerlane_simulated`).
 const SIMULATED: u64 = 1 << 63;
 
-/// Bytes that a fence's read asks for, at most: a beat of the port's bus.
+/// The most bytes that a fence's read asks for: a beat of the port's bus.
 const FENCE_READ: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,19 +42,19 @@ enum Access {
     Write,
 }
 
-/// Memory that was registered.
+/// A registration of memory.
 struct Shown {
-    /// Where it lies in the simulated GPU's memory.
+    /// The memory's range in the simulated GPU's memory.
     range: Range<u64>,
-    /// Where that begins for CUDA: at a page, which may begin before the memory.
+    /// CUDA's address of the start of that range: at a page, which may begin before the memory.
     first: u64,
-    /// The memory that was registered.
+    /// The address of the memory that was registered.
     address: u64,
-    /// Whose it was then.
+    /// The memory's identity at that time.
     key: Buffer,
 }
 
-/// What lies behind the simulated GPU's BAR.
+/// Backing memory of the simulated GPU's BAR.
 struct Behind {
     context: Arc<CudaContext>,
     gpu: Gpu,
@@ -67,11 +67,11 @@ struct Table {
     shown: Vec<Shown>,
     /// Accesses to memory that was freed since it was registered.
     dead: u64,
-    /// Reads of such memory while its registration is taken back: the fence's.
+    /// Reads of such memory while its registration is being removed: the fence's.
     fences: u64,
-    /// A registration is taken back.
+    /// Whether a registration is being removed.
     unregisters: bool,
-    /// Accesses to nothing.
+    /// Accesses without a registration.
     stray: u64,
 }
 
@@ -88,7 +88,7 @@ impl Behind {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The address that a stretch of the simulated GPU's memory is, for CUDA.
+    /// Converts a place in the simulated GPU's memory to CUDA's address.
     fn at(&self, access: Access, place: u64, length: usize) -> Option<u64> {
         let mut guard = self.table();
         let table = &mut *guard;
@@ -99,7 +99,7 @@ impl Behind {
             return None;
         };
         let at = shown.first + (place - shown.range.start);
-        // Who lies there now.
+        // Compare with the buffer that is at this address now.
         if self.gpu.cache_key(shown.address).ok() != Some(shown.key) {
             match table.unregisters && access == Access::Read && length <= FENCE_READ {
                 true => table.fences += 1,
@@ -138,7 +138,7 @@ impl RealMemory for Behind {
     }
 
     fn clear(&self, _: u64, _: u64) -> bool {
-        // What lies here is shown, and is its owner's.
+        // Memory that is here is shown, and belongs to its owner.
         true
     }
 }
@@ -151,9 +151,9 @@ struct Inner {
     context: Box<dyn Context>,
     board: SimBoard,
     behind: Arc<Behind>,
-    /// The stretch of simulated memory that each region has.
+    /// The simulated memory of each region.
     regions: Mutex<BTreeMap<u32, Memory>>,
-    /// What a window shows to who stores to it: memory, from which [`Peers::carry`] takes it.
+    /// Memory to which stores to the window go; [`Peers::carry`] takes them from there.
     window: OwnedFd,
 }
 
@@ -164,7 +164,7 @@ impl fmt::Debug for Peers {
 }
 
 impl Peers {
-    /// Around a new context of the board's driver. The board is not to have pinned GPU memory before.
+    /// Makes a context around a new context of the board's driver. The board must not have pinned GPU memory before.
     pub fn new(
         (gpu, cuda): (&Gpu, &Arc<CudaContext>),
         board: &SimBoard,
@@ -189,18 +189,19 @@ impl Peers {
         })))
     }
 
-    /// The device over it.
+    /// Opens the device over this context.
     pub fn device(&self) -> Result<Device> {
         Device::over(self.clone())
     }
 
-    /// Accesses until now to memory that was freed since it was registered, but for a fence's reads, and to nothing.
+    /// Returns the number of accesses until now to memory that was freed since it was registered (without a fence's
+    /// reads), and of accesses without a registration.
     pub fn lost(&self) -> [u64; 2] {
         let table = self.0.behind.table();
         [table.dead, table.stray]
     }
 
-    /// Stores what lies in a part of the window's memory to the board's window.
+    /// Stores the content of a part of the window's memory to the board's window.
     pub fn carry(&self, part: Range<u64>) -> anyhow::Result<()> {
         let mut bytes = vec![0; (part.end - part.start) as usize];
         let file = std::fs::File::from(self.0.window.try_clone()?);
@@ -224,7 +225,7 @@ impl Inner {
         });
     }
 
-    /// Takes the memory out of what the BAR shows.
+    /// Removes the memory from the BAR.
     fn hide(&self, memory: &Memory) {
         let start = memory.address() & !SIMULATED;
         let shown = &mut self.behind.table().shown;
@@ -242,7 +243,7 @@ impl Context for Peers {
             call: "REGISTER",
             source,
         };
-        // Memory of nobody, and of somebody else.
+        // Refuse memory that does not exist, or belongs to another buffer.
         let key = inner.behind.gpu.cache_key(region.address);
         let key = key.map_err(|_| refused(Errno::INVAL))?;
         let device = inner.behind.gpu.device() as u64;
@@ -309,7 +310,7 @@ impl BoardWindow for Peers {
             let high = csr::WINDOW_HI as u64;
             board.bar_write32(Space::Csr, csr::WINDOW_LO as u64, place.base as u32)?;
             board.bar_write32(Space::Csr, high, (place.base >> 32) as u32)?;
-            // It has arrived where its memory is when it reads as 0 (`peerlane_core::window`).
+            // The window has moved when the register reads as 0 (`peerlane_core::window`).
             for _ in 0..1000 {
                 if board.bar_read32(Space::Csr, high)? == 0 {
                     return Ok(true);

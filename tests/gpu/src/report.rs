@@ -1,4 +1,4 @@
-//! What was found, for people and programs.
+//! The results, for people and programs.
 
 use anyhow::Result;
 use peerlane_gpu::Gpu;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the checks ran.
+/// The machine of the checks.
 #[derive(Debug, Serialize)]
 pub struct Machine {
-    /// The GPU's name and place on the bus.
+    /// The GPU's name and address on the bus.
     pub gpu: String,
     /// The GPU driver's version.
     pub driver: String,
@@ -19,30 +19,30 @@ pub struct Machine {
     pub date: String,
 }
 
-/// One check.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 pub struct Line {
-    /// Its name.
+    /// The check's name.
     pub check: &'static str,
     /// Whether it passed.
     pub passed: bool,
-    /// What was found, or went wrong.
+    /// The results, or the error.
     pub found: String,
 }
 
-/// All of it.
+/// The whole report.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Where the checks ran.
+    /// The machine of the checks.
     pub machine: Machine,
     /// The checks, in their order.
     pub lines: Vec<Line>,
 }
 
 impl Machine {
-    /// This machine.
+    /// Describes this machine.
     pub fn of(gpu: &Gpu) -> Result<Self> {
-        // The driver's own words (NVIDIA's README, "procfs interface").
+        // The version in the driver's own words (NVIDIA's README, "procfs interface").
         let driver = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
         let driver = driver
             .split_whitespace()
@@ -57,7 +57,7 @@ impl Machine {
     }
 }
 
-/// The day so many days after 1 January 1970 (Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+/// Returns the date that is `days` days after 1 January 1970 (Hinnant, "chrono-Compatible Low-Level Date Algorithms",
 /// `civil_from_days`).
 fn date(days: u64) -> String {
     let days = days + 719_468;
@@ -74,7 +74,7 @@ fn date(days: u64) -> String {
 }
 
 impl Line {
-    /// By a check's result.
+    /// Makes a line of a check's result.
     pub fn new(check: &'static str, result: Result<String>) -> Self {
         let passed = result.is_ok();
         let found = result.unwrap_or_else(|error| format!("{error:#}"));
@@ -87,7 +87,7 @@ impl Line {
 }
 
 impl Report {
-    /// As a section of a document.
+    /// Returns the report as a section of a document.
     pub fn markdown(&self) -> String {
         let Machine {
             gpu,

@@ -1,4 +1,4 @@
-//! The routes between the block's RTL and a real GPU's memory.
+//! Checks of the routes between the block's RTL and a real GPU's memory.
 
 use crate::Bench;
 use crate::board::library;
@@ -24,7 +24,7 @@ const MIB: u64 = 1 << 20;
 /// Memory on either side.
 const BYTES: u64 = MIB;
 
-/// A copy, in the board's time.
+/// Time limit of a copy, in the board's time.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// A board, its driver, and its context with CUDA's memory.
@@ -48,7 +48,7 @@ impl Rig {
         })
     }
 
-    /// Nothing went astray, or to memory that was freed.
+    /// Checks that no access was without a registration, or to memory that was freed.
     pub fn nothing_is_lost(&self) -> Result<()> {
         let [dead, stray] = self.peers.lost();
         ensure!(
@@ -59,8 +59,8 @@ impl Rig {
     }
 }
 
-/// GPU memory whose stores to the window are carried to the board's: the GPU stores to memory of the host's, for there
-/// is no board whose registers it could map.
+/// GPU memory whose stores to the window are carried to the board's window. The GPU stores to host memory, because
+/// there is no board whose registers it could map.
 struct Carried {
     gpu: Arc<dyn Side>,
     peers: Peers,
@@ -111,7 +111,7 @@ impl Side for Carried {
 struct CarriedStores {
     stores: Box<dyn Push>,
     peers: Peers,
-    /// What was stored to and not carried yet.
+    /// Ranges that were stored to and not carried yet.
     parts: Vec<Range<u64>>,
 }
 
@@ -142,7 +142,8 @@ impl Push for CarriedStores {
     }
 }
 
-/// Fills both memories, has a copy made, and compares every byte of both; what came to the GPU, a kernel of its own too.
+/// Fills both memories, makes a copy, and compares every byte of both. A kernel also compares the data that came to the
+/// GPU.
 fn round(
     (bench, kernels): (&Bench<'_>, &Kernels),
     (rig, routes, buffer): (&Rig, &Routes, &GpuBuffer),
@@ -178,7 +179,8 @@ fn round(
     Ok(moved.route)
 }
 
-/// All routes, both ways, with sizes and places that are no multiple of anything; and what the automatic choice says.
+/// Checks all routes in both directions, with sizes and places that are not multiples of anything, and the automatic
+/// choice.
 pub fn all(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let mut found = Vec::new();

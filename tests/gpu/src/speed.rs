@@ -1,9 +1,9 @@
-//! Copies through the host's memory with both engines at work: as fast as the slower of the two by itself?
+//! Measures copies through the host's memory with both engines at work: are they as fast as the slower engine alone?
 //!
-//! There is no board, so a stand-in takes its place: an engine that copies between memories of the host's at the rate
-//! of a board ([`BOARD_RATE`]). The others are real: the GPU's copy engines by CUDA, and by NVIDIA's OpenCL. Two engines
-//! of one GPU share its link, so there the measure is what both reach when they copy at once and have nothing to do with
-//! each other.
+//! There is no board, so a mock takes its place: an engine that copies between memories of the host's at the rate of a
+//! board ([`BOARD_RATE`]). The other engines are real: the GPU's copy engines by CUDA, and by NVIDIA's OpenCL. Two
+//! engines of one GPU share its link, so their reference is the rate that both reach when they copy independently at
+//! the same time.
 
 use crate::Bench;
 use crate::cuda::{Kernels, pattern};
@@ -22,24 +22,24 @@ use std::time::{Duration, Instant};
 /// Bytes of a copy.
 const BYTES: u64 = 1 << 30;
 
-/// How often each is measured.
+/// Number of measurements of each.
 const ROUNDS: usize = 7;
 
-/// What is asked for, in parts of the slower side's own rate.
+/// The ratio to reach: a part of the slower side's own rate.
 const BAR: f64 = 0.90;
 
-/// Bytes a second of the stand-in for a board: what a link of PCIe 2.0 with 8 lanes carries of payloads of 256 bytes, about
-/// (4 GB/s, and 24 bytes for each packet).
+/// Bytes a second of the mock of a board: about the payload that a link of PCIe 2.0 with 8 lanes carries in packets of
+/// 256 bytes (4 GB/s, and 24 bytes for each packet).
 const BOARD_RATE: f64 = 3.6e9;
 
-/// Bytes that a thread of the stand-in copies before it looks at the clock.
+/// Bytes that a thread of the mock copies before it looks at the clock.
 const STEP: u64 = 64 << 10;
 
-/// Threads of the stand-in. What a GPU has written is in no cache, and one thread of some hosts reads it slower than a board
-/// would.
+/// Threads of the mock. Data that a GPU has written are in no cache, and on some hosts one thread reads them slower
+/// than a board would.
 const THREADS: u64 = 4;
 
-/// What an engine was given.
+/// Work of an engine.
 struct Job {
     piece: Piece,
     end: Arc<End>,
@@ -91,11 +91,11 @@ impl Side for Paced {
     }
 }
 
-/// Copies, and no faster than a board.
+/// Copies, but not faster than a board.
 fn pace(memory: &Memory, staging: &Memory, todo: &Receiver<Job>) {
     let mut due = Instant::now();
     loop {
-        // A board that has something to do loses no time to a scheduler: what these threads have lost they make up for.
+        // A board with work loses no time to a scheduler, so these threads catch up with lost time.
         let Job { piece, end } = match todo.try_recv() {
             Ok(job) => job,
             Err(_) => {
@@ -115,12 +115,12 @@ fn pace(memory: &Memory, staging: &Memory, todo: &Receiver<Job>) {
     }
 }
 
-/// What a board takes for so many bytes.
+/// Returns the time that a board takes for so many bytes.
 fn time(bytes: u64) -> Duration {
     Duration::from_secs_f64(bytes as f64 / BOARD_RATE)
 }
 
-/// One thread's steps of a piece: of all that begin at `from`, each [`THREADS`]th.
+/// Runs one thread's steps of a piece: of all steps, which begin at `from`, each [`THREADS`]th.
 fn share(memory: &Memory, staging: &Memory, piece: Piece, thread: u64, from: Instant) {
     let mut bytes = vec![0; STEP as usize];
     let steps = (0..piece.length).step_by(STEP as usize);
@@ -132,10 +132,10 @@ fn share(memory: &Memory, staging: &Memory, piece: Piece, thread: u64, from: Ins
             Way::Out => ((memory, at), (staging, staged)),
             Way::In => ((staging, staged), (memory, at)),
         };
-        // Ranges that `begin` has found to lie in both.
+        // `begin` has checked that the ranges lie in both memories.
         source.read(first, bytes).expect("it lies in the memory");
         to.write(then, bytes).expect("it lies in the memory");
-        // A board keeps its pace to less than the scheduler's grain.
+        // A board's rate is even in intervals shorter than the scheduler's.
         let due = from + time(done + part);
         while Instant::now() < due {
             std::hint::spin_loop();
@@ -178,7 +178,7 @@ impl Pending for PacedCopy {
     }
 }
 
-/// Staging memory as a pair of sides takes it.
+/// Returns staging memory that both sides accept.
 fn staging(sides: [&dyn Side; 2], bytes: usize) -> Result<Memory> {
     for side in sides {
         if let Some(offer) = side.staging(bytes)? {
@@ -188,8 +188,8 @@ fn staging(sides: [&dyn Side; 2], bytes: usize) -> Result<Memory> {
     Ok(Memory::new(bytes)?)
 }
 
-/// Engines that copy all by themselves, a piece of the staging memory each time, with two under way. Bytes a second of
-/// all together until the last has ended; each has staging memory of its own.
+/// Copies with all engines independently, each by pieces of its own staging memory, with two pieces in progress.
+/// Returns the bytes a second of all together until the last has ended.
 fn alone(engines: &mut [(Box<dyn Engine>, Way)], piece: u64) -> Result<f64> {
     let begin = Instant::now();
     let mut flights: Vec<(VecDeque<Box<dyn Pending>>, u64)> = Vec::new();
@@ -227,15 +227,15 @@ fn part(way: Way, number: u64, piece: u64) -> Piece {
     }
 }
 
-/// Two sides, and what is known of them.
+/// Two sides, and their properties.
 struct Case {
     name: &'static str,
     sides: [Arc<dyn Side>; 2],
-    /// Both engines are one GPU's.
+    /// Whether both engines belong to one GPU.
     share: bool,
 }
 
-/// One measurement: a copy, and right before it what it is measured by.
+/// One measurement: a copy, and right before it the references that it is compared with.
 struct Round {
     rate: f64,
     /// Each side's own rate, or with a shared link the rate of both at once.
@@ -243,7 +243,7 @@ struct Round {
 }
 
 impl Round {
-    /// In parts of the slower side's own rate.
+    /// Returns the rate as a part of the slower side's own rate.
     fn ratio(&self) -> f64 {
         let slower = self
             .references
@@ -255,8 +255,8 @@ impl Round {
 }
 
 impl Case {
-    /// The round in the middle of [`ROUNDS`], by its ratio, and the piece that the pair has chosen. Host and link are others',
-    /// too: what slows one measurement down slows the one beside it.
+    /// Returns the round in the middle of [`ROUNDS`], by its ratio, and the piece size that the pair has chosen. Other
+    /// programs use host and link, too: a disturbance slows a copy and its reference down alike.
     fn measured(&self, from: usize) -> Result<(Round, u64)> {
         let sides = [&*self.sides[from], &*self.sides[1 - from]];
         let memory = [staging(sides, STAGING)?, staging(sides, STAGING)?];
@@ -284,7 +284,7 @@ impl Case {
     }
 }
 
-/// Bytes a second of one copy by the pair.
+/// Returns the bytes a second of one copy by the pair.
 fn copied(pair: &Pair, from: usize) -> Result<f64> {
     let copy = Copy {
         from,
@@ -299,7 +299,7 @@ fn copied(pair: &Pair, from: usize) -> Result<f64> {
     Ok(BYTES as f64 / begin.elapsed().as_secs_f64())
 }
 
-/// The first GPU's device of OpenCL's.
+/// Returns the first GPU's device in OpenCL.
 fn opencl_memory(bench: &Bench<'_>) -> Result<opencl::ClMemory> {
     let name = bench.gpu.name()?;
     let devices = opencl::devices()?;
@@ -312,7 +312,7 @@ fn gpu_memory(gpu: &Gpu) -> Result<Arc<GpuBuffer>> {
     Ok(Arc::new(gpu.plain_buffer(BYTES)?))
 }
 
-/// Rates of concurrent copies, in parts of what the slower side reaches by itself.
+/// Measures rates of concurrent copies, as parts of the rate that the slower side reaches alone.
 pub fn concurrent(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let [one, other] = [gpu_memory(&bench.gpu)?, gpu_memory(&bench.gpu)?];
@@ -357,7 +357,7 @@ pub fn concurrent(bench: &Bench<'_>) -> Result<String> {
         });
     }
 
-    // Data first: from the GPU to the board's stand-in, and back to another place of the GPU's.
+    // Check data first: from the GPU to the board's mock, and back to another place of the GPU's.
     kernels.fill(&one, BYTES, 21)?;
     let [one_side, other_side] = cases[0].sides.clone();
     copied(&Pair::new(one_side, other_side, STAGING), 1)?;

@@ -1,4 +1,4 @@
-//! Transfers that the GPU starts: in a stream's order, as nodes of a graph, and by a kernel.
+//! Checks of transfers that the GPU starts: in a stream's order, as nodes of a graph, and by a kernel.
 
 use crate::Bench;
 use crate::board::{Peer, library};
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 #[path = "../../../examples/08-gpu-kernel/gpu_kernel.rs"]
 mod gpu_kernel;
 
-/// Bytes of a transfer: small, for much of it is simulated.
+/// Bytes of a transfer: few, because much of it is simulated.
 const BYTES: u64 = 64 << 10;
 
-/// What the GPU has waited at most for one transfer: the simulator's time, not the board's.
+/// Longest time that the GPU waits for one transfer, in the simulator's time, not the board's.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// A simulated board whose GPU memory is one real buffer, in two halves.
@@ -56,7 +56,7 @@ impl Rig {
         })
     }
 
-    /// The first half to FPGA memory, or that to the second half.
+    /// Returns the request that moves the first half to FPGA memory, or FPGA memory to the second half.
     fn step(&self, direction: Direction) -> Request<'_> {
         let offset = match direction {
             Direction::ToFpga => 0,
@@ -72,7 +72,7 @@ impl Rig {
         }
     }
 
-    /// The second half holds the pattern.
+    /// Checks that the second half contains the pattern.
     fn check(&self, seed: u32) -> Result<()> {
         let mut bytes = vec![0; BYTES as usize];
         self.board.fpga_read(self.fpga.base(), &mut bytes)?;
@@ -89,8 +89,8 @@ impl Rig {
     }
 }
 
-/// A kernel writes, the board reads, and writes what it read elsewhere: all in the order of one stream, and
-/// the host waits once, at the end. Then the same as a graph, launched three times.
+/// A kernel writes, the board reads, and writes the data to another place: all in the order of one stream, and the host
+/// waits once, at the end. Then the same steps run as a graph, which is launched three times.
 pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     let kernels = Kernels::load(bench)?;
     let rig = Rig::new(bench)?;
@@ -122,7 +122,8 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     rig.check(11)?;
     lap();
 
-    // What the library refuses is not enqueued. What the board refuses is told, and the next step runs.
+    // A request that the library refuses is not enqueued. One that the board refuses is reported, and the next step
+    // runs.
     let outside = Request {
         fpga_address: rig.fpga.base() + rig.fpga.length(),
         ..read
@@ -143,7 +144,8 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
         ..short(&unread)
     };
     ensure!(enqueue(&unproven).is_err());
-    // What the queue has had stays the board's, but for an owner who takes it back: the driver does that, here.
+    // A region that the queue has used cannot be unregistered by the program, only by an owner that takes it back: the
+    // driver does that here.
     let gone = rig.device.register_all(&other, Permissions::ReadWrite)?;
     enqueue(&short(&gone))?;
     queue.outcome()?;
@@ -156,8 +158,8 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
         other => bail!("a transfer with a region that is gone: {other:?}"),
     }
     ensure!(queue.outcome()?.steps == 5);
-    // On the default stream, from threads of which one never had a context and the other has another one. The board moves
-    // nothing: the carrier's copies would wait for that stream.
+    // On the default stream, from two threads: one never had a context, and the other has another one. The board moves
+    // nothing here, because the carrier's copies would wait for that stream.
     let default = bench.context.default_stream();
     for other in [false, true] {
         let fresh = || {
@@ -203,7 +205,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// A step waits for the queue within its own limit, and not for as long as the one that has it.
+/// Checks that a step waits for the queue within its own limit, and not as long as the step that has the queue.
 pub fn limit(bench: &Bench<'_>) -> Result<String> {
     const LONG: Duration = Duration::from_millis(1500);
     const SHORT: Duration = Duration::from_millis(200);
@@ -211,7 +213,7 @@ pub fn limit(bench: &Bench<'_>) -> Result<String> {
     let queue = GpuQueue::new(&bench.gpu, &rig.device)?;
     let read = rig.step(Direction::ToFpga);
     let short = Request { length: 64, ..read };
-    // Nobody carries, so the first step has the queue until it is late.
+    // No carrier runs, so the first step has the queue until its limit.
     let streams = [bench.context.new_stream()?, bench.context.new_stream()?];
     let begin = Instant::now();
     queue.enqueue(&streams[0], &short, LONG)?;
@@ -227,7 +229,7 @@ pub fn limit(bench: &Bench<'_>) -> Result<String> {
     );
     ensure!(matches!(queue.outcome(), Err(Error::Late)));
     ensure!(queue.outcome()?.steps == 1, "{:?}", queue.outcome());
-    // The late one is done by and by; the next one finds its record and its own.
+    // The late step is done after a while; the next one finds the late one's record and its own.
     let carrier = rig.carried.carry();
     std::thread::sleep(Duration::from_secs(1));
     queue.enqueue(&streams[1], &short, LIMIT)?;
@@ -244,7 +246,8 @@ pub fn limit(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
-/// Does something on this thread, which has no context, or one of its own: it has that afterwards, too.
+/// Runs `does` on another thread, which has no context, or one of its own. Checks that the thread has the same context
+/// afterwards.
 fn in_a_thread(
     bench: &Bench<'_>,
     with_another: bool,
@@ -272,13 +275,14 @@ fn in_a_thread(
     done
 }
 
-/// Example 08: a kernel that includes `peerlane_gpu.h` moves data by itself, in pieces.
+/// Checks example 08: a kernel that includes `peerlane_gpu.h` moves data by itself, in pieces.
 pub fn by_a_kernel(bench: &Bench<'_>) -> Result<String> {
     let Some(file) = &bench.options.kernel else {
         bail!("not tried: no --kernel, the PTX of examples/08-gpu-kernel/kernel.cu");
     };
     const BYTES: u64 = gpu_kernel::BYTES;
-    // Not volatile stores, whose number hardware may change: the header takes what the compiler was asked to build for.
+    // Do not count volatile stores, which hardware may merge or split: the header follows the target that the compiler
+    // builds for.
     let ptx = std::fs::read_to_string(file)?;
     let mmio = ptx.matches("st.mmio.relaxed.sys").count();
     ensure!(

@@ -1,8 +1,8 @@
 //! The thesis's calls (`clrdma.h`) with NVIDIA's own OpenCL and CUDA, and the block's RTL.
 //!
-//! There is no FPGA runtime here: what `clrdma` asks of a board's library is answered by this program
-//! (`board_library.c`), by the same calls of the host library as the board library's own. The GPU's side is all real:
-//! the context and queue are NVIDIA's, the buffer is CUDA's memory that OpenCL has imported.
+//! There is no FPGA runtime here. This program (`board_library.c`) answers the requests of `clrdma` to a board's
+//! library, with the same calls of the host library as the board library itself. The GPU's side is all real: the
+//! context and queue are NVIDIA's, the buffer is CUDA's memory that OpenCL has imported.
 
 use crate::Bench;
 use crate::cuda::pattern;
@@ -28,13 +28,13 @@ use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that go each way: several of the GPU's pages, and no multiple of anything.
+/// Bytes in each direction: several of the GPU's pages, and not a multiple of anything.
 const BYTES: usize = (1 << 20) + 12_345;
 
 /// Seconds that a transfer may take.
 const SECONDS: c_int = 60;
 
-/// In the board's time.
+/// A time limit, in the board's time.
 const LIMIT: Duration = Duration::from_secs(5);
 
 type Handle = *mut c_void;
@@ -56,7 +56,7 @@ struct Functions {
     text: extern "C" fn(c_int) -> *const c_char,
 }
 
-/// The board that the functions are for.
+/// The board of the functions.
 struct Board {
     device: Device,
     queue: Queue,
@@ -97,7 +97,7 @@ unsafe extern "C" fn create(
             Err(_) => (CL_INVALID_PEER_MEMORY_PEERLANE, 0),
         }
     });
-    // SAFETY: `clrdma` gives a place.
+    // SAFETY: `clrdma` passes a valid place.
     unsafe { error.write(code) };
     without_provenance_mut(handle)
 }
@@ -110,13 +110,13 @@ extern "C" fn release(peer: Handle) -> c_int {
     }
 }
 
-/// Buffers of the board's are numbers: their place in FPGA memory, and one.
+/// Returns the address of a buffer of the board. Such buffers are numbers: their place in FPGA memory plus one.
 unsafe extern "C" fn address(_: Handle, buffer: Handle, address: *mut u64) -> c_int {
     if buffer.is_null() {
         return CL_INVALID_MEM_OBJECT;
     }
     let place = with(0, |board| board.base) + buffer.addr() as u64 - 1;
-    // SAFETY: `clrdma` gives a place.
+    // SAFETY: `clrdma` passes a valid place.
     unsafe { address.write(place) };
     CL_SUCCESS
 }
@@ -147,7 +147,7 @@ fn begin(
             Ok(_) => CL_SUCCESS,
             Err(_) => CL_PEER_TRANSFER_FAILED_PEERLANE,
         };
-        // SAFETY: `clrdma` gave both for this, once.
+        // SAFETY: `clrdma` passed both for this call, once.
         unsafe { notify(code, std::ptr::with_exposed_provenance_mut(user)) };
     });
     CL_SUCCESS
@@ -186,7 +186,7 @@ fn rdma(what: &str, code: c_int) -> Result<()> {
     Ok(())
 }
 
-/// What the library says of the last error.
+/// Returns the library's text for the last error.
 fn why() -> String {
     // SAFETY: the text is the library's, and stays until the thread's next call.
     let text = unsafe { CStr::from_ptr(clrdma_error_text()) };
@@ -210,7 +210,7 @@ impl Cl {
             };
             let context = create_context(&[device], null(), None, null_mut())
                 .map_err(failed("clCreateContext"))?;
-            // SAFETY: the device is the context's.
+            // SAFETY: the device belongs to the context.
             let queue = unsafe { create_command_queue(context, device, 0) }
                 .map_err(failed("clCreateCommandQueue"))?;
             return Ok(Self {
@@ -225,7 +225,7 @@ impl Cl {
     fn read(&self, buffer: Handle, bytes: &mut [u8]) -> Result<()> {
         let (queue, buffer, length) = (self.queue.cast(), buffer.cast(), bytes.len());
         let place = bytes.as_mut_ptr().cast();
-        // SAFETY: queue and buffer are of one context, the place is as long, and the call waits.
+        // SAFETY: queue and buffer belong to one context, the place is as long, and the call waits.
         let read = unsafe { enqueue_read_buffer(queue, buffer, 1, 0, length, place, 0, null()) };
         read.map(drop)
             .map_err(|code| anyhow!("clEnqueueReadBuffer: {code}"))
@@ -245,7 +245,7 @@ impl Cl {
 
 impl Drop for Cl {
     fn drop(&mut self) {
-        // SAFETY: both are this value's.
+        // SAFETY: both belong to this value.
         unsafe {
             let _ = release_command_queue(self.queue.cast());
             let _ = release_context(self.context.cast());
@@ -253,14 +253,14 @@ impl Drop for Cl {
     }
 }
 
-/// The program of the thesis's appendix A, and the way back.
+/// Runs the program of the thesis's appendix A, and the reverse direction.
 pub fn calls(bench: &Bench<'_>) -> Result<String> {
     let Some(file) = &bench.options.board_library else {
         bail!("not tried: no --board-library, tests/gpu/board_library.c compiled");
     };
-    // SAFETY: nothing runs when it is loaded.
+    // SAFETY: loading it runs no code.
     let library = unsafe { Library::new(file) }?;
-    // It stays, as a runtime's would: `clrdma` keeps its functions.
+    // The library stays loaded, as a runtime's would: `clrdma` keeps its functions.
     let library: &'static Library = Box::leak(Box::new(library));
     let functions = Functions {
         create,
@@ -287,7 +287,7 @@ pub fn calls(bench: &Bench<'_>) -> Result<String> {
         last: 0,
     });
     let done = appendix_a(&rig, base);
-    // Before the board goes.
+    // Before the board is dropped.
     *BOARD.lock().unwrap_or_else(PoisonError::into_inner) = None;
     let said = done?;
     rig.nothing_is_lost()?;
@@ -338,7 +338,7 @@ fn appendix_a(rig: &Rig, base: u64) -> Result<String> {
     cl.read(buffer, &mut found)?;
     ensure!(found == data, "FPGA to GPU: other bytes than were sent");
 
-    // Other bytes back.
+    // Other bytes in the reverse direction.
     let data: Vec<u8> = data.iter().map(|byte| !byte).collect();
     cl.write(buffer, &data)?;
     timed("write_rdma", &|| {
@@ -361,7 +361,7 @@ fn appendix_a(rig: &Rig, base: u64) -> Result<String> {
     // SAFETY: the buffer is this function's, and not used again.
     unsafe { release_mem_object(buffer.cast()) }
         .map_err(|code| anyhow!("clReleaseMemObject: {code}"))?;
-    // Another thread gives it back.
+    // Another thread releases it.
     let begin = Instant::now();
     while read_rdma(fpga_address, gpu_address, 64, SECONDS) != CLRDMA_INVALID {
         ensure!(

@@ -1,6 +1,6 @@
-//! `peerlane_gpu.h` without a GPU: compiled for the processor, it moves data through the block's RTL. A thread
-//! takes the place of the GPU's, and the channel's page and ring are memory as in the checks with a GPU. Where a test
-//! needs a GPU's buffers, CUDA's driver is a stand-in (`tests/fake-cuda`).
+//! Tests of `peerlane_gpu.h` without a GPU: compiled for the processor, it moves data through the block's RTL. A thread
+//! takes the place of the GPU's thread, and the channel's page and ring are memory, as in the checks with a GPU. Tests
+//! that need a GPU's buffers use a mock of CUDA's driver (`tests/fake-cuda`).
 
 #[macro_use]
 #[path = "../src/forward.rs"]
@@ -23,7 +23,7 @@ use peerlane_simulated::SimBoard;
 use std::path::Path;
 use std::process::Command;
 
-/// `struct peerlane_gpu_queue`, by the header's text.
+/// `struct peerlane_gpu_queue`, as in the header's text.
 #[repr(C)]
 struct GpuQueue {
     page: u64,
@@ -42,7 +42,7 @@ const READ: u32 = 1;
 const LATE: u32 = u32::MAX;
 /// `PEERLANE_STATUS_CODE_ALIGNMENT`.
 const ALIGNMENT: u32 = 16;
-/// Nanoseconds: the simulator's time, not the board's.
+/// Nanoseconds of the simulator's time, not the board's.
 const LIMIT: u64 = 60_000_000_000;
 const PIECE: u64 = 4096;
 
@@ -51,7 +51,7 @@ struct Functions {
     transfer: Transfer,
     under_way: Look,
     bytes_done: Look,
-    /// They are its.
+    /// The library of these functions.
     _library: libloading::Library,
 }
 
@@ -60,7 +60,7 @@ impl Functions {
         let work = tempfile::tempdir()?;
         let file = work.path().join("functions.so");
         compile(("cc", "-std=c99", "on_a_processor.c"), &file);
-        // SAFETY: the file was just made of the source beside this one, which has these functions.
+        // SAFETY: the file was just made of the source next to this one, which has these functions.
         unsafe {
             let library = libloading::Library::new(&file)?;
             Ok(Self {
@@ -73,7 +73,7 @@ impl Functions {
     }
 }
 
-/// What `GpuQueue` puts into the GPU's memory.
+/// Returns the structure that `GpuQueue` puts into the GPU's memory.
 fn queue_of(channel: &RawChannel) -> GpuQueue {
     GpuQueue {
         page: channel.page().as_ptr().expose_provenance() as u64,
@@ -123,7 +123,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
         unsafe { (functions.transfer)(&raw mut queue, direction, peer, local, length, limit) }
     };
 
-    // Once around the ring and further, both ways, in pieces that change.
+    // Once around the ring and further, in both directions, in pieces of changing length.
     let rounds = u64::from(channel.slots()) / 2 + 20;
     for round in 0..rounds {
         let length = 4 + (round * 37 % PIECE) / 4 * 4;
@@ -142,7 +142,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
         memory.read(PIECE as usize, &mut found)?;
         ensure!(found == data, "round {round}: other bytes came back");
     }
-    // The queue's owner takes care of ends within a dword: the board refuses them, and writes nothing.
+    // The queue's owner handles ends within a dword: the board refuses them, and writes nothing.
     memory.write(PIECE as usize, &[0x5A; 64])?;
     for (at, length) in [(output + 1, 64), (output, 63)] {
         let status = run(WRITE, at, fpga.base(), length, LIMIT);
@@ -151,13 +151,13 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     let mut found = [0; 64];
     memory.read(PIECE as usize, &mut found)?;
     ensure!(found == [0x5A; 64], "a write that was refused was made");
-    // A transfer that is refused, and one that is late, whose record comes before the next one's.
+    // A transfer that is refused, and a late one, whose record comes before the next one's.
     let outside = fpga.base() + fpga.length();
     let status = run(READ, input, outside, 64, LIMIT);
     ensure!(status != 0 && status != LATE, "{status:#x}");
     ensure!(run(READ, input, fpga.base(), PIECE as u32, 0) == LATE);
     memory.write(PIECE as usize, &[0; 64])?;
-    // The page in memory has room for one doorbell: the carrier takes the late one first.
+    // The page in memory has room for one doorbell: the carrier must take the late one first.
     std::thread::sleep(std::time::Duration::from_secs(1));
     ensure!(run(WRITE, output, fpga.base(), 64, LIMIT) == 0);
     // SAFETY: as above.
@@ -176,7 +176,8 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     Ok(())
 }
 
-/// The pages that a GPU's memory is registered in begin before it: a kernel takes the address of the memory's own first byte.
+/// The pages that a GPU's memory is registered in may begin before it. Checks that a kernel gets the address of the
+/// memory's own first byte.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_kernel_moves_the_part_of_a_buffer_that_was_registered() -> Result<()> {
@@ -184,11 +185,11 @@ fn a_kernel_moves_the_part_of_a_buffer_that_was_registered() -> Result<()> {
     let (begin, end) = (64 * KIB, 128 * KIB);
     let length = end - begin;
     let fake = FakeCuda::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../fake-cuda"));
-    // SAFETY: nothing runs when it is loaded.
+    // SAFETY: loading it runs no code.
     let _cuda = unsafe { libloading::Library::new(fake.library()) }?;
     let gpu = Gpu::open(0)?;
     let buffer = gpu.plain_buffer(1024 * KIB)?;
-    // No two pieces of 64 KiB are the same.
+    // No two pieces of 64 KiB are equal.
     let mut data: Vec<u8> = (0..1024 * KIB)
         .map(|i| (i * 7 + (i >> 16) * 13) as u8)
         .collect();
@@ -197,7 +198,8 @@ fn a_kernel_moves_the_part_of_a_buffer_that_was_registered() -> Result<()> {
     let functions = Functions::load()?;
     let model = peerlane_block::library(&peerlane_hdl::Params::default())?;
     let board = SimBoard::new(model.instance()?, BoardConfig::default())?;
-    // SAFETY: the stand-in makes no file shorter, and its memory is accessed by copying when transfers have ended.
+    // SAFETY: the mock does not shorten any file, and its memory is only accessed by copying after transfers have
+    // ended.
     unsafe { board.admit_files() };
     let driver = board.drive(&Options::default())?;
     let carried = Carried::new(driver.context()?);
@@ -234,7 +236,7 @@ fn a_kernel_moves_the_part_of_a_buffer_that_was_registered() -> Result<()> {
     Ok(())
 }
 
-/// The kernel of examples/08-gpu-kernel, by a thread of the processor.
+/// Runs the kernel of examples/08-gpu-kernel on a thread of the processor.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_kernel_of_the_example_moves_data() -> Result<()> {
@@ -242,7 +244,7 @@ fn the_kernel_of_the_example_moves_data() -> Result<()> {
     let work = tempfile::tempdir()?;
     let file = work.path().join("kernel.so");
     compile(("c++", "-std=c++11", "kernel_on_a_processor.cpp"), &file);
-    // SAFETY: the file was just made of the source beside this one.
+    // SAFETY: the file was just made of the source next to this one.
     let library = unsafe { libloading::Library::new(&file) }?;
     // SAFETY: it has this function.
     let both_ways = unsafe { *library.get::<Kernel>(b"both_ways\0")? };
@@ -265,7 +267,7 @@ fn the_kernel_of_the_example_moves_data() -> Result<()> {
         let (input, mut result) = (region.att_address().raw(), [0; 2]);
         let output = input + bytes;
         let (queue, told) = (&raw mut queue, result.as_mut_ptr());
-        // SAFETY: page and ring are the carrier's memory, the queue is used by this thread alone; there is room for both
+        // SAFETY: page and ring are the carrier's memory, only this thread uses the queue, and there is room for both
         // words.
         unsafe {
             both_ways(
@@ -285,7 +287,7 @@ fn the_kernel_of_the_example_moves_data() -> Result<()> {
     let mut found = vec![0; bytes as usize];
     memory.read(bytes as usize, &mut found)?;
     ensure!(found == data, "other bytes came back");
-    // Each that the board refuses is counted.
+    // Each transfer that the board refuses is counted.
     ensure!(run(fpga.base() + fpga.length()) == [2 * PIECES; 2]);
     ensure!(carrier.stop()? == 4 * PIECES);
     Ok(())

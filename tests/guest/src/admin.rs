@@ -1,4 +1,4 @@
-//! What an administrator sees of a board, and what one user may take from all others.
+//! Tests of the information about a board that an administrator sees, and of the limits of one user.
 
 mod shares;
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
-/// What the board's directory in sysfs has.
+/// Names of the files in the board's directory in sysfs.
 const FILES: [&str; 32] = [
     "any_distance",
     "att_entries",
@@ -52,7 +52,7 @@ const FILES: [&str; 32] = [
     "verbose",
 ];
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("admin.sysfs", || sysfs(lab));
     suite.run("admin.sysfs_while_unbound", || sysfs_while_unbound(lab));
@@ -81,7 +81,7 @@ fn number(file: &str) -> Result<u32> {
     says(file)?.parse().with_context(|| file.to_owned())
 }
 
-/// One value a file, each as others know it.
+/// Checks that each file has one value, and that it agrees with the value from another source.
 fn sysfs(lab: &mut Lab) -> Result<String> {
     let mut found: Vec<_> = std::fs::read_dir(directory()?)?
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
@@ -132,8 +132,8 @@ fn sysfs(lab: &mut Lab) -> Result<String> {
     Ok(link.join(", "))
 }
 
-/// The limits in force, with `user_entries=64 user_memory_mib=1 user_gpu_mib=2`: what was asked for, and what comes of
-/// the others' defaults on this board.
+/// Checks the limits in force with `user_entries=64 user_memory_mib=1 user_gpu_mib=2`: the values that were asked for,
+/// and the defaults of the other limits on this board.
 fn limits() -> Result<&'static str> {
     let (entries, channels) = (number("att_entries")?, number("channels")?);
     let bytes: usize = says("fpga_memory")?.parse()?;
@@ -165,7 +165,7 @@ fn limits() -> Result<&'static str> {
     Ok("")
 }
 
-/// An administrator sees who uses up whose quota, and who has the window.
+/// Checks that an administrator sees which process uses how much of its user's quota, and which process has the window.
 fn who_has_what(lab: &mut Lab) -> Result<String> {
     const USER: u32 = 65533;
     std::fs::set_permissions("/dev/peerlane0", std::fs::Permissions::from_mode(0o666))?;
@@ -218,7 +218,7 @@ fn who_has_what(lab: &mut Lab) -> Result<String> {
     Ok(theirs.to_owned())
 }
 
-/// Who reads while the driver goes and comes is told that there is nothing, and no more.
+/// Checks that a process that reads while the driver is unbound and bound again only gets `ENOENT` or `ENODEV`.
 fn sysfs_while_unbound(lab: &mut Lab) -> Result<String> {
     let directory = directory()?;
     let (ours, theirs) = pair()?;
@@ -256,8 +256,8 @@ fn sysfs_while_unbound(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} rounds", lab.rounds))
 }
 
-/// What the udev rule goes by: the node is a misc device's, and above it is a PCI device whose name is
-/// its place on the bus.
+/// Checks the path that the udev rule uses: the node belongs to a misc device, whose parent is a PCI device named by
+/// its address on the bus.
 fn path() -> Result<String> {
     let node = Path::new("/sys/class/misc/peerlane0");
     let above = node.join("device").canonicalize()?;
@@ -269,7 +269,7 @@ fn path() -> Result<String> {
     Ok(format!("pci-{name}"))
 }
 
-/// What the kernel says of a file.
+/// Returns the fields of `fdinfo`, the kernel's information about an open file.
 fn info_of(device: &Device) -> Result<BTreeMap<String, String>> {
     let path = format!(
         "/proc/self/fdinfo/{}",
@@ -339,8 +339,8 @@ fn fdinfo(lab: &mut Lab) -> Result<&'static str> {
 
 const GROUP: &str = "/sys/fs/cgroup/peerlane";
 
-/// Bytes of the kernel's own that the control group is charged for: when they are as expected, or
-/// after a while.
+/// Returns the bytes of the kernel's own memory that the control group is charged for, as soon as they are as expected,
+/// or else after a while.
 fn kernel_bytes(mut expected: impl FnMut(usize) -> bool) -> Result<usize> {
     let begin = Instant::now();
     loop {
@@ -356,7 +356,7 @@ fn kernel_bytes(mut expected: impl FnMut(usize) -> bool) -> Result<usize> {
     }
 }
 
-/// What the driver allocates for a process is charged to its control group.
+/// Checks that memory that the driver allocates for a process is charged to its control group.
 fn charged(lab: &mut Lab) -> Result<String> {
     let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
     if !controllers.is_ok_and(|list| list.contains("memory")) {
@@ -368,9 +368,9 @@ fn charged(lab: &mut Lab) -> Result<String> {
     fork("charged", move || {
         std::fs::write(format!("{GROUP}/cgroup.procs"), "0")?;
         let memory = Memory::new(64 * MIB)?;
-        // All of its pages are there, and the tables to find them.
+        // All of its pages are there, and the page tables that map them.
         memory.write(0, &vec![1; 64 * MIB])?;
-        // As soon as nothing is still to be counted.
+        // Wait until two readings are equal: nothing is left to be counted.
         let mut last = None;
         let before = kernel_bytes(|bytes| last.replace(bytes) == Some(bytes))?;
         let devices = (0..4).map(|_| lab.open()).collect::<Result<Vec<_>>>()?;
@@ -403,7 +403,7 @@ fn charged(lab: &mut Lab) -> Result<String> {
     Ok(String::new())
 }
 
-/// Bytes of this process that are pinned, in KiB.
+/// Returns the memory of this process that is pinned, in KiB.
 fn locked() -> Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmPin:"));
@@ -411,7 +411,7 @@ fn locked() -> Result<usize> {
     Ok(words.context("VmPin without a number")?.parse()?)
 }
 
-/// When the machine is short of memory, what is kept goes, and what has a handle stays.
+/// Checks that cached regions are evicted when the machine is short of memory, and that regions with a handle stay.
 fn shrunk(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -420,7 +420,7 @@ fn shrunk(lab: &mut Lab) -> Result<String> {
     let held = Buffer::new(&device, MIB)?;
     let before = locked()?;
     let mut memories = Vec::new();
-    // All have their places in the table at once, even of single pages.
+    // All regions fit into the table at once, even as single pages.
     let length = MIB / 4;
     for index in 0..40 {
         let device = if index % 2 == 0 { &device } else { &other };
@@ -436,7 +436,7 @@ fn shrunk(lab: &mut Lab) -> Result<String> {
     let begin = Instant::now();
     // Caches of the kernel's own (Documentation/admin-guide/sysctl/vm.rst, drop_caches).
     std::fs::write("/proc/sys/vm/drop_caches", "2")?;
-    // The last are on their way out when they do not count as kept any more.
+    // Regions that are being evicted are no longer counted as cached, so wait for the pinned memory, too.
     while kept(&device)? + kept(&other)? > 0 || locked()? > before {
         ensure!(
             begin.elapsed() < Duration::from_secs(20),
@@ -455,7 +455,7 @@ fn shrunk(lab: &mut Lab) -> Result<String> {
         "{used} entries, {held_entries} of what is held"
     );
     lab.check_some(&mut mover, &held, place, 4, 50_000)?;
-    // While transfers run, and what is kept comes and goes.
+    // While transfers run, regions are cached and evicted.
     for round in 0..lab.rounds {
         let Buffer {
             memory: _mapped,

@@ -13,10 +13,10 @@ use serde::{Serialize, de::DeserializeOwned};
 /// The serial port. The machine's `init` makes it raw: no echo, no translation.
 pub const PORT: &str = "/dev/ttyS1";
 
-/// Environment variable: another file that goes both ways, instead of [`PORT`].
+/// Environment variable that names another file, for both directions, instead of [`PORT`].
 pub const VARIABLE: &str = "PEERLANE_CONTROL";
 
-/// The line to the test. While a process has it, others wait for it.
+/// The line to the test. While one process has it, other processes wait for it.
 #[derive(Debug)]
 pub struct Control {
     answers: BufReader<File>,
@@ -24,10 +24,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// Opens it, as soon as nobody else has it.
+    /// Opens the line, as soon as no other process has it.
     ///
     /// # Errors
-    /// When the port is not there.
+    /// If the port does not exist.
     pub fn open() -> io::Result<Self> {
         match std::env::var_os(VARIABLE) {
             Some(path) => Self::at(path),
@@ -47,7 +47,7 @@ impl Control {
     /// Asks the test something and waits for its answer.
     ///
     /// # Errors
-    /// When the line breaks, and when the answer is not what is expected.
+    /// If the line breaks, or the answer is not of the expected form.
     pub fn ask<A: DeserializeOwned>(&mut self, question: &impl Serialize) -> io::Result<A> {
         let mut line = serde_json::to_vec(question)?;
         line.push(b'\n');

@@ -1,4 +1,4 @@
-//! What transfers and registrations cost, as the board, the kernel and the library count it.
+//! Cost of transfers and registrations, as the board, the kernel and the library count it.
 
 use crate::fakegpu::Gpu;
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, interrupts, told};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for direction in Direction::BOTH {
         for (mib, how, spin) in [
@@ -26,8 +26,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("cost.registration.gpu", || gpu(lab));
 }
 
-/// One transfer: one descriptor, no more stores than it has words and a doorbell, one interrupt,
-/// and at most one system call a second by whoever looks at the ring instead of sleeping.
+/// Checks the cost of one transfer: one descriptor, no more stores than a descriptor has words plus one for the
+/// doorbell, one interrupt, and at most one system call a second by a thread that polls the ring instead of sleeping.
 fn transfer(
     lab: &mut Lab,
     direction: Direction,
@@ -35,7 +35,7 @@ fn transfer(
     how: &str,
     spin: Duration,
 ) -> Result<&'static str> {
-    /// What the fast path promises.
+    /// Stores that the fast path needs at most.
     const STORES: u64 = 9;
     let mut mover = Mover::fast_with_all(lab)?;
     let device = mover.device().clone();
@@ -88,7 +88,7 @@ fn transfer(
     Ok("")
 }
 
-/// Registers memory, gives it back, and registers it again.
+/// Registers memory, releases it, and registers it again.
 fn twice(lab: &Lab, name: &str, register: impl Fn() -> Result<Region>) -> Result<()> {
     for again in [false, true] {
         let name = format!(
@@ -110,11 +110,11 @@ fn twice(lab: &Lab, name: &str, register: impl Fn() -> Result<Region>) -> Result
     Ok(())
 }
 
-/// Host memory, in the pages that the kernel has given.
+/// Measures host memory, in the pages that the kernel has allocated.
 fn host(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let memory = Memory::new(8 * MIB)?;
-    // Touched, so that only the registration is timed.
+    // The pages are touched first, so that only the registration is timed.
     memory.write(0, &vec![1; 8 * MIB])?;
     twice(lab, "8 MiB of host memory", || {
         let all = 0..memory.length();
@@ -125,7 +125,7 @@ fn host(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// 200 MiB of a GPU's memory, in one stretch.
+/// Measures 200 MiB of a GPU's memory, in one piece.
 fn gpu(lab: &mut Lab) -> Result<&'static str> {
     let gpu = Gpu::open()?;
     let buffer = gpu.buffer(200 * MIB, 0, 1, None)?;

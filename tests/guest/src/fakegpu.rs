@@ -1,5 +1,5 @@
-//! The test's GPU, `/dev/fakegpu`: a client of the kernel module in `tests/fake-gpu`, in whose
-//! `fakegpu.h` the words are explained.
+//! The test's GPU, `/dev/fakegpu`: a client of the kernel module in `tests/fake-gpu`, whose `fakegpu.h` explains the
+//! terms.
 
 use crate::raw;
 use anyhow::{Context, Result, ensure};
@@ -12,10 +12,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What VRAM holds that belongs to nobody.
+/// Content of VRAM that belongs to no buffer.
 pub const POISON: u8 = 0xdb;
 
-/// VRAM is given out in these units.
+/// Unit in which VRAM is allocated.
 pub const GRANULE: usize = 64 << 10;
 
 const PIECES: usize = 16;
@@ -46,7 +46,7 @@ struct Free {
     flags: u32,
 }
 
-/// A stretch of VRAM.
+/// A piece of VRAM.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Piece {
@@ -89,44 +89,44 @@ struct Move {
     old_handle: u32,
 }
 
-/// What the GPU has counted: `enum fakegpu_count`.
+/// Counters of the GPU: `enum fakegpu_count`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Buffers that there are now.
+    /// Buffers that exist now.
     pub buffers: u64,
-    /// Dma-bufs that there are now.
+    /// Dma-bufs that exist now.
     pub dmabufs: u64,
-    /// Importers attached now.
+    /// Importers that are attached now.
     pub attachments: u64,
-    /// Times that dma-bufs are pinned now.
+    /// Pins of dma-bufs that are held now.
     pub pins: u64,
-    /// Mappings of dma-bufs that there are now.
+    /// Mappings of dma-bufs that exist now.
     pub maps: u64,
-    /// Page tables that others have now.
+    /// Page tables that other drivers have now.
     pub tables: u64,
-    /// Dma-bufs whose importers were told to let go.
+    /// Dma-bufs whose importers were notified that they must release them.
     pub invalidations: u64,
-    /// Page tables whose owners were told so.
+    /// Page tables whose owners were notified by the free callback.
     pub callbacks: u64,
-    /// Page tables given back that were not found.
+    /// Page tables that were returned and that the GPU's driver did not find.
     pub late_puts: u64,
-    /// Importers refused for their place in the PCI tree.
+    /// Importers that were refused for their place in the PCI tree.
     pub too_far: u64,
-    /// Importers that did not let go in time.
+    /// Importers that did not release the memory in time.
     pub err_still_mapped: u64,
-    /// Pages asked for that are not whole granules.
+    /// Requests for pages that are not whole granules.
     pub err_unaligned: u64,
-    /// Calls that are not allowed in the free callback.
+    /// Calls in the free callback that are not allowed there.
     pub err_in_callback: u64,
     /// Page tables that the free callback did not free.
     pub err_not_freed: u64,
-    /// Page tables freed where they must not be.
+    /// Page tables that were freed where it is not allowed.
     pub err_freed: u64,
 }
 
 impl Counts {
-    /// Whether nobody has anything of the GPU's but its own user, and nobody ever did wrong.
+    /// Fails if another driver still has anything of the GPU's, or has ever broken a rule.
     pub fn clean(&self) -> Result<()> {
         let left = [
             self.dmabufs,
@@ -163,7 +163,7 @@ const EXPORT_NO_PIN: u32 = 1;
 const EXPORT_READ_ONLY: u32 = 2;
 const MOVE_PINNED: u32 = 1;
 
-/// How long a move waits for importers before the GPU counts an error.
+/// Time that a move waits for importers before the GPU counts an error, in milliseconds.
 const MOVE_MS: u32 = 10_000;
 
 #[derive(Debug)]
@@ -180,12 +180,12 @@ impl Card {
     }
 }
 
-/// The GPU, opened. Its buffers are gone when it is closed.
+/// The GPU, opened. Its buffers are freed when it is closed.
 #[derive(Debug, Clone)]
 pub struct Gpu(Arc<Card>);
 
 impl Gpu {
-    /// Opens it.
+    /// Opens the GPU.
     pub fn open() -> Result<Self> {
         let path = "/dev/fakegpu";
         let file = File::options().read(true).write(true).open(path);
@@ -198,13 +198,13 @@ impl Gpu {
         Ok(Self(Arc::new(Card { file, vram })))
     }
 
-    /// What it has counted since the module was loaded.
+    /// Returns the counters since the module was loaded.
     pub fn counts(&self) -> Result<Counts> {
         Ok(self.0.call(COUNTS, Counts::default())?)
     }
 
-    /// A buffer of zeros that begins `offset` bytes behind the start of a granule and lies in so
-    /// many pieces; at this device pointer, if one is given.
+    /// Allocates a buffer of zeros that begins `offset` bytes after the start of a granule and lies in `pieces` pieces;
+    /// at the device pointer `address`, if one is given.
     pub fn buffer(
         &self,
         size: usize,
@@ -233,7 +233,7 @@ impl Gpu {
         }
     }
 
-    /// Whether these pieces of VRAM hold nothing but poison.
+    /// Fails unless these pieces of VRAM hold nothing but poison.
     pub fn is_poisoned(&self, pieces: &[Piece]) -> Result<()> {
         for piece in pieces {
             let mut bytes = vec![0; piece.length as usize];
@@ -249,16 +249,16 @@ impl Gpu {
     }
 }
 
-/// What a dma-buf's file is open for.
+/// Access that a dma-buf's file is open for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reading alone.
+    /// Only reading.
     Read,
-    /// Both.
+    /// Reading and writing.
     ReadWrite,
 }
 
-/// A buffer of the GPU. It is freed when this is dropped; dma-bufs of it live on.
+/// A buffer of the GPU. It is freed when the value is dropped; its dma-bufs live on.
 #[derive(Debug)]
 pub struct GpuBuffer {
     gpu: Gpu,
@@ -269,27 +269,27 @@ pub struct GpuBuffer {
 }
 
 impl GpuBuffer {
-    /// Its device pointer, good in this process.
+    /// Returns the device pointer, which is valid in this process.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its identity: another buffer at the same address has another.
+    /// Returns the buffer's identity: another buffer at the same address has another one.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
 
     fn handle(&self) -> u32 {
-        // Taken by `free` only, behind which there is no buffer.
+        // Only `free` takes the handle, and there is no buffer after it.
         self.handle.unwrap_or(0)
     }
 
-    /// Where in VRAM it lies now.
+    /// Returns the pieces of VRAM that the buffer has now.
     pub fn pieces(&self) -> Result<Vec<Piece>> {
         let asked = Where {
             handle: self.handle(),
@@ -299,7 +299,7 @@ impl GpuBuffer {
         Ok(place.pieces[..place.count as usize].to_vec())
     }
 
-    /// Calls `f(offset in VRAM, range)` for each stretch of a range of the buffer.
+    /// Calls `f(offset in VRAM, range)` for each piece of a range of the buffer.
     fn stretches(
         &self,
         offset: usize,
@@ -320,26 +320,26 @@ impl GpuBuffer {
         Ok(())
     }
 
-    /// Writes into it, by the CPU.
+    /// Writes into the buffer, by the CPU.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         self.stretches(offset, bytes.len(), |place, range| {
             Ok(self.gpu.0.vram.write(place, &bytes[range])?)
         })
     }
 
-    /// Reads from it, by the CPU.
+    /// Reads from the buffer, by the CPU.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         self.stretches(offset, bytes.len(), |place, range| {
             Ok(self.gpu.0.vram.read(place, &mut bytes[range])?)
         })
     }
 
-    /// A dma-buf of it.
+    /// Exports the buffer as a dma-buf for reading and writing.
     pub fn dmabuf(&self, pinnable: bool) -> Result<OwnedFd> {
         self.dmabuf_for(pinnable, Access::ReadWrite)
     }
 
-    /// The same, whose file is open for this.
+    /// Exports the buffer as a dma-buf whose file is open for `access`.
     pub fn dmabuf_for(&self, pinnable: bool, access: Access) -> Result<OwnedFd> {
         let pin = if pinnable { 0 } else { EXPORT_NO_PIN };
         let access = match access {
@@ -356,7 +356,7 @@ impl GpuBuffer {
         Ok(unsafe { OwnedFd::from_raw_fd(export.fd) })
     }
 
-    /// Has the GPU be at work on it for so long.
+    /// Makes the GPU busy with the buffer for `time`.
     pub fn fence(&self, time: Duration) -> Result<()> {
         let handle = self.handle();
         let ms = u32::try_from(time.as_millis())?;
@@ -364,8 +364,7 @@ impl GpuBuffer {
         Ok(())
     }
 
-    /// Moves it to another place in VRAM, pinned or not. The old place comes back as a buffer,
-    /// poisoned.
+    /// Moves the buffer to another place in VRAM, also if it is pinned. Returns the old place as a poisoned buffer.
     pub fn relocate(&self) -> Result<Self> {
         let size = self
             .pieces()?
@@ -382,7 +381,7 @@ impl GpuBuffer {
         Ok(self.gpu.owned(moved.old_handle, size, 0, 0))
     }
 
-    /// Frees it, and takes its memory from dma-bufs, too.
+    /// Frees the buffer, and takes its memory from dma-bufs, too.
     pub fn revoke(mut self) -> Result<()> {
         self.end(FREE_REVOKE)
     }
@@ -397,7 +396,7 @@ impl GpuBuffer {
 
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
-        // The GPU may have been removed, and the buffer with it.
+        // The GPU may have been removed together with the buffer.
         let _ = self.end(0);
     }
 }

@@ -1,4 +1,5 @@
-//! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
+//! Tests in which the board, the bus or the driver fails or disappears at any moment: transfers end, and later ones
+//! succeed.
 
 pub mod aer;
 mod anew;
@@ -22,13 +23,13 @@ use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Something that happens to the board.
+/// An event that happens to the board.
 type Step = fn() -> Result<()>;
 
-/// Environment variable: the driver's module, to be loaded again.
+/// Environment variable that names the driver's module, for loading it again.
 const MODULE: &str = "PEERLANE_MODULE";
 
-/// Runs those after which the board is still there.
+/// Runs the tests after which the board still exists.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, answer, ends) in ANSWERS {
         for direction in Direction::BOTH {
@@ -57,7 +58,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         under_load(lab, || aer::report(aer::MALFORMED_TLP))
     });
     suite.run("faults.asleep_under_load", || under_load(lab, sleep));
-    // Each takes seconds: the kernel makes room for half of its memory.
+    // Each takes seconds: the kernel frees half of its memory for the image.
     suite.run("faults.thawed_under_load", || {
         let rounds = lab.rounds.div_ceil(3);
         rounds_under_load(lab, rounds, thaw)
@@ -110,12 +111,12 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
 }
 
-/// Runs those of a bus whose errors nobody mends; with recovery_s=3, and a function that can be taken away.
+/// Runs the tests of a bus whose errors are not recovered from; with recovery_s=3, and a function that can be removed.
 pub fn run_unmended(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults_unmended.given_up", || aer::unmended(lab));
 }
 
-/// Leaves a process behind that moves data as the machine goes off.
+/// Starts a process that still moves data when the machine goes off.
 pub fn left_running(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.left_running", || {
         let mut worker = Worker::start(lab, false)?;
@@ -145,12 +146,12 @@ pub fn left_running(suite: &mut Suite, lab: &mut Lab) {
     });
 }
 
-/// The board dies for good: nothing comes after this.
+/// Runs the test in which the board dies for good. It is the last: the board does not answer afterwards.
 pub fn killed(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.killed", || kill_board(lab));
 }
 
-/// How a read can be answered, and how the transfer that it belongs to may end.
+/// Ways of answering a read, and the ends that are allowed for its transfer.
 const ANSWERS: &[(&str, Answer, &[End])] = &[
     (
         "no_answer",
@@ -174,8 +175,8 @@ const ANSWERS: &[(&str, Answer, &[End])] = &[
     ),
 ];
 
-/// One read of the board fails, in the middle. The transfer fails with it, and the next ones
-/// are good: at once, or when what is owed has been given up.
+/// One read of the board fails in the middle of a transfer. Checks that the transfer fails with it, and that the next
+/// ones succeed: at once, or when the block has given up the answers that it is still owed.
 fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction) -> Result<String> {
     let mut mover = Mover::fast(lab)?;
     if !mover.device().capabilities().tagged && answer != (Answer::Never {}) {
@@ -184,7 +185,7 @@ fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction)
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     let place = lab.place(mover.device())?;
     lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
-    // A write reads only to see that its data have arrived.
+    // A transfer from the FPGA only reads to see that its data have arrived.
     let skipped = match direction {
         Direction::FromFpga => 0,
         Direction::ToFpga => lab.rng.random_range(0..100),
@@ -210,8 +211,8 @@ fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction)
     Ok(format!("{remark}; good again {how}"))
 }
 
-/// What is done for a board that does not mend itself: a reset of the function, and for what that
-/// does not reach, a new configuration of the FPGA.
+/// Recovery of a board that does not recover by itself: a reset of the function, and where that does not help, a new
+/// configuration of the FPGA.
 pub struct Mend {
     begin: Instant,
     since: Instant,
@@ -224,10 +225,10 @@ impl Mend {
         "after a reset of the function",
         "configured anew",
     ];
-    /// Long enough for the driver's own attempts.
+    /// Time that is long enough for the driver's own attempts.
     const ALONE: Duration = Duration::from_secs(3);
 
-    /// Nothing is done yet.
+    /// Starts the clock; nothing is done yet.
     pub fn new() -> Self {
         let begin = Instant::now();
         Self {
@@ -237,7 +238,7 @@ impl Mend {
         }
     }
 
-    /// Waits a little after it has failed once more, and does what there is to do.
+    /// Waits a little after another failure, and takes the next step of recovery if its time has come.
     pub fn wait(&mut self, lab: &Lab, error: &dyn std::fmt::Display) -> Result<()> {
         if self.since.elapsed() > Self::ALONE && self.done + 1 < Self::WAYS.len() {
             (self.done, self.since) = (self.done + 1, Instant::now());
@@ -254,14 +255,14 @@ impl Mend {
         Ok(())
     }
 
-    /// What it was that helped.
+    /// Returns the name of the step that helped.
     fn how(&self) -> &'static str {
         Self::WAYS[self.done]
     }
 }
 
-/// Transfers fail for a while, then they are good again, and stay so. A context that was told that
-/// the board is gone is opened anew. Says what has mended it.
+/// Waits until transfers succeed again after a time of failures, and checks that they stay good. Opens a new context if
+/// the old one reports that the board is gone. Returns the name of the recovery that helped.
 pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
     let mut mend = Mend::new();
     let mut place = lab.place(mover.device())?;
@@ -279,7 +280,7 @@ pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<
     Ok(mend.how())
 }
 
-/// The same for a new context, whose FPGA memory cannot be filled with zeros before.
+/// Waits until transfers of a new context succeed. Its FPGA memory cannot be filled with zeros before.
 pub fn come_back_anew(lab: &mut Lab) -> Result<&'static str> {
     let mut mend = Mend::new();
     let mover = loop {
@@ -297,7 +298,7 @@ pub fn come_back_anew(lab: &mut Lab) -> Result<&'static str> {
     Ok(mend.how())
 }
 
-/// Register reads take their time; nothing fails of it.
+/// Checks that late answers to register reads make nothing fail.
 fn late_registers(lab: &mut Lab) -> Result<&'static str> {
     for make in [Mover::fast, Mover::slow] {
         let mut mover = make(lab)?;
@@ -315,8 +316,8 @@ fn late_registers(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The port takes nothing more: transfers end in bounded time, the block is reset, and it goes
-/// on. Memory that was given back meanwhile is not written.
+/// The port takes no more data. Checks that transfers end in bounded time, that the block is reset, and that later
+/// transfers succeed. Memory that is unregistered in the meantime is not written.
 fn port_stuck(lab: &mut Lab) -> Result<String> {
     let (mut took, mut how) = (Duration::ZERO, "");
     for _ in 0..lab.rounds.min(3) {
@@ -346,8 +347,8 @@ fn port_stuck(lab: &mut Lab) -> Result<String> {
     Ok(format!("ended in {took:?} at most; good again {how}"))
 }
 
-/// Whoever waits when the device is unbound is told at once, and what it has mapped does no
-/// harm.
+/// Checks that a process that waits when the device is unbound is notified at once, and that its mappings do no harm
+/// afterwards.
 fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
     let (ours, theirs) = pair()?;
     let branch = lab.branch();
@@ -362,7 +363,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
         let ended = device.poll(Some(LIMIT));
         ensure!(matches!(ended, Err(Error::Gone)), "poll gave {ended:?}");
         theirs.wait()?;
-        // The page and the ring are mapped, and there is nothing behind them.
+        // Page and ring are still mapped, without a device.
         for _ in 0..2000 {
             match mover.attempt(Direction::FromFpga, &buffer.region, 0, place, 64, LIMIT) {
                 Err(Error::Gone) => {}
@@ -412,7 +413,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
     come_back_anew(lab)
 }
 
-/// A process that waits for ever can be killed.
+/// Checks that a process that waits without a limit can be killed.
 fn signal(lab: &mut Lab) -> Result<&'static str> {
     let (ours, theirs) = pair()?;
     let branch = lab.branch();
@@ -429,7 +430,7 @@ fn signal(lab: &mut Lab) -> Result<&'static str> {
                 mover
                     .device()
                     .submit(Direction::ToFpga, region.part(0..1 << 19), place, terms);
-            // However it ends, the next is waited for.
+            // The next transfer waits for this one, however it ends.
             let _ = submitted.and_then(|submitted| submitted.wait(None));
         }
     })?;
@@ -456,7 +457,7 @@ pub(crate) fn poke(path: impl AsRef<Path>, text: &str) -> Result<()> {
 
 pub(crate) const DRIVER: &str = "/sys/bus/pci/drivers/peerlane";
 
-/// The board's address on the bus, remembered while no driver has it.
+/// Returns the board's address on the bus, and remembers it for the time in which no driver has the board.
 fn address() -> Result<String> {
     let named = std::fs::read_dir("/sys/bus/pci/devices")?
         .flatten()
@@ -470,12 +471,12 @@ fn address() -> Result<String> {
     Ok(named.file_name().to_string_lossy().into_owned())
 }
 
-/// Takes the board from the driver.
+/// Unbinds the board from the driver.
 pub fn unbind() -> Result<()> {
     poke(format!("{DRIVER}/unbind"), &address()?)
 }
 
-/// Gives the board to the driver.
+/// Binds the board to the driver.
 pub fn bind() -> Result<()> {
     poke(format!("{DRIVER}/bind"), &address()?)
 }
@@ -495,13 +496,13 @@ fn remove_and_rescan() -> Result<()> {
     poke("/sys/bus/pci/rescan", "1")
 }
 
-/// The machine is put to sleep as far as this level, and woken at once: a test of the kernel's own
+/// Puts the machine to sleep as far as this level, and wakes it at once. The kernel has this as a test of its own
 /// (Documentation/power/basic-pm-debugging.rst).
 fn pm_test(level: &str, state: &str) -> Result<()> {
     pm_test_for(Duration::ZERO, level, state)
 }
 
-/// The same, and it stays there for so long.
+/// Puts the machine to sleep as far as this level, for the time `delay`.
 fn pm_test_for(delay: Duration, level: &str, state: &str) -> Result<()> {
     if !Path::new("/sys/power/pm_test").exists() {
         return skip("the guest's kernel has no pm_test");
@@ -516,22 +517,22 @@ fn pm_test_for(delay: Duration, level: &str, state: &str) -> Result<()> {
     poke("/sys/power/state", state)
 }
 
-/// Devices are told to sleep, and to wake.
+/// Suspends the devices and resumes them.
 pub fn suspend() -> Result<()> {
     pm_test("devices", "freeze")
 }
 
-/// Devices sleep, in D3hot, and are woken.
+/// Puts the devices to sleep in D3hot and wakes them.
 pub fn sleep() -> Result<()> {
     pm_test("platform", "freeze")
 }
 
-/// Devices are frozen for an image of memory, and thawed.
+/// Freezes the devices for an image of memory, and thaws them.
 fn thaw() -> Result<()> {
     pm_test("devices", "disk")
 }
 
-/// Something happens again and again, at random moments, while two processes move data.
+/// Repeats an event at random moments while two processes move data.
 fn under_load(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
     rounds_under_load(lab, lab.rounds, event)
 }
@@ -562,7 +563,7 @@ fn rounds_under_load(lab: &mut Lab, rounds: u32, event: fn() -> Result<()>) -> R
     ))
 }
 
-/// The module's text segment is not taken away from under its users.
+/// Checks that the module cannot be unloaded while it is in use.
 fn module_in_use(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let removed = rustix::system::delete_module(c"peerlane", libc::O_NONBLOCK);
@@ -577,7 +578,7 @@ fn module_in_use(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The module goes, right after a process that used it was killed, and comes back.
+/// Unloads the module right after a process that used it was killed, and loads it again.
 fn module_loaded_anew(lab: &mut Lab) -> Result<&'static str> {
     let Some(path) = std::env::var_os(MODULE) else {
         return skip(format!("{MODULE} does not name the module"));
@@ -605,7 +606,8 @@ fn module_loaded_anew(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Everybody is told, nobody hangs, and everything can be let go.
+/// Checks that all waiting processes are notified when the board dies, that none hangs, and that everything can be
+/// released.
 fn kill_board(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::fast(lab)?;
     let slow = lab.open()?;
@@ -619,7 +621,7 @@ fn kill_board(lab: &mut Lab) -> Result<String> {
     lab.host.fault(Fault::Kill {})?;
     let begin = Instant::now();
     match id.wait(Some(LIMIT)) {
-        // It may have been faster.
+        // The transfer may have ended before.
         Ok(_) | Err(Error::Gone) => {}
         other => bail!("a transfer of a dead board gave {other:?}"),
     }

@@ -1,5 +1,4 @@
-//! Memory of a GPU, by dma-buf and by NVIDIA's interface, and what happens when its owner takes
-//! it back.
+//! Tests of GPU memory, by dma-buf and by NVIDIA's interface, also when its owner takes it back.
 
 mod odd;
 mod proved;
@@ -26,12 +25,12 @@ const MIB: usize = 1 << 20;
 /// Bytes of each guard.
 const GUARD: usize = 128;
 
-/// By which way the driver gets at the memory.
+/// Interface by which the driver gets the memory.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     /// A dma-buf that can be pinned, like those of graphics drivers.
     DmaBuf,
-    /// A dma-buf that cannot, like vfio-pci's.
+    /// A dma-buf that cannot be pinned, like vfio-pci's.
     Unpinned,
     /// `nvidia_p2p_get_pages`.
     Nvidia,
@@ -43,7 +42,7 @@ const WAYS: [(&str, Way); 3] = [
     ("nvidia", Way::Nvidia),
 ];
 
-/// How the driver is told of a buffer, good also when the buffer is gone.
+/// A name of a buffer for the driver, also valid when the buffer is gone.
 #[derive(Debug)]
 enum Name {
     DmaBuf(OwnedFd),
@@ -72,7 +71,7 @@ impl Name {
         self.register_for(device, offset, length, Permissions::ReadWrite)
     }
 
-    /// The same, for less.
+    /// Registers a part of the buffer with these permissions.
     fn register_for(
         &self,
         device: &Device,
@@ -97,7 +96,7 @@ fn registered(device: &Device, buffer: &GpuBuffer, way: Way) -> Result<Region> {
     region.map_err(told)
 }
 
-/// The error of a call that the driver must refuse.
+/// Returns the error of a call that the driver must refuse.
 fn refused<T>(result: peerlane_host::Result<T>) -> Result<Errno> {
     match result {
         Ok(_) => bail!("it was not refused"),
@@ -106,7 +105,7 @@ fn refused<T>(result: peerlane_host::Result<T>) -> Result<Errno> {
     }
 }
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, way) in WAYS {
         suite.run(&format!("gpu.{name}.data"), || data(lab, way));
@@ -172,36 +171,36 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.removed", || taken::removed(lab));
 }
 
-/// Runs what moves data of all sizes. It needs 512 MiB of VRAM.
+/// Runs the tests that move data of all sizes. They need 512 MiB of VRAM.
 pub fn run_sizes(suite: &mut Suite, lab: &mut Lab) {
     for (name, way) in [("dmabuf", Way::DmaBuf), ("nvidia", Way::Nvidia)] {
         suite.run(&format!("gpu_sizes.{name}"), || sizes::all(lab, way));
     }
 }
 
-/// Runs what is true where the kernel does not know that the board can reach the GPU.
+/// Runs the tests for a machine in which the kernel does not know that the board can reach the GPU.
 pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
     for (name, way) in WAYS {
         suite.run(&format!("gpu_far.{name}.refused"), || far(lab, way));
     }
 }
 
-/// Runs what is true there with the driver's `any_distance=1`, of a GPU whose driver exports to everybody and leaves the
-/// way to the importer.
+/// Runs the tests for such a machine with the driver's `any_distance=1`, and a GPU whose driver exports to all
+/// importers and leaves the path to them.
 pub fn run_far_tried(suite: &mut Suite, lab: &mut Lab) {
     for (name, way) in WAYS {
         suite.run(&format!("gpu_far.{name}.tried"), || data(lab, way));
     }
 }
 
-/// Runs what needs a block that comes to rest too late: with `patience_ms=1000`, and a
-/// `port_timeout` that is longer.
+/// Runs the tests that need a block that becomes idle too late: with `patience_ms=1000`, and a `port_timeout` that is
+/// longer.
 pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu_stuck.many_regions", || odd::stuck(lab));
     suite.run("gpu_stuck.node_that_goes", || away::node_that_goes(lab));
 }
 
-/// A test with a GPU of its own, which must have everything back in the end.
+/// Runs a test with a GPU of its own, which must have everything back in the end.
 fn with_gpu<R>(test: impl FnOnce(&Gpu) -> Result<R>) -> Result<R> {
     let gpu = Gpu::open()?;
     let result = test(&gpu)?;
@@ -209,8 +208,8 @@ fn with_gpu<R>(test: impl FnOnce(&Gpu) -> Result<R>) -> Result<R> {
     Ok(result)
 }
 
-/// The part of a write that the board makes by itself, in whole dwords where it writes no others: nobody else writes this GPU's
-/// memory.
+/// Returns the part of a write that the board makes by itself: only whole dwords where the board writes no partial
+/// ones, because no other device writes the rest into this GPU's memory.
 fn whole(device: &Device, region: &Region, bytes: Range<usize>) -> Range<usize> {
     let granularity = device.capabilities().write_granularity as usize;
     let first = region.att_address().raw() as usize % granularity;
@@ -219,7 +218,7 @@ fn whole(device: &Device, region: &Region, bytes: Range<usize>) -> Range<usize> 
     start..end.saturating_sub(first).max(start)
 }
 
-/// Both ways between GPU and host memory, through FPGA memory, with guards at both ends.
+/// Transfers in both directions between GPU and host memory, through FPGA memory, with guards at both ends.
 struct Carrier<'a> {
     lab: &'a mut Lab,
     mover: Mover,
@@ -243,8 +242,8 @@ impl<'a> Carrier<'a> {
         bytes
     }
 
-    /// From the GPU to the host, then something else from the host to the GPU. The region
-    /// begins at byte `first` of the buffer.
+    /// Moves data from the GPU to the host, then other data from the host to the GPU. The region begins at byte `first`
+    /// of the buffer.
     fn carry(
         &mut self,
         buffer: &GpuBuffer,
@@ -290,7 +289,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// Buffers in one or several pieces, from the start of a granule or from its middle.
+/// Checks buffers in one or several pieces, from the start of a granule or from its middle.
 fn data(lab: &mut Lab, way: Way) -> Result<String> {
     with_gpu(|gpu| {
         let mut entries = Vec::new();
@@ -315,8 +314,8 @@ fn data(lab: &mut Lab, way: Way) -> Result<String> {
     })
 }
 
-/// Regions that begin and end anywhere in a buffer. Those of two buffers that share a page of
-/// the GPU's must not be taken for one another.
+/// Checks regions that begin and end anywhere in a buffer. Regions of two buffers that share a page of the GPU's must
+/// not be mistaken for one another.
 fn parts(lab: &mut Lab, way: Way) -> Result<&'static str> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
@@ -333,7 +332,7 @@ fn parts(lab: &mut Lab, way: Way) -> Result<&'static str> {
     })
 }
 
-/// A buffer that needs large pages to fit into the board's table.
+/// Checks a buffer that needs large pages to fit into the board's table.
 fn large(lab: &mut Lab, way: Way) -> Result<String> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
@@ -347,7 +346,7 @@ fn large(lab: &mut Lab, way: Way) -> Result<String> {
     })
 }
 
-/// A buffer that is freed lives on in its dma-buf, and there as long as it is registered.
+/// Checks that a freed buffer lives on in its dma-buf, and after that as long as it is registered.
 fn outlives(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
@@ -361,13 +360,13 @@ fn outlives(lab: &mut Lab) -> Result<&'static str> {
         let (mut mover, place) = (carrier.mover, carrier.place);
         mover.transfer(Direction::FromFpga, &region, 0, place, MIB)?;
         region.forget().map_err(told)?;
-        // The last one frees it.
+        // The last reference frees it.
         gpu.is_poisoned(&pieces)?;
         Ok("")
     })
 }
 
-/// Memory that the GPU is still at work on is not registered before it is done.
+/// Checks that memory that the GPU still works on is not registered before the GPU is done.
 fn fence(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -386,7 +385,8 @@ fn fence(lab: &mut Lab) -> Result<String> {
     })
 }
 
-/// Who waits for the GPU's work keeps nobody from the memory, and a signal ends the wait.
+/// Checks that a process that waits for the GPU's work does not keep other processes from the memory, and that a signal
+/// ends the wait.
 fn fence_for_long(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
@@ -424,7 +424,7 @@ fn fence_for_long(lab: &mut Lab) -> Result<String> {
     })
 }
 
-/// The board can be taken away while somebody waits for the GPU's work, and comes back.
+/// Checks that the board can be taken away while a process waits for the GPU's work, and that it comes back.
 fn fence_and_unbind(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
@@ -458,7 +458,7 @@ fn fence_and_unbind(lab: &mut Lab) -> Result<String> {
     })
 }
 
-/// A region that is kept is found again, but not for another buffer at the same address.
+/// Checks that a cached region is found again, but not for another buffer at the same address.
 fn used_again(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
@@ -480,7 +480,7 @@ fn used_again(lab: &mut Lab) -> Result<&'static str> {
             let address = buffer.address();
             buffer.revoke()?;
             ensure!(gpu.counts()?.tables == 0, "a page table is still there");
-            // Elsewhere in VRAM than the one before.
+            // At another place in VRAM than the earlier buffer.
             let between = gpu.buffer(MIB, 0, 1, None)?;
             buffer = gpu.buffer(MIB, 0x2000, 3, Some(address))?;
             ensure!(buffer.address() == address, "another address");
@@ -490,7 +490,7 @@ fn used_again(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// Addresses are the process's own, and only what is there can be had.
+/// Checks that a process can only register addresses of its own, and only memory that exists.
 fn only_own(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -512,7 +512,7 @@ fn only_own(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// Page tables of another major version are refused, of another minor one taken.
+/// Checks that page tables of another major version are refused, and of another minor version accepted.
 fn other_version(lab: &mut Lab) -> Result<&'static str> {
     let parameter = "/sys/module/fakegpu/parameters/page_table_version";
     let usual = std::fs::read_to_string(parameter)?;
@@ -530,12 +530,12 @@ fn other_version(lab: &mut Lab) -> Result<&'static str> {
     result
 }
 
-/// A GPU that cannot be reached for certain is refused, and keeps nothing.
+/// Checks that a GPU that is not known to be reachable is refused, and that nothing of its memory stays held.
 fn far(lab: &mut Lab, way: Way) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
-        // The driver of a dma-buf's memory is asked before the kernel is, and refuses by itself.
+        // The driver that exports a dma-buf is asked before the kernel is, and refuses by itself.
         let expected = match way {
             Way::DmaBuf | Way::Unpinned => Errno::HOSTUNREACH,
             Way::Nvidia => Errno::REMOTEIO,

@@ -5,18 +5,18 @@ use peerlane_guest::{
     Allowed, Control, Counters, Fault, Figure, Programmed, Reply, Request, Stretch,
 };
 
-/// The board of the machine that is asked about.
+/// The board that a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Board {
-    /// That of a machine with one.
+    /// The board of a machine with one.
     Only,
-    /// `peerlane0` of a machine with two.
+    /// `peerlane0` of a machine with two boards.
     First,
-    /// `peerlane1`.
+    /// `peerlane1` of a machine with two boards.
     Second,
 }
 
-/// The line to the harness. Each question takes it for itself, so that processes take turns.
+/// The line to the harness. Each question takes the line for itself, so that processes take turns.
 #[derive(Debug, Clone, Copy)]
 pub struct Host(pub Board);
 
@@ -65,17 +65,17 @@ impl Host {
         }
     }
 
-    /// Has the board fail.
+    /// Injects a fault into the board.
     pub fn fault(self, fault: Fault) -> Result<()> {
         self.order(&Request::Fault(fault))
     }
 
-    /// Has the board's slot told that the board is to be taken out.
+    /// Notifies the board's slot that the board is to be taken out.
     pub fn take_out(self) -> Result<()> {
         self.order(&Request::TakeOut {})
     }
 
-    /// What the board has counted.
+    /// Returns the board's counters.
     pub fn counters(self) -> Result<Counters> {
         match self.ask(&Request::Status {})? {
             Reply::Status(counters) => Ok(counters),
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// What the block's registers say of how it is set up: the same as long as nobody uses the board.
+    /// Returns the settings in the block's registers, which stay the same as long as no process uses the board.
     pub fn settings(self) -> Result<Vec<u32>> {
         match self.ask(&Request::Settings {})? {
             Reply::Settings(settings) => Ok(settings),
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// What came of configurations over PCIe.
+    /// Returns the results of configurations over PCIe.
     pub fn programmed(self, seed: u64, length: u64) -> Result<Programmed> {
         match self.ask(&Request::Programmed { seed, length })? {
             Reply::Programmed(programmed) => Ok(programmed),
@@ -99,7 +99,7 @@ impl Host {
         }
     }
 
-    /// What the board may touch from now on; an error if it touched something else before.
+    /// Sets the memory that the board may touch from now on; fails if it touched other memory before.
     pub fn allow(self, ranges: Vec<Allowed>) -> Result<()> {
         match self.ask(&Request::Allow(ranges))? {
             Reply::Strayed { access: None } => Ok(()),
@@ -110,7 +110,7 @@ impl Host {
         }
     }
 
-    /// Reports what was measured.
+    /// Reports a measured value.
     pub fn figure(self, name: &str, value: f64, unit: &str) -> Result<()> {
         self.order(&Request::Figure(Figure {
             name: name.into(),

@@ -1,4 +1,4 @@
-//! A process that does everything wrong, beside one that must not notice.
+//! Tests of a process that does everything wrong, next to a process that must not notice.
 
 mod wide;
 
@@ -20,12 +20,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Ioctls and stores that the attackers make at least.
+/// The least number of ioctls and stores that the attackers make.
 const IOCTLS: u64 = 100_000;
 const STORES: u64 = 1_000_000;
 const WIDE_STORES: u64 = 200_000;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("hostile.ioctls", || beside(lab, IOCTLS, ioctls));
     suite.run("hostile.stores", || beside(lab, STORES, stores));
@@ -35,28 +35,29 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
 }
 
-/// What an attacker has.
+/// State of an attacker.
 struct Attacker<'a> {
     device: Device,
     rng: ChaCha8Rng,
     counter: &'a AtomicU64,
-    /// How far it has to count.
+    /// The count that ends the attack.
     count: u64,
-    /// Its FPGA memory, or what that was last.
+    /// Its FPGA memory, or its last FPGA memory.
     range: Range<u64>,
-    /// What the board may touch: what the victim has, and what the attacker has registered.
+    /// Watch on the memory that the board may touch: the victim's memory, and the memory that the attacker has
+    /// registered.
     watch: Option<Watch>,
-    /// It has registered memory that does not begin with a dword.
+    /// Whether it has registered memory that does not begin at a dword.
     is_ragged: bool,
 }
 
 impl Attacker<'_> {
-    /// Whether it goes on.
+    /// Counts one step, and returns whether the attack goes on.
     fn counts(&self) -> bool {
         self.counter.fetch_add(1, Ordering::Relaxed) < self.count
     }
 
-    /// Memory that it has registered.
+    /// Adds memory that it has registered to the watch.
     fn registered(&mut self, address: u64, length: u64, access: &str) -> Result<()> {
         let Some(watch) = &mut self.watch else {
             return Ok(());
@@ -68,13 +69,12 @@ impl Attacker<'_> {
 
 type Attack = fn(Attacker<'_>) -> Result<()>;
 
-/// Lets attackers loose until they have done enough, and transfers meanwhile. What they
-/// register is their own memory, so the board may well write over what they need: one that
-/// dies of it is followed by another.
+/// Runs attackers until they have done enough, and transfers of a victim concurrently. Attackers register their own
+/// memory, so the board may overwrite data that they need: an attacker that dies of it is replaced by another.
 fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     let mut victim = Mover::fast(lab)?;
     let device = victim.device().clone();
-    // What else the attackers may have of FPGA memory is not the victim's.
+    // The attackers' other FPGA memory does not overlap the victim's.
     let buffer = Buffer::new(&device, 1 << 20)?;
     let place = lab.place(&device)?;
     buffer.memory.write(0, &vec![1; buffer.memory.length()])?;
@@ -108,7 +108,7 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
             })
         })?;
         loop {
-            // Ends of a dword would go into memory of the library's, which is not watched for.
+            // Ends of a dword would go into memory of the library's, which is not on the watch's list.
             lab.check_some_of(4, &mut victim, &buffer, place, 2, 20_000)
                 .with_context(|| format!("transfer {transfers} of the victim"))?;
             transfers += 2;
@@ -135,11 +135,11 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     ))
 }
 
-/// Structures that make sense, to be spoilt.
+/// Makes a valid argument for a random ioctl, to be corrupted by the caller.
 fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u8>) {
     let Attacker { device, rng, .. } = attacker;
     let range = attacker.range.clone();
-    // Most often one that makes the driver do little, so that many can be made.
+    // Most often an ioctl that makes the driver do little, so that many can be made.
     const CHEAP: [uapi::Ioctl; 5] = [
         uapi::INFO,
         uapi::QUERY,
@@ -163,7 +163,7 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
         };
         bytes = raw::bytes(&register);
     } else if ioctl == uapi::SUBMIT {
-        // Half of them of whole dwords.
+        // Half of them have whole dwords.
         let mask = if rng.random() { !3 } else { !0 };
         let submit = Submit {
             direction: rng.random_range(0..2),
@@ -178,7 +178,7 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
     } else if ioctl == uapi::INFO {
         bytes[0] = 1;
     } else if ioctl == uapi::WINDOW {
-        // Anywhere, most often where it may.
+        // Any place, most often one that is allowed.
         let place = rng.random_range(range) >> 16 << 16;
         bytes = raw::bytes(&uapi::Window {
             base: place,
@@ -203,7 +203,7 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
             ..Default::default()
         });
     } else {
-        // Handles and cookies are small numbers, times short.
+        // Handles and cookies are small numbers, and times are short.
         for word in bytes.chunks_exact_mut(4).take(2) {
             word[0] = rng.random_range(0..64);
         }
@@ -217,7 +217,7 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
     (ioctl, bytes)
 }
 
-/// Whether the driver writes ends of what may be submitted.
+/// Returns whether the driver would write the ends of this submission.
 fn has_ends(attacker: &Attacker<'_>, bytes: &[u8]) -> bool {
     let submit: Submit = raw::structure(bytes);
     let is_whole = submit.offset.is_multiple_of(4) && submit.length.is_multiple_of(4);
@@ -225,8 +225,8 @@ fn has_ends(attacker: &Attacker<'_>, bytes: &[u8]) -> bool {
     attacker.device.capabilities().write_granularity > 1 && submit.direction == 0 && is_ragged
 }
 
-/// Ioctls of all kinds, most of them a little wrong, and stores through the board's window wherever
-/// they have moved it.
+/// Makes ioctls of all kinds, most of them a little wrong, and stores through the board's window at each place to which
+/// the ioctls have moved it.
 fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     let memory = Memory::new(256 << 10)?;
     let mut accepted = 0u64;
@@ -246,14 +246,14 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
                 bytes.push(0);
             }
         }
-        // A wait for ever would be one.
+        // A wait without a deadline would really last for ever.
         if ioctl == uapi::WAIT && bytes.len() >= 16 {
             bytes[9..16].fill(0);
         }
         if ioctl == uapi::STOP && bytes.len() >= 8 {
             bytes[3..8].fill(0);
         }
-        // A probe, and a write whose ends the driver writes, have the board write to memory of the driver's own.
+        // A probe, and a write whose ends the driver writes, make the board write to memory of the driver's own.
         let own = ioctl == uapi::PROBE || ioctl == uapi::SUBMIT && has_ends(&attacker, &bytes);
         let Attacker { device, watch, .. } = &attacker;
         let watched = watch.as_ref().filter(|_| own);
@@ -273,7 +273,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
         }
         if done && ioctl == uapi::ALLOCATE {
             let argument: uapi::Allocate = raw::structure(&bytes);
-            // A caller who is too short for the base does not know it.
+            // A structure that is too short for the base does not return it.
             let end = argument.base.saturating_add(argument.bytes);
             if argument.base < end {
                 attacker.range = argument.base..end;
@@ -281,7 +281,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
         }
         let Attacker { device, rng, .. } = &mut attacker;
         if done && ioctl == uapi::WINDOW && window.is_none() {
-            // It may have been given back.
+            // The window may have been released.
             window = Mapped::new(device).ok();
         }
         if let Some(window) = window.as_ref().filter(|_| rng.random_ratio(1, 16)) {
@@ -289,10 +289,10 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
         }
         if rng.random_ratio(1, 64) {
             let code = rng.next_u32();
-            // The size in the code is up to 16 KiB, all of which may be written.
+            // The size in the code is up to 16 KiB, and the driver may write all of it.
             let mut any = vec![0u8; 1 << 14];
             rng.fill_bytes(&mut any);
-            // Neither the file's own ioctls (FIONBIO and the like, type 'T') nor a wait for ever.
+            // Exclude the file's own ioctls (FIONBIO and the like, type 'T') and waits without a deadline.
             if code >> 8 & 0xff != 0x54 && !uapi::WAIT.is(code) {
                 // SAFETY: as many bytes as a code can name.
                 let _ = unsafe { raw::at(raw::fd(device), code, any.as_mut_ptr() as usize) };
@@ -306,7 +306,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The page of the attacker's channel, with the memory that it has registered at this address of the board's table.
+/// The page of the attacker's channel, and memory that it has registered at the address `base` of the board's table.
 struct Page {
     place: *mut u8,
     length: usize,
@@ -320,7 +320,7 @@ impl Page {
     fn new(attacker: &mut Attacker<'_>) -> Result<Self> {
         let device = attacker.device.clone();
         let memory = Memory::new(1 << 20)?;
-        // It computes addresses.
+        // Descriptors contain computed addresses, which need pages of one size.
         let region = device
             .one_page_size()
             .register(&memory, 0..memory.length(), Permissions::ReadWrite)
@@ -348,7 +348,7 @@ impl Page {
         })
     }
 
-    /// Something that may stand in a descriptor.
+    /// Returns a value for a field of a descriptor.
     fn value(&self, rng: &mut ChaCha8Rng, range: Range<u64>) -> u64 {
         match rng.random_range(0..6) {
             0 => self.base + rng.random_range(0..1 << 20),
@@ -360,14 +360,14 @@ impl Page {
     }
 }
 
-/// Stores of all widths up to 8 bytes and places into the page, descriptors that almost make sense among
-/// them, read back now and then.
+/// Makes stores of all widths up to 8 bytes at all places of the page, descriptors that almost make sense among them,
+/// and reads the page now and then.
 fn stores(mut attacker: Attacker<'_>) -> Result<()> {
     let page = Page::new(&mut attacker)?;
     let range = attacker.device.range();
     while attacker.counts() {
         let rng = &mut attacker.rng;
-        // Half of them where descriptors are, each eighth a doorbell.
+        // Half of them go to the places of descriptors, and one in eight is a doorbell.
         let offset = match rng.random_range(0..8) {
             0 => [0x40, 0xc0][rng.random_range(0..2)],
             1..=4 => rng.random_range(0..2) * 0x80 + rng.random_range(0..16) * 4,
@@ -393,12 +393,12 @@ fn stores(mut attacker: Attacker<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Stores of 16 to 64 bytes with every instruction that the processor has for them, half of them aligned, most of them
-/// over descriptors and doorbells, and loads.
+/// Makes loads, and stores of 16 to 64 bytes with every instruction that the processor has for them, half of them
+/// aligned, most of them over descriptors and doorbells.
 ///
-/// An emulated processor makes 8 bytes at a time of each of them where the memory is a device's (`do_st16_mmio_leN` and
-/// its callers in QEMU's `accel/tcg/cputlb.c`), and has neither AVX-512 nor `movdir64b`. Whole packets are made by the
-/// tests of the block: `hdl/tests/dma/stores.rs`.
+/// An emulated processor splits each of them into accesses of 8 bytes where the memory is a device's
+/// (`do_st16_mmio_leN` and its callers in QEMU's `accel/tcg/cputlb.c`), and has neither AVX-512 nor `movdir64b`. The
+/// tests of the block make whole packets: `hdl/tests/dma/stores.rs`.
 fn wide_stores(mut attacker: Attacker<'_>) -> Result<()> {
     let page = Page::new(&mut attacker)?;
     let range = attacker.device.range();

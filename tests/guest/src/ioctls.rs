@@ -1,4 +1,4 @@
-//! Every ioctl and mapping with what it must refuse. After each the context still works.
+//! Tests of every ioctl and mapping with the arguments that it must refuse. After each the context still works.
 
 mod mappings;
 mod memory;
@@ -19,7 +19,7 @@ use peerlane_host::{Device, Memory, Permissions};
 use rustix::fd::AsRawFd;
 use rustix::io::Errno;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.codes", || with_bench(lab, shapes::codes));
     suite.run("ioctls.lengths", || with_bench(lab, shapes::lengths));
@@ -64,7 +64,7 @@ struct Bench {
     place: u64,
 }
 
-/// Runs a test, and then sees that the context still works.
+/// Runs a test, and then checks that the context still works.
 fn with_bench(lab: &mut Lab, test: fn(&Bench) -> Result<()>) -> Result<&'static str> {
     let device = lab.open()?;
     let bench = Bench {
@@ -79,7 +79,7 @@ fn with_bench(lab: &mut Lab, test: fn(&Bench) -> Result<()>) -> Result<&'static 
     Ok("")
 }
 
-/// An ioctl that must be refused with this error, and write nothing back.
+/// Checks that an ioctl is refused with this error, and that it writes nothing back.
 fn refuse<T: Plain + Default + std::fmt::Debug>(
     bench: &Bench,
     ioctl: Ioctl,
@@ -136,7 +136,7 @@ fn info(bench: &Bench) -> Result<()> {
         };
         raw::with(&bench.device, uapi::INFO, &mut info).map(|()| info)
     };
-    // Who asks is told, and so is who names any version in between.
+    // A caller that asks for the version gets it, and so does a caller that names any version in between.
     for version in std::iter::once(0).chain(uapi::OLDEST..=uapi::VERSION) {
         let info = ask(version, 0)?;
         ensure!(
@@ -166,7 +166,7 @@ fn info(bench: &Bench) -> Result<()> {
             info.features
         );
     }
-    // All that is there may be asked for, and nothing else.
+    // A caller may require all features that the driver has, and no others.
     ensure!(ask(uapi::VERSION, info.features)?.required == info.features);
     for bit in (0..64).map(|bit| 1 << bit) {
         let answer = ask(uapi::VERSION, bit).map(|info| info.features & bit);
@@ -174,7 +174,7 @@ fn info(bench: &Bench) -> Result<()> {
             0 => Err(Errno::OPNOTSUPP),
             there => Ok(there),
         };
-        // Its driver may come at any time.
+        // NVIDIA's driver may be loaded at any time.
         ensure!(
             answer == expected || bit == feature::NVIDIA,
             "feature {bit:#x} gave {answer:?}"
@@ -203,7 +203,7 @@ fn register(bench: &Bench) -> Result<()> {
     for provider in [3, 31, u32::MAX] {
         refuse(Register { provider, ..good }, Errno::OPNOTSUPP)?;
     }
-    // What is not mapped, not writable, not the process's, or nowhere.
+    // Memory that is not mapped, not writable, not the process's, or at no address.
     let hole = peerlane_host::Memory::new(8192)?;
     let address = hole.address();
     drop(hole);
@@ -235,7 +235,7 @@ fn register(bench: &Bench) -> Result<()> {
         );
         ensure!(result.is_err(), "{length:#x} bytes were registered");
     }
-    // dma-bufs that are none.
+    // Files that are not dma-bufs.
     let dmabuf = Register {
         provider: provider::DMABUF,
         address: 0,
@@ -246,7 +246,7 @@ fn register(bench: &Bench) -> Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     let fd = null.as_raw_fd();
     refuse(Register { fd, ..dmabuf }, Errno::INVAL)?;
-    // The context's own file is none either.
+    // The context's own file is not a dma-buf either.
     let fd = bench.device.file().expect("a device node").as_raw_fd();
     refuse(Register { fd, ..dmabuf }, Errno::INVAL)?;
     let query = bench.device.query().map_err(told)?;
@@ -304,7 +304,7 @@ fn submit(bench: &Bench) -> Result<()> {
     for local in [end, end - 63, u64::MAX, u64::MAX - 63] {
         refuse(Submit { local, ..good }, Errno::INVAL)?;
     }
-    // Permissions, both ways.
+    // Permissions, for both directions.
     for (permissions, direction) in [(Permissions::Read, 0), (Permissions::Write, 1)] {
         let memory = &bench.buffer.memory;
         let region = bench
@@ -368,7 +368,7 @@ fn wait(bench: &Bench) -> Result<()> {
     let mut ended = Wait { cookie, ..none };
     raw::with(&bench.device, uapi::WAIT, &mut ended)?;
     ensure!((ended.status, ended.bytes_done) == (0, 64), "{ended:?}");
-    // It may be asked for again, without waiting.
+    // The same end may be asked for again, without waiting.
     let mut again = Wait {
         cookie,
         ..Default::default()
@@ -413,7 +413,7 @@ fn others(bench: &Bench) -> Result<()> {
         ..Default::default()
     };
     refuse(bench, uapi::STOP, stop(-1), Errno::INVAL)?;
-    // For ever, as a user may mean it.
+    // Without a time limit, as a user may mean it.
     let mut stop = stop(uapi::NEVER);
     raw::with(&bench.device, uapi::STOP, &mut stop)?;
     ensure!(
@@ -423,7 +423,7 @@ fn others(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// As many contexts as channels, and no more; each works.
+/// Checks that there are as many contexts as channels, and no more, and that each works.
 fn channels(lab: &mut Lab) -> Result<&'static str> {
     let first = lab.open()?;
     let count = first.capabilities().channels as usize;
@@ -451,13 +451,13 @@ fn channels(lab: &mut Lab) -> Result<&'static str> {
         let mut mover = Mover::Slow(device.clone());
         lab.check_some(&mut mover, &buffer, place, 2, 5000)?;
     }
-    // One that is closed can be opened again.
+    // After one is closed, another can be opened.
     devices.pop();
     lab.open()?;
     Ok("")
 }
 
-/// A context has no more ATT entries than it may; another one has its own.
+/// Checks that a context cannot have more ATT entries than its quota, and that another context has its own quota.
 fn quota(lab: &mut Lab) -> Result<String> {
     let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
     let quota = parameters
@@ -482,12 +482,13 @@ fn quota(lab: &mut Lab) -> Result<String> {
         more => anyhow::bail!("region {quota} of {quota}: {more:?}"),
     }
     register(&other).map_err(told)?;
-    // One that is given back makes room, though it is kept.
+    // A region that is unregistered makes room, even if it is cached.
     regions.pop();
     let half = greedy.register(&memory, 0..2048, Permissions::Write);
     half.map_err(told)?;
     drop(regions);
-    // More than that never fits, with the same answer however often it is asked for, and is not pinned if its length says so.
+    // A region that needs more entries never fits: the answer is the same for each attempt, and the memory is not
+    // pinned if its length alone shows that.
     let most = greedy.info().most_entries;
     ensure!(most == quota as u64, "the driver reports {most} entries");
     let large = crate::kept::scattered(quota + 1)?;

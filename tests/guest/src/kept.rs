@@ -1,5 +1,5 @@
-//! Regions that were given back and are kept: found again when it is the same memory, and
-//! never when it is not.
+//! Tests of regions that were unregistered and are cached: they are found again when it is the same memory, and never
+//! when it is not.
 
 mod changes;
 mod freed;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const MIB: usize = 1 << 20;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.found_again", || found_again(lab));
     suite.run("kept.what_must_agree", || what_must_agree(lab));
@@ -73,7 +73,7 @@ fn register(device: &Device, memory: &Memory) -> Result<Buffer> {
     })
 }
 
-/// Registering again does not touch the board, and the data still arrive.
+/// Checks that registering again does not access the board, and that the data still arrive.
 fn found_again(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -81,7 +81,7 @@ fn found_again(lab: &mut Lab) -> Result<&'static str> {
     let first = register(&device, &memory)?;
     ensure!(!first.region.found(), "found before it was made");
     let place = lab.place(&device)?;
-    // When a transfer has ended the registers that were written before it have been counted.
+    // A transfer's end proves that the register writes before it have been counted.
     lab.check_some(&mut mover, &first, place, 2, 1000)?;
     drop(first);
     let before = lab.host.counters()?;
@@ -104,12 +104,12 @@ fn found_again(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Another length, place, or permission is another region.
+/// Checks that another length, place, or permission gives another region.
 fn what_must_agree(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let memory = Memory::new(64 << 10)?;
     let first = register(&device, &memory)?;
-    // One that is in use is not found: it has a handle already.
+    // A region in use is not found: it has a handle already.
     ensure!(
         !register(&device, &memory)?.region.found(),
         "a region in use was found"
@@ -131,7 +131,7 @@ fn what_must_agree(lab: &mut Lab) -> Result<&'static str> {
             region.found()
         );
     }
-    // Another context has nothing kept.
+    // Another context has no cached regions.
     let other = lab.open()?;
     ensure!(
         !register(&other, &memory)?.region.found(),
@@ -140,7 +140,7 @@ fn what_must_agree(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Other memory at the same address.
+/// A change that replaces the memory at an address.
 type Change = fn(&Memory) -> Result<()>;
 
 fn place_of(memory: &Memory) -> *mut c_void {
@@ -150,7 +150,7 @@ fn place_of(memory: &Memory) -> *mut c_void {
 const BOTH: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
 fn map_anew(memory: &Memory) -> Result<()> {
-    // SAFETY: it takes the place of the memory as a whole, in which nobody has references.
+    // SAFETY: it replaces the memory as a whole, into which there are no references.
     unsafe {
         rustix::mm::munmap(place_of(memory), memory.length())?;
         let flags = MapFlags::PRIVATE | MapFlags::FIXED;
@@ -159,17 +159,17 @@ fn map_anew(memory: &Memory) -> Result<()> {
     Ok(())
 }
 
-/// Memory that is registered while it is on its way out: the kernel has told everybody who watched,
-/// and has not taken the page away yet. That page is not found later.
+/// Registers memory while the kernel discards it: the kernel has notified all that watch it, and has not freed the page
+/// yet. Checks that this page is not found later.
 fn thrown_away_meanwhile(lab: &mut Lab) -> Result<String> {
     const PAGE: usize = 4096;
     let mut mover = Mover::slow(lab)?;
     let device = mover.device().clone();
     let place = lab.place(&device)?;
     let target = Buffer::new(&device, PAGE)?;
-    // The last page goes last.
+    // The last page is freed last.
     let memory = Memory::new(48 * MIB)?;
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe { rustix::mm::madvise(place_of(&memory), memory.length(), Advice::LinuxNoHugepage)? };
     let last = memory.length() - PAGE;
     let register = || {
@@ -195,7 +195,7 @@ fn thrown_away_meanwhile(lab: &mut Lab) -> Result<String> {
                 std::hint::spin_loop();
             }
             std::thread::sleep(takes * round / tries);
-            // And given back.
+            // Registers the page, and unregisters it.
             register()?;
             match thrower.join() {
                 Ok(took) => takes = took?,
@@ -226,7 +226,7 @@ fn thrown_away_meanwhile(lab: &mut Lab) -> Result<String> {
 }
 
 fn throw_away(memory: &Memory) -> Result<()> {
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe {
         rustix::mm::madvise(place_of(memory), memory.length(), Advice::LinuxDontNeed)?;
     }
@@ -235,7 +235,7 @@ fn throw_away(memory: &Memory) -> Result<()> {
 
 fn swap_places(memory: &Memory) -> Result<()> {
     let length = memory.length();
-    // SAFETY: other pages are moved to the memory's place, in which nobody has references.
+    // SAFETY: other pages are moved to the memory's place, into which there are no references.
     unsafe {
         let other = rustix::mm::mmap_anonymous(
             std::ptr::null_mut(),
@@ -254,7 +254,7 @@ fn swap_places(memory: &Memory) -> Result<()> {
     Ok(())
 }
 
-/// The kept region is that of the memory that was there before.
+/// Checks that a change of the memory is noticed: the cached region is that of the earlier memory.
 fn changed(lab: &mut Lab, what: &str, change: Change) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -276,8 +276,8 @@ fn changed(lab: &mut Lab, what: &str, change: Change) -> Result<&'static str> {
     Ok("")
 }
 
-/// After a fork the parent's pages may be copied when it writes to them; the board must
-/// see what the parent sees.
+/// Checks memory that is shared with a child. After a fork the parent's pages may be copied when it writes to them; the
+/// board must see the same pages as the parent.
 fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -299,13 +299,13 @@ fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A cached region is found again when its process has lost the access for a while, as NUMA balancing does it, and not while
-/// the process may not write.
+/// Checks that a cached region is found again after its process had no access to the memory for a while, as NUMA
+/// balancing causes it, and not while the process may not write.
 fn protected(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let memory = Memory::new(MIB)?;
     let protect = |flags| {
-        // SAFETY: nobody has references into the memory.
+        // SAFETY: there are no references into the memory.
         unsafe { rustix::mm::mprotect(place_of(&memory), MIB, flags) }
     };
     drop(register(&device, &memory)?);
@@ -332,14 +332,15 @@ fn protected(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Regions that may be kept, as the driver says.
+/// Returns the driver's limit of cached regions.
 fn kept_regions() -> Result<u32> {
     let path = pci_device()?.join("peerlane/kept_regions");
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     Ok(text.trim().parse()?)
 }
 
-/// No more is kept than allowed; what was used longest ago goes first.
+/// Checks that no more regions are cached than allowed, and that the region whose last use is longest ago is evicted
+/// first.
 fn limit(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let allowed = kept_regions()?;
@@ -368,11 +369,11 @@ fn limit(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} of {pages} kept", kept[1]))
 }
 
-/// Kept regions give way when the table is full; those in use do not.
+/// Checks that cached regions are evicted when the table is full, and that regions in use are not.
 fn gives_way(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let free = entries_free(device.name().as_ref())?;
-    // Every second page, so that no two share an entry.
+    // Every second page, so that no two pages share an entry.
     let memory = Memory::new(2 * (free + 1) * 4096)?;
     let page = |index: usize| {
         let start = 2 * index * 4096;
@@ -411,7 +412,7 @@ fn gives_way(lab: &mut Lab) -> Result<String> {
     Ok(format!("{free} regions, {kept} were kept between"))
 }
 
-/// What one context keeps makes room for what another one needs.
+/// Checks that cached regions of one context are evicted when another context needs their entries.
 fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
     const KEPT: usize = 1000;
     let mut mover = Mover::slow(lab)?;
@@ -424,7 +425,7 @@ fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
             .register(&memory, 0..4096, Permissions::Write)
             .map_err(told)
     };
-    // A page of which each region is another byte range, and so another region.
+    // All regions are of one page, each with another range of bytes, and so another region.
     let keep = |index: usize| {
         miser
             .register(&memory, index..4096, Permissions::Write)
@@ -450,12 +451,12 @@ fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
     Ok(format!("{free} entries taken"))
 }
 
-/// Regions are found again, or made, over and over while the board is reset: the one that is held
-/// when the board is back, it knows.
+/// Registers regions over and over, from the cache or not, while the board is reset. Checks that the board knows the
+/// region that is held when the reset is over.
 fn across_a_restart(lab: &mut Lab, keep: bool) -> Result<String> {
     let resets = 8 * lab.rounds;
     let lab = lab.branch();
-    // In a process of its own, which may have a second thread.
+    // The process is a new one, which may have a second thread.
     let child = process::fork("across_a_restart", move || {
         let device = lab.open()?;
         let place = lab.place(&device)?;
@@ -482,10 +483,10 @@ fn across_a_restart(lab: &mut Lab, keep: bool) -> Result<String> {
     Ok(format!("{resets} resets"))
 }
 
-/// Registers memory and gives it back until the board is back.
+/// Registers memory and unregisters it until the reset is over. Returns the last region.
 fn turn_over(device: &Device, memory: &Memory, keep: bool, back: &AtomicBool) -> Result<Buffer> {
     loop {
-        // Before the region: what is held then must be good.
+        // Read before the region is registered: a region that is registered later must be good.
         let last = back.load(Ordering::Acquire);
         match register(device, memory) {
             Ok(buffer) if last || back.load(Ordering::Acquire) => return Ok(buffer),

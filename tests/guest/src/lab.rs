@@ -1,4 +1,4 @@
-//! What every test needs: devices, memory with guards around it, transfers that are checked.
+//! The basis of all tests: devices, memory with guards around it, and transfers that are checked.
 
 use crate::host::{Board, Host};
 use crate::suite::skip;
@@ -14,28 +14,28 @@ use std::time::Duration;
 /// Longer than any transfer of the tests takes on the simulated board.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// FPGA memory that a context has in most tests: 4 MiB, and some around it. The simulated board
-/// fills it with zeros first, so it is little.
+/// Bytes of FPGA memory that a context has in most tests: 4 MiB, and some around it. The simulated board fills the
+/// memory with zeros first, so the size is small.
 pub const PLACE: u64 = (4 << 20) + (128 << 10);
 
 /// Bytes of each guard.
 const GUARD: usize = 256;
 
-/// What the tests have in common.
+/// State that all tests share.
 #[derive(Debug)]
 pub struct Lab {
     /// The line to the harness.
     pub host: Host,
     /// Random numbers of this run.
     pub rng: ChaCha8Rng,
-    /// Run what takes long, too.
+    /// Whether tests that take long are run, too.
     pub all: bool,
-    /// How often what is left to chance is tried.
+    /// Number of attempts in tests that depend on chance.
     pub rounds: u32,
 }
 
 impl Lab {
-    /// A lab whose random numbers follow from a seed.
+    /// Makes a lab whose random numbers follow from a seed.
     pub fn new(seed: u64, all: bool, rounds: u32) -> Self {
         Self {
             host: Host(Board::Only),
@@ -45,12 +45,12 @@ impl Lab {
         }
     }
 
-    /// A lab for a child process, with random numbers of its own.
+    /// Makes a lab for a child process, with random numbers of its own.
     pub fn branch(&mut self) -> Self {
         self.branch_with(self.host.0)
     }
 
-    /// The same, where this board is the one that is opened and asked about.
+    /// Makes a lab for a child process that opens, and asks about, this board.
     pub fn branch_with(&mut self, board: Board) -> Self {
         Self {
             host: Host(board),
@@ -68,12 +68,12 @@ impl Lab {
         .map_err(told)
     }
 
-    /// The first byte of a context's FPGA memory. One that has none is given some.
+    /// Returns the first byte of a context's FPGA memory. Allocates `PLACE` bytes for a context that has none.
     pub fn place(&self, device: &Device) -> Result<u64> {
         self.place_of(device, PLACE)
     }
 
-    /// The same, where so many bytes do.
+    /// Returns the first byte of a context's FPGA memory. Allocates `bytes` bytes for a context that has none.
     pub fn place_of(&self, device: &Device, bytes: u64) -> Result<u64> {
         match device.range() {
             range if range.is_empty() => Ok(device.allocate(bytes).map_err(told)?.keep().start),
@@ -81,14 +81,14 @@ impl Lab {
         }
     }
 
-    /// The first byte of all FPGA memory that nobody has, which a context without any is given: none of
-    /// it is filled with zeros first.
+    /// Allocates all FPGA memory that no process has to a context without any, and returns its first byte. This memory
+    /// is not filled with zeros first.
     pub fn place_of_all(&self, device: &Device) -> Result<u64> {
         Ok(device.allocate_all(0).map_err(told)?.keep().start)
     }
 
-    /// Moves `length` bytes at `offset` of the memory in one direction, and checks them and
-    /// what is around them at the destination.
+    /// Moves `length` bytes at `offset` of the memory in one direction. Checks them and the bytes around them at the
+    /// destination.
     pub fn check(
         &mut self,
         mover: &mut Mover,
@@ -155,7 +155,7 @@ impl Lab {
         self.host.fpga_check(tail, after, guard)
     }
 
-    /// Moves a few random stretches both ways, each checked.
+    /// Moves a few random stretches in both directions, and checks each.
     pub fn check_some(
         &mut self,
         mover: &mut Mover,
@@ -167,7 +167,7 @@ impl Lab {
         self.check_some_of(1, mover, buffer, place, count, longest)
     }
 
-    /// The same of stretches that begin and end at multiples of `grain` bytes of the memory.
+    /// Moves a few random stretches that begin and end at multiples of `grain` bytes of the memory, and checks each.
     pub fn check_some_of(
         &mut self,
         grain: usize,
@@ -182,7 +182,7 @@ impl Lab {
             let length = self.rng.random_range(1..=most) * grain;
             let rest = (buffer.memory.length() - length) / grain;
             let offset = self.rng.random_range(0..=rest) * grain;
-            // Room for the guards.
+            // Leaves room for the guards.
             let room = PLACE as usize - length - 2 * GUARD;
             let local = place + (GUARD + self.rng.random_range(0..=room)) as u64;
             let direction = Direction::BOTH[index % 2];
@@ -192,7 +192,7 @@ impl Lab {
     }
 }
 
-/// Compares, and says where the first difference is.
+/// Compares two contents, and fails with the place of the first difference.
 pub fn same(expected: &[u8], found: &[u8], start: usize) -> Result<()> {
     ensure!(expected.len() == found.len(), "lengths differ");
     match expected.iter().zip(found).position(|(a, b)| a != b) {
@@ -206,18 +206,18 @@ pub fn same(expected: &[u8], found: &[u8], start: usize) -> Result<()> {
     }
 }
 
-/// The library's error, with its remedy.
+/// Converts the library's error, with its hint.
 pub fn told(error: Error) -> anyhow::Error {
     let remedy = error.remedy();
     anyhow::Error::new(error).context(remedy)
 }
 
-/// Whether devices reach memory through an IOMMU.
+/// Returns whether devices reach memory through an IOMMU.
 pub fn has_iommu() -> bool {
     std::fs::read_dir("/sys/kernel/iommu_groups").is_ok_and(|mut groups| groups.next().is_some())
 }
 
-/// Memory of huge pages, which are reserved for it if they must be.
+/// Allocates memory in huge pages, and reserves them if necessary.
 pub fn huge(length: usize) -> Result<Memory> {
     const HUGE: usize = 2 << 20;
     let path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
@@ -235,15 +235,15 @@ pub fn huge(length: usize) -> Result<Memory> {
     }
 }
 
-/// Memory with a region in it, which the test reaches by itself, too.
+/// Memory with a region in it, which the test can also access by the CPU.
 pub trait Target {
-    /// What is registered of it.
+    /// Returns the region.
     fn region(&self) -> &Region;
 
-    /// Where in it the region begins.
+    /// Returns the offset of the region in the memory.
     fn first(&self) -> usize;
 
-    /// Bytes of the memory.
+    /// Returns the bytes of the memory.
     fn length(&self) -> usize;
 
     /// Writes into the memory, by the CPU.
@@ -253,12 +253,12 @@ pub trait Target {
     fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()>;
 }
 
-/// Memory, registered.
+/// Registered memory.
 #[derive(Debug)]
 pub struct Buffer {
     /// The memory.
     pub memory: Memory,
-    /// All of it.
+    /// A region of all of the memory.
     pub region: Region,
 }
 
@@ -271,7 +271,7 @@ impl Buffer {
         Ok(Self { memory, region })
     }
 
-    /// New memory, registered.
+    /// Allocates memory and registers it.
     pub fn new(device: &Device, length: usize) -> Result<Self> {
         Self::of(device, Memory::new(length)?)
     }
@@ -299,46 +299,46 @@ impl Target for Buffer {
     }
 }
 
-/// One of the two ways to move data.
+/// One of the two paths by which data can be moved.
 #[derive(Debug)]
 pub enum Mover {
-    /// By the kernel.
+    /// Calls of the kernel.
     Slow(Device),
-    /// By the channel's page.
+    /// The channel's page.
     Fast(Box<Queue>),
 }
 
 impl Mover {
-    /// The way by the kernel, on a new context.
+    /// Returns the slow path, on a new context.
     pub fn slow(lab: &Lab) -> Result<Self> {
         Ok(Self::Slow(lab.open()?))
     }
 
-    /// The way by the channel's page, on a new context with FPGA memory.
+    /// Returns the fast path, on a new context with FPGA memory.
     pub fn fast(lab: &Lab) -> Result<Self> {
         Self::fast_with(lab, PLACE)
     }
 
-    /// The same, where so many bytes do.
+    /// Returns the fast path, on a new context with `bytes` bytes of FPGA memory.
     pub fn fast_with(lab: &Lab, bytes: u64) -> Result<Self> {
         let device = lab.open()?;
         lab.place_of(&device, bytes)?;
         Self::fast_on(&device)
     }
 
-    /// The same, on a context that holds all FPGA memory.
+    /// Returns the fast path, on a new context that holds all FPGA memory.
     pub fn fast_with_all(lab: &Lab) -> Result<Self> {
         let device = lab.open()?;
         lab.place_of_all(&device)?;
         Self::fast_on(&device)
     }
 
-    /// The way by the page of a context's channel.
+    /// Returns the fast path, by the page of a context's channel.
     fn fast_on(device: &Device) -> Result<Self> {
         Ok(Self::Fast(Box::new(Queue::new(device).map_err(told)?)))
     }
 
-    /// The context.
+    /// Returns the context.
     pub fn device(&self) -> &Device {
         match self {
             Self::Slow(device) => device,
@@ -346,7 +346,7 @@ impl Mover {
         }
     }
 
-    /// The queue, on the way that has one.
+    /// Returns the queue of the fast path.
     pub fn queue(&mut self) -> Result<&mut Queue> {
         match self {
             Self::Fast(queue) => Ok(queue),
@@ -354,7 +354,7 @@ impl Mover {
         }
     }
 
-    /// Moves data and waits for the end; all of it must be moved.
+    /// Moves data and waits for the end. Fails unless all data was moved.
     pub fn transfer(
         &mut self,
         direction: Direction,
@@ -369,7 +369,7 @@ impl Mover {
         Ok(())
     }
 
-    /// Moves data and waits for the end, however it is.
+    /// Moves data and waits for the end, which may be any.
     pub fn attempt(
         &mut self,
         direction: Direction,
@@ -396,7 +396,7 @@ impl Mover {
     }
 }
 
-/// The board's PCI device in sysfs.
+/// Returns the board's PCI device in sysfs.
 pub fn pci_device() -> Result<PathBuf> {
     let driver = "/sys/bus/pci/drivers/peerlane";
     std::fs::read_dir(driver)
@@ -408,7 +408,7 @@ pub fn pci_device() -> Result<PathBuf> {
         .context("the board's entry in sysfs")
 }
 
-/// A file of the driver's in debugfs.
+/// Reads a file of the driver's in debugfs.
 pub fn driver_says(device: &Path, file: &str) -> Result<String> {
     let name = device.file_name().context("a device without a name")?;
     let path = Path::new("/sys/kernel/debug").join(name).join(file);
@@ -416,12 +416,12 @@ pub fn driver_says(device: &Path, file: &str) -> Result<String> {
         .with_context(|| format!("{}: is debugfs mounted?", path.display()))
 }
 
-/// Entries of the ATT that regions have.
+/// Returns the entries of the ATT that regions have.
 pub fn entries_used(device: &Path) -> Result<u32> {
     entries(device).map(|[_, used]| used)
 }
 
-/// Entries of the ATT that regions may have, and do not.
+/// Returns the entries of the ATT that are free for regions.
 pub fn entries_free(device: &Path) -> Result<usize> {
     let [all, used] = entries(device)?;
     Ok((all - used) as usize)
@@ -439,7 +439,7 @@ fn entries(device: &Path) -> Result<[u32; 2]> {
     numbers().with_context(|| format!("no entries in: {state}"))
 }
 
-/// Interrupts of the driver so far, as the kernel counts them.
+/// Returns the number of the driver's interrupts so far, as the kernel counts them.
 pub fn interrupts() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/interrupts")?;
     let of_line = |line: &str| -> u64 {

@@ -1,8 +1,8 @@
-//! What the tests in the guest and the harness on the host say to each other: one line of
-//! JSON each way, a question of the guest's and the harness's answer, over a serial port.
+//! The messages between the tests in the guest and the harness on the host: one line of JSON each way, a question of
+//! the guest and the harness's answer, over a serial port.
 //!
-//! The guest cannot look behind the board: FPGA memory, faults of the bus and the board's
-//! counters are the harness's, which runs the simulated board.
+//! The guest cannot see the inside of the board. FPGA memory, faults of the bus and the board's counters belong to the
+//! harness, which runs the simulated board.
 
 mod control;
 
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-/// A question, or an order.
+/// A question, or a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
@@ -19,174 +19,174 @@ pub enum Request {
     FpgaWrite(Stretch),
     /// Compare FPGA memory with a [`pattern`]. Answer: [`Reply::Compared`].
     FpgaCheck(Stretch),
-    /// A fault for the board to have. Answer: [`Reply::Done`].
+    /// Inject a fault into the board. Answer: [`Reply::Done`].
     Fault(Fault),
-    /// The whole FPGA is configured, as by JTAG, with this program of the simulated board, as JSON: block and
-    /// kernels are as after power-up, and FPGA memory has lost what was in it. Answer: [`Reply::Done`].
+    /// Configure the whole FPGA, as by JTAG, with this program of the simulated board, as JSON. Block and kernels are
+    /// then as after power-up, and FPGA memory has lost its content. Answer: [`Reply::Done`].
     Program(String),
-    /// Answer: [`Reply::Status`].
+    /// Return the board's counters. Answer: [`Reply::Status`].
     Status {},
-    /// What the block's registers say of how it is set up. Answer: [`Reply::Settings`].
+    /// Return the settings in the block's registers. Answer: [`Reply::Settings`].
     Settings {},
-    /// What came of configurations over PCIe, the last with the [`core_image`] of a [`pattern`]. Answer:
+    /// Return the results of configurations over PCIe, the last with the [`core_image`] of a [`pattern`]. Answer:
     /// [`Reply::Programmed`].
     Programmed {
-        /// Of the pattern.
+        /// Seed of the pattern.
         seed: u64,
         /// Bytes of the pattern.
         length: u64,
     },
-    /// The machine is asked to have the board's slot told that the board is to be taken out, as by its button. Answer:
+    /// Ask the machine to notify the board's slot that the board is to be taken out, as by its button. Answer:
     /// [`Reply::Done`].
     TakeOut {},
-    /// From now on the board may touch these physical ranges of guest memory and, of what
-    /// the driver allocates, whatever else: the first access elsewhere is kept. An empty list
-    /// ends it. Answer: [`Reply::Strayed`], for the time since the last list.
+    /// From now on the board may touch these physical ranges of guest memory and any memory that the driver allocates.
+    /// The first access elsewhere is recorded. An empty list ends the watch. Answer: [`Reply::Strayed`], for the time
+    /// since the last list.
     Allow(Vec<Allowed>),
-    /// Text for the test's log. Answer: [`Reply::Done`].
+    /// Write text into the test's log. Answer: [`Reply::Done`].
     Log(String),
-    /// Something was measured. Answer: [`Reply::Done`].
+    /// Report a measured value. Answer: [`Reply::Done`].
     Figure(Figure),
-    /// The same of the machine's second board. Answer: that of the question.
+    /// Ask the question about the machine's second board. Answer: that of the question.
     Second(Box<Request>),
 }
 
-/// What was measured. It is reported, not judged.
+/// A measured value. It is reported, not judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Of what.
+    /// Name of the measured quantity.
     pub name: String,
-    /// How much.
+    /// The value.
     pub value: f64,
-    /// Its unit, or what was counted.
+    /// The unit, or the thing that was counted.
     pub unit: String,
 }
 
-/// What goes wrong on the board or on the bus.
+/// A fault of the board or of the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
-    /// Read requests of the board are answered so, after `skip` good ones, `times` times.
+    /// Read requests of the board are answered in this way, after `skip` good ones, `times` times.
     Reads {
-        /// How.
+        /// The answer.
         answer: Answer,
-        /// Requests that are answered well before.
+        /// Requests before the fault that are answered well.
         skip: u64,
-        /// Requests that are not.
+        /// Requests that get the answer.
         times: u64,
     },
-    /// The port takes nothing more after so many words.
+    /// The port takes no more data after this number of words.
     StickPort {
-        /// Words that it takes before.
+        /// Words that it still takes.
         after: u64,
     },
     /// Register reads of the guest are answered late, after `skip` prompt ones, `times` times.
     StallRegisters {
-        /// Reads that are answered at once before.
+        /// Reads before the fault that are answered at once.
         skip: u64,
-        /// Reads that are not.
+        /// Reads that are answered late.
         times: u64,
-        /// By how much, in milliseconds.
+        /// Delay in milliseconds.
         ms: u64,
     },
-    /// Its FPGA is configured anew: nothing is left in the block, and the port is as new.
+    /// The FPGA is configured again: the block has lost its state, and the port is as after power-up.
     Configure {},
-    /// The same with another block, of this `BUILD_ID`.
+    /// The FPGA is configured with another block, of this `BUILD_ID`.
     ConfigureOther {
-        /// See above.
+        /// The other block's `BUILD_ID`.
         build_id: u32,
     },
     /// The write doorbell of this channel is rung, and again at each acknowledgement of causes.
     RingWithoutEnd {
-        /// See above.
+        /// The channel.
         channel: u32,
     },
     /// A configuration over PCIe fails.
     Programming(Programming),
-    /// The function does not come back from its next reset: everything reads as ones from then on. Of boards whose FPGA
-    /// can be configured over PCIe.
+    /// The function does not come back from its next reset: all reads give ones from then on. For boards whose FPGA can
+    /// be configured over PCIe.
     LostAtReset {},
-    /// The block's side of FPGA memory is reset, alone.
+    /// Only the block's side of FPGA memory is reset.
     ResetMemorySide {},
-    /// The FPGA's kernels never end once they have begun.
+    /// The FPGA's kernels never end once they have started.
     EndlessKernels {},
-    /// FPGA memory is not calibrated, and does not answer, from now on and again from each configuration on.
+    /// FPGA memory is not calibrated, and does not answer, from now on and after each configuration.
     Calibration {
-        /// For so many cycles; `null`: for ever.
+        /// Number of cycles of that state; `null`: for ever.
         after: Option<u64>,
     },
-    /// Its BAR does not answer: reads give ones, writes do nothing.
+    /// The board's BAR does not answer: reads give ones, writes do nothing.
     Absent {},
-    /// The board is dead for good: the bus answers for it, with ones.
+    /// The board is dead for good: the bus answers in its place, with ones.
     Kill {},
-    /// No fault any more.
+    /// End all faults.
     Clear {},
 }
 
-/// How a configuration over PCIe fails.
+/// A failure of a configuration over PCIe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Programming {
-    /// The FPGA does not get ready.
+    /// The FPGA does not become ready.
     NeverReady {},
-    /// It finds an error.
+    /// The FPGA finds an error.
     Error {
-        /// After so many dwords.
+        /// Dwords before the error.
         after: u64,
     },
-    /// It does not end the transfer.
+    /// The FPGA does not end the transfer.
     StaysReady {},
-    /// It does not come up.
+    /// The FPGA does not come up.
     NoUserMode {},
-    /// The function is gone: everything reads as ones.
+    /// The function is gone: all reads give ones.
     Gone {},
 }
 
-/// How a read request of the board is answered.
+/// Answer to a read request of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Answer {
-    /// Never.
+    /// No answer.
     Never {},
-    /// With the right data, this many nanoseconds of the board's time late.
+    /// The right data, but late by this time.
     Late {
-        /// See above.
+        /// Nanoseconds of the board's time.
         ns: u64,
     },
-    /// With Unsupported Request.
+    /// Unsupported Request.
     Unsupported {},
-    /// With Completer Abort.
+    /// Completer Abort.
     Abort {},
-    /// With poisoned data.
+    /// Poisoned data.
     Poisoned {},
 }
 
-/// A stretch of FPGA memory, and what is in it.
+/// A stretch of FPGA memory with its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stretch {
     /// First byte in FPGA memory.
     pub address: u64,
-    /// Of the [`pattern`].
+    /// Seed of the [`pattern`].
     pub seed: u64,
     /// Bytes.
     pub length: u64,
 }
 
-/// First physical address, bytes, and what the board may do: `"r"`, `"w"` or `"rw"`.
+/// First physical address, number of bytes, and the access that the board may make: `"r"`, `"w"` or `"rw"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowed(pub u64, pub u64, pub String);
 
-/// The answer.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Reply {
-    /// It is done.
+    /// The command was carried out.
     Done {},
-    /// The first byte of the stretch that differs, counted from its start; `null`: none does.
+    /// Result of a comparison.
     Compared {
-        /// See above.
+        /// The first byte of the stretch that differs, counted from its start; `null`: all are equal.
         differs: Option<u64>,
     },
     /// See [`Counters`].
@@ -195,16 +195,16 @@ pub enum Reply {
     Programmed(Programmed),
     /// Registers of the block and its channels, in an order of their own.
     Settings(Vec<u32>),
-    /// The first access that was not allowed; `null`: there was none.
+    /// The result of a watch.
     Strayed {
-        /// In words.
+        /// Description of the first access that was not allowed; `null`: there was none.
         access: Option<String>,
     },
-    /// It could not be done.
+    /// The request failed, with this reason.
     Failed(String),
 }
 
-/// What the board has counted since the guest was started.
+/// Counters of the board since the guest was started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
@@ -220,31 +220,31 @@ pub struct Counters {
     pub interrupts: u64,
     /// Resets of the function.
     pub resets: u64,
-    /// Bytes that the board has written to memory, records and messages among them.
+    /// Bytes that the board has written to memory, including records and messages.
     pub bytes_written: u64,
     /// Bytes that the board has read from memory.
     pub bytes_read: u64,
 }
 
-/// What came of configurations over PCIe.
+/// Results of configurations over PCIe.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Programmed {
     /// Transfers of images that were begun.
     pub transfers: u64,
-    /// Times that the FPGA came up with one.
+    /// Times that the FPGA came up with an image.
     pub configured: u64,
     /// Whether the last image is the one that was asked for.
     pub same: bool,
-    /// The first thing that must not be done.
+    /// The first violation of the protocol.
     pub violation: Option<String>,
 }
 
-/// The periphery that the board's FPGA has.
+/// The periphery of the board's FPGA.
 pub const PERIPHERY: u32 = 0x5E71_F00D;
 
-/// An image for the core of a simulated board's FPGA: how many dwords it is, the periphery that it is for, content,
-/// and the sum of all of them.
+/// Makes an image for the core of a simulated board's FPGA: the number of its dwords, the periphery that it is for,
+/// content, and the sum of all of them.
 pub fn core_image(content: &[u8], periphery: u32) -> Vec<u8> {
     let mut content = content.to_vec();
     content.resize(content.len().next_multiple_of(4), 0);
@@ -321,7 +321,7 @@ mod tests {
         assert!(serde_json::from_str::<Reply>(r#"{"fine":{}}"#).is_err());
     }
 
-    /// A longer pattern begins as a shorter one does.
+    /// Checks that a longer pattern begins with a shorter one.
     #[test]
     fn patterns_are_streams() {
         let (mut short, mut long) = ([0; 13], [0; 64]);

@@ -1,5 +1,5 @@
-//! The board libraries for OpenCL on the kernel's device, as `peerlane-loader` (`mmd/contract`) makes the
-//! runtime's calls to them: it is told what to do line by line, and everything is seen from outside.
+//! Tests of the board libraries for OpenCL on the kernel's device. `peerlane-loader` (`mmd/contract`) makes the
+//! runtime's calls to them: it gets its orders line by line, and the results are checked from outside.
 
 use crate::faults::{self, aer};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
@@ -14,13 +14,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Name in the tests' names, file.
+/// Name of each library in the tests' names, and its file.
 const LIBRARIES: [(&str, &str); 2] = [
     ("open", "/lib/libpeerlane_mmd.so"),
     ("legacy", "/lib/libpeerlane_mmd_legacy.so"),
 ];
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, library) in LIBRARIES {
         let mut test = |test: &str, run: fn(&mut Lab, &str) -> Result<String>| {
@@ -40,7 +40,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     }
 }
 
-/// Runs those of a driver that has less patience than the block's port.
+/// Runs the tests of a driver whose timeout is shorter than that of the block's port.
 pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
     for (name, library) in LIBRARIES {
         suite.run(&format!("libraries_stuck.{name}.block_restarted"), || {
@@ -49,10 +49,10 @@ pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
     }
 }
 
-/// What resets the board under a program.
+/// An event that resets the board under a program.
 type Event = fn(&Lab) -> Result<()>;
 
-/// Each with a name for the tests' names.
+/// The events, each with a name for the tests' names.
 const EVENTS: &[(&str, Event)] = &[
     ("reset", |_| faults::reset()),
     ("suspended", |_| faults::suspend()),
@@ -62,7 +62,7 @@ const EVENTS: &[(&str, Event)] = &[
     }),
 ];
 
-/// The program, which has loaded a library.
+/// The program, with a library loaded.
 struct Loader {
     child: Child,
     orders: ChildStdin,
@@ -78,7 +78,7 @@ impl Loader {
         let mut child = Command::new("peerlane-loader")
             .args([library, "peerlane0"])
             .env("PEERLANE_QUARTUS_PGM", "/bin/quartus_pgm")
-            // The driver has a pool for the others.
+            // The driver has a memory pool for other contexts.
             .env("PEERLANE_ACCEPT_LESS_MEMORY", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -94,14 +94,14 @@ impl Loader {
         })
     }
 
-    /// One with the board open.
+    /// Starts the program and opens the board.
     fn open(library: &str) -> Result<Self> {
         let mut loader = Self::start(library)?;
         loader.obeys("open")?;
         Ok(loader)
     }
 
-    /// What it answers to an order.
+    /// Gives an order and returns the answer.
     fn ask(&mut self, order: &str) -> Result<String> {
         writeln!(self.orders, "{order}").with_context(|| format!("`{order}`"))?;
         let mut answer = String::new();
@@ -112,7 +112,7 @@ impl Loader {
         }
     }
 
-    /// It does what it is told, and all goes well.
+    /// Gives an order, which must succeed.
     fn obeys(&mut self, order: &str) -> Result<()> {
         match self.ask(order)?.as_str() {
             "ok" => Ok(()),
@@ -120,7 +120,7 @@ impl Loader {
         }
     }
 
-    /// Waits for its end, which is near.
+    /// Waits for the program's end, which must come soon.
     fn ended(&mut self) -> Result<ExitStatus> {
         let begin = Instant::now();
         loop {
@@ -132,7 +132,7 @@ impl Loader {
         }
     }
 
-    /// A kernel copies for long, and transfers go both ways.
+    /// Starts a kernel that copies for long, with transfers in both directions.
     fn is_busy(&mut self) -> Result<()> {
         self.obeys("busy 0x10000000 0x20000000 0x2000000")
     }
@@ -140,13 +140,13 @@ impl Loader {
 
 impl Drop for Loader {
     fn drop(&mut self) {
-        // It may have ended, and been waited for.
+        // The process may have ended, and been waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// All that every board must do, twice: what a close leaves is good for the next open.
+/// Runs the contract of all boards twice: the state after a close must be good for the next open.
 fn contract(_: &mut Lab, library: &str) -> Result<String> {
     let begin = Instant::now();
     let mut loader = Loader::open(library)?;
@@ -158,7 +158,7 @@ fn contract(_: &mut Lab, library: &str) -> Result<String> {
     Ok(format!("in {:?}", begin.elapsed()))
 }
 
-/// Moves data both ways, which is compared behind the library's back.
+/// Moves data in both directions, and compares the data without the library.
 fn moves(lab: &mut Lab, loader: &mut Loader) -> Result<()> {
     const FILE: &str = "/tmp/data";
     for length in [1, 5000, 1_000_001] {
@@ -189,7 +189,7 @@ fn data(lab: &mut Lab, library: &str) -> Result<String> {
     Ok(String::new())
 }
 
-/// A second program is refused, without a reset of the first one's kernels.
+/// Checks that a second program is refused, without a reset of the first one's kernels.
 fn one_user(lab: &mut Lab, library: &str) -> Result<String> {
     let mut first = Loader::open(library)?;
     for (_, library) in LIBRARIES {
@@ -202,7 +202,8 @@ fn one_user(lab: &mut Lab, library: &str) -> Result<String> {
     Loader::open(library).map(|_| String::new())
 }
 
-/// The FPGA is configured anew by JTAG, beside others' transfers; a configuration that fails is survived.
+/// Configures the FPGA by JTAG, concurrently with transfers of other processes. Checks that the library survives a
+/// configuration that fails.
 fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
     let mut worker = Worker::start(lab, false)?;
     worker.progress()?;
@@ -215,7 +216,7 @@ fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
     }
     let answer = loader.ask("program /srv/spoilt.bin")?;
     ensure!(answer == "failed", "an image of nothing gave `{answer}`");
-    // The next context goes on.
+    // The next context can continue.
     loader.obeys("close")?;
     loader.obeys("open")?;
     moves(lab, &mut loader)?;
@@ -225,7 +226,7 @@ fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
     Ok(String::new())
 }
 
-/// The board is the next one's, whatever was under way when a program was killed.
+/// Checks that the next program can use the board after a program was killed in the middle of any operation.
 fn killed(lab: &mut Lab, library: &str) -> Result<String> {
     let mut worker = Worker::start(lab, false)?;
     for _ in 0..lab.rounds.min(3) {
@@ -244,7 +245,7 @@ fn killed(lab: &mut Lab, library: &str) -> Result<String> {
     Ok(String::new())
 }
 
-/// A program ends without a close, with a kernel and transfers under way.
+/// Checks a program that ends without a close, with a kernel and transfers in progress.
 fn left(lab: &mut Lab, library: &str) -> Result<String> {
     let mut loader = Loader::open(library)?;
     loader.is_busy()?;
@@ -257,9 +258,9 @@ fn left(lab: &mut Lab, library: &str) -> Result<String> {
     Ok(String::new())
 }
 
-/// A program whose board is reset ends, whether it does anything just then or not, and says why: its kernels and its
-/// memory may be as after power-up, and transfers would go on as if they were not. Others' go on, and so does the
-/// next program.
+/// Checks that a program whose board is reset ends and says why, whether it uses the board at that moment or not. Its
+/// kernels and memory may be as after power-up, and later transfers would succeed as if they were not. Transfers of
+/// other processes go on, and the next program works.
 fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
     let mut worker = Worker::start(lab, false)?;
     let mut longest = Duration::ZERO;
@@ -291,8 +292,8 @@ fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
     Ok(format!("ended after {longest:?} at most"))
 }
 
-/// The block alone is started again, because somebody took the right to be bus master away for a while, and its port stood
-/// still: kernels and memory are as they were, and a program goes on.
+/// Checks that a program can continue after only the block was restarted, because the function lost the right to be bus
+/// master for a while and its port stalled: kernels and memory are unchanged.
 fn block_restarted(lab: &mut Lab, library: &str) -> Result<String> {
     let mut loader = Loader::open(library)?;
     moves(lab, &mut loader)?;

@@ -1,5 +1,5 @@
-//! What the host library promises, and its examples, on the kernel's device: the same tests and programs
-//! that run on the simulated board in the process.
+//! Runs the tests of the host library's public interface, and its examples, on the kernel's device. The same tests and
+//! programs run on the simulated board in the process.
 
 use crate::lab::{Lab, has_iommu, told};
 use crate::suite::Suite;
@@ -24,12 +24,12 @@ impl Bench for Kernel {
     }
 
     fn shows_huge_pages(&self) -> bool {
-        // Through an IOMMU all pages follow each other.
+        // Through an IOMMU all pages are contiguous.
         !has_iommu()
     }
 }
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, test) in ALL {
         suite.run(&format!("library.{name}"), || test(&Kernel).map(|()| ""));

@@ -1,5 +1,5 @@
-//! Who may go when: memory, regions, contexts and processes end in every order, and the
-//! board reaches nothing that is gone.
+//! Tests of lifetimes: memory, regions, contexts and processes end in every order, and the board never reaches memory
+//! that is gone.
 
 mod locked;
 mod submitted;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("lifetimes.fork", || fork_while_registered(lab));
     suite.run("lifetimes.fork_kept", || fork_kept(lab));
@@ -45,7 +45,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("lifetimes.nothing_left", || nothing_left(lab));
 }
 
-/// A child's copy of registered memory is its own, and the parent's stays the board's.
+/// Checks that a child's copy of registered memory is the child's own, and that the board still accesses the parent's.
 fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
@@ -78,7 +78,7 @@ fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What a parent's address is kept for is not what the child has there.
+/// Checks that a child does not find the region that is cached for the same address of its parent.
 fn fork_kept(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let memory = Memory::new(64 << 10)?;
@@ -116,7 +116,7 @@ fn fork_kept(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A context goes to another process, and lives on there.
+/// Checks that a context can be sent to another process, and lives on there.
 fn file_passed(lab: &mut Lab) -> Result<&'static str> {
     let (ours, theirs) = pair()?;
     let mut branch = lab.branch();
@@ -132,7 +132,7 @@ fn file_passed(lab: &mut Lab) -> Result<&'static str> {
         branch.check_some(&mut mover, &buffer, place, 6, 50_000)
     })?;
     let device = lab.open()?;
-    // A region that nobody gives back, in memory that goes with this function.
+    // A region that is not unregistered, in memory that is freed at the end of this function.
     let memory = Memory::new(4096)?;
     let mut register = raw::page(&memory, access::READ);
     raw::with(&device, uapi::REGISTER, &mut register)?;
@@ -143,7 +143,7 @@ fn file_passed(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What was forgotten is not reached any more, whatever address is used.
+/// Checks that a region that was unregistered cannot be reached by any address.
 fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
@@ -166,7 +166,7 @@ fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
     let mut found = vec![0; MIB];
     buffer.memory.read(0, &mut found)?;
     same(&expected, &found, 0)?;
-    // The handle is unknown, too.
+    // The handle is invalid, too.
     ensure!(
         stale.probe(0, place).is_err(),
         "a forgotten region can be probed"
@@ -174,7 +174,7 @@ fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// When a region is forgotten in the middle of a transfer, nothing arrives from then on.
+/// Checks that nothing arrives any more after a region was unregistered in the middle of a transfer.
 fn forget_while_busy(lab: &mut Lab) -> Result<String> {
     let mut cut = 0;
     for round in 0..lab.rounds {
@@ -210,7 +210,7 @@ fn forget_while_busy(lab: &mut Lab) -> Result<String> {
     Ok(format!("{cut} of {} transfers were cut", 2 * lab.rounds))
 }
 
-/// A queue that is dropped in the middle of a transfer leaves its memory alone.
+/// Checks that a queue that is dropped in the middle of a transfer does not write to its memory afterwards.
 fn drop_while_busy(lab: &mut Lab) -> Result<&'static str> {
     for round in 0..lab.rounds {
         let mut mover = Mover::fast(lab)?;
@@ -234,8 +234,8 @@ fn drop_while_busy(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A process ends in the middle of transfers; the board is as new, and so is the memory that
-/// others get.
+/// A process ends in the middle of transfers. Checks that the board works as before, and that memory of other processes
+/// is not written.
 fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
     for round in 0..2 * lab.rounds {
         let make = if round % 2 == 0 {
@@ -277,7 +277,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
                     }
                 }
             }
-            // It ends as it is: nothing is waited for, nothing given back.
+            // The process ends without waiting for the transfers and without releasing anything.
             std::mem::forget((mover, buffer));
             Ok(())
         })?;
@@ -302,7 +302,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
     Ok("")
 }
 
-/// Channels do not run out.
+/// Checks that channels do not run out.
 fn open_and_close(lab: &mut Lab) -> Result<&'static str> {
     let rounds = 10 * lab.open()?.capabilities().channels;
     for round in 0..rounds {
@@ -320,15 +320,14 @@ fn open_and_close(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Memory that is unmapped while it is registered is not somebody else's before the board
-/// has let go of it.
+/// Checks that memory that is unmapped while it is registered is not allocated again before the board has released it.
 fn unmapped(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let place = lab.place(mover.device())?;
     for _ in 0..lab.rounds {
         let length = 2 * MIB;
         let memory = Memory::new(length)?;
-        // SAFETY: nobody has references into the memory.
+        // SAFETY: there are no references into the memory.
         let region = unsafe {
             mover
                 .device()
@@ -342,7 +341,7 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
             .submit(Direction::FromFpga, region.part(0..length as u64), place)
             .map_err(told)?;
         drop(memory);
-        // Likely to be given the same pages, were they free.
+        // The allocation would probably get the same pages if they were free.
         let other = Memory::new(length)?;
         let expected = vec![0x3c; length];
         other.write(0, &expected)?;
@@ -357,10 +356,10 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// When all contexts of the tests before are closed, the board's table is empty.
+/// Checks that the board's table is empty when all contexts of earlier tests are closed.
 fn nothing_left(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    // The end of the last process may still be under way.
+    // The end of the last process may still be in progress.
     let end = Instant::now() + Duration::from_secs(60);
     let mut used = entries_used(device.name().as_ref())?;
     while used != 0 && Instant::now() < end {

@@ -1,6 +1,5 @@
-//! Tests of driver and host library, run in a guest that has a simulated board. The first
-//! process of the guest starts it; the harness on the host is at the other end of a serial
-//! port.
+//! Tests of driver and host library, run in a guest that has a simulated board. The first process of the guest starts
+//! this program; the harness on the host is at the other end of a serial port.
 
 mod admin;
 mod channels;
@@ -39,65 +38,65 @@ use suite::Suite;
 
 /// Tests of driver and host library, run in a guest that has a simulated board.
 ///
-/// One line is printed for each test, and at the end one of JSON with counts. The harness is
-/// reached at /dev/ttyS1, or at the file that PEERLANE_CONTROL names.
+/// Prints one line for each test, and at the end one line of JSON with counts. The harness is reached at /dev/ttyS1, or
+/// at the file that PEERLANE_CONTROL names.
 #[derive(Debug, Parser)]
 #[command(name = "peerlane-guest")]
 struct Arguments {
-    /// What to run
+    /// Scenarios to run
     #[arg(required = true)]
     scenarios: Vec<Scenario>,
-    /// Run what takes long, too
+    /// Also run tests that take long
     #[arg(long)]
     all: bool,
-    /// Only the tests whose names contain this
+    /// Run only the tests whose names contain this
     #[arg(long, default_value = "")]
     filter: String,
-    /// Where the random numbers come from; printed, and by chance if not given
+    /// Seed of the random numbers; random if not given. It is printed
     #[arg(long)]
     seed: Option<u64>,
-    /// How often what is left to chance is tried
+    /// Number of attempts in tests that depend on chance
     #[arg(long, default_value_t = 5)]
     rounds: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Scenario {
-    /// Data arrives whole and nowhere else
+    /// Data arrives completely, and nowhere else
     Transfers,
-    /// What the host library promises, as on the simulated board in the process
+    /// The host library's public interface, with the tests that also run on the simulated board in the process
     Library,
-    /// What transfers and registrations cost
+    /// Cost of transfers and registrations
     Cost,
     /// Every wrong input of every ioctl
     Ioctls,
-    /// Memory of a GPU, and what happens when its owner takes it back
+    /// Memory of a GPU, also when its owner takes it back
     Gpu,
     /// Data of every size from and to a GPU that has 512 MiB
     GpuSizes,
-    /// A GPU that the kernel does not know the board to reach
+    /// A GPU that the board cannot reach as far as the kernel knows
     GpuFar,
-    /// The same GPU with any_distance=1, if its own driver refuses nobody
+    /// The same GPU with any_distance=1, if its own driver refuses no importer
     GpuFarTried,
-    /// Memory of a GPU is given back while the block is stuck
+    /// Memory of a GPU is unregistered while the block is stuck
     GpuStuck,
     /// The board's window into FPGA memory
     Window,
-    /// What an administrator sees, and what one user may take from others; with user_entries=64,
-    /// user_memory_mib=1 and user_gpu_mib=2
+    /// Information for an administrator, and limits of one user; with user_entries=64, user_memory_mib=1 and
+    /// user_gpu_mib=2
     Admin,
-    /// FPGA memory is its owner's
+    /// FPGA memory belongs to its owner only
     Memory,
-    /// The OpenCL side is its holder's; with memory_pool_mib=16
+    /// The OpenCL side belongs to its holder only; with memory_pool_mib=16
     Opencl,
-    /// The same of a board whose fabric hangs on the resets of the function
+    /// The OpenCL side of a board whose fabric is reset with the function
     OpenclFabric,
-    /// The board's slot tells that it is taken out; nothing can come after it
+    /// The board's slot reports that the board is taken out; must be the last scenario
     OpenclHotplug,
     /// The board libraries for OpenCL, called as a runtime does; with memory_pool_mib=16
     Libraries,
-    /// The same where the block alone is started anew; with memory_pool_mib=16, and a port that is not found stuck by
-    /// itself
+    /// The board libraries where only the block is restarted; with memory_pool_mib=16, and a port that does not find
+    /// out itself that it is stuck
     LibrariesStuck,
     /// OpenCL programs with a real runtime; with memory_pool_mib=16
     Programs,
@@ -105,25 +104,25 @@ enum Scenario {
     Programming,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
-    /// Regions that are kept, and found again only when they are the same memory
+    /// Cached regions are found again only when they are the same memory
     Kept,
-    /// An attacker beside a victim
+    /// An attacker next to a victim
     Hostile,
-    /// Board, bus and driver fail or go
+    /// Board, bus and driver fail or disappear
     Faults,
-    /// An error of the bus that nobody mends in time; with recovery_s=3
+    /// An error of the bus that is not recovered in time; with recovery_s=3
     FaultsUnmended,
-    /// What the driver's tracepoints say
+    /// Output of the driver's tracepoints
     Traces,
-    /// A process is left behind that moves data; the machine is to go off then
+    /// A process that moves data is left running; the machine is to go off then
     LeftRunning,
     /// All channels of a board at once
     Channels,
-    /// Memory in pages that have no neighbours; without huge pages
+    /// Memory in pages that are not contiguous; without huge pages
     Scattered,
     /// Two boards in one machine; at the end the second one is dead for good
     Two,
-    /// The board dies for good; the last that can be run
+    /// The board dies for good; must be the last scenario
     Killed,
 }
 

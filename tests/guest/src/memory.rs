@@ -1,4 +1,4 @@
-//! FPGA memory is its owner's: nobody sees or changes what another one has, or had.
+//! Tests that FPGA memory belongs to its owner: no process sees or changes the memory that another one has, or had.
 
 mod ends;
 mod hands;
@@ -17,13 +17,13 @@ use rand::Rng;
 use rustix::io::Errno;
 use std::ops::Range;
 
-/// What ranges are multiples of.
+/// Size of which ranges are multiples.
 const GRANULE: u64 = 64 << 10;
 const KIB: u64 = 1 << 10;
-/// What one descriptor fills at most: eight pages of the ATT.
+/// The most that one descriptor fills: eight pages of the ATT.
 const PIECE: u64 = 512 * KIB;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("memory.nothing_first", || nothing_first(lab));
     suite.run("memory.zero_at_first", || zero_at_first(lab));
@@ -40,7 +40,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("memory.races", || races::races(lab));
 }
 
-/// A call about FPGA memory must fail with this.
+/// Checks that a call about FPGA memory fails with this error.
 fn refused<T: std::fmt::Debug>(result: Result<T, Error>, error: Errno) -> Result<()> {
     match result {
         Err(Error::Memory { source, .. }) if source == error => Ok(()),
@@ -52,7 +52,7 @@ fn allocate(device: &Device, bytes: u64) -> Result<FpgaMemory> {
     device.allocate(bytes).map_err(told)
 }
 
-/// Fills FPGA memory with data of somebody: every byte of it can be told from 0.
+/// Fills FPGA memory with data of another process, every byte of which differs from 0.
 fn fill(lab: &mut Lab, range: &Range<u64>) -> Result<u64> {
     let seed = lab.rng.random();
     lab.host
@@ -60,7 +60,7 @@ fn fill(lab: &mut Lab, range: &Range<u64>) -> Result<u64> {
     Ok(seed)
 }
 
-/// Everything in a context's range, seen by the board.
+/// Reads everything in a context's range, by the board.
 fn content(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<Vec<u8>> {
     let length = range.end - range.start;
     let terms = Terms::default();
@@ -83,7 +83,7 @@ fn content(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// All of a context's range must be zero.
+/// Checks that all of a context's range is zero.
 fn zero(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<()> {
     let bytes = content(device, buffer, range)?;
     match bytes.iter().position(|byte| *byte != 0) {
@@ -92,14 +92,14 @@ fn zero(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<()> {
     }
 }
 
-/// Where the next range of so many bytes would be.
+/// Returns the range that the next allocation of so many bytes would get.
 fn next_place(lab: &Lab, bytes: u64) -> Result<Range<u64>> {
     let device = lab.open()?;
     let memory = allocate(&device, bytes)?;
     Ok(memory.range())
 }
 
-/// A context that has allocated nothing reaches nothing, by neither way.
+/// Checks that a context that has allocated nothing reaches nothing, by either path.
 fn nothing_first(lab: &mut Lab) -> Result<&'static str> {
     let place = next_place(lab, 4 * GRANULE)?;
     let secret = fill(lab, &place)?;
@@ -121,7 +121,7 @@ fn nothing_first(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Whatever was in it, a new range is zero, all of it, and what is around it stays.
+/// Checks that a new range is zero, all of it, independent of its earlier content, and that the memory around it stays.
 fn zero_at_first(lab: &mut Lab) -> Result<String> {
     let sizes = [
         1,
@@ -151,7 +151,8 @@ fn zero_at_first(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} sizes", sizes.len()))
 }
 
-/// What a context has given back is zero when it has it again, and not to be reached in between.
+/// Checks that memory that a context has freed is zero when the context gets it again, and cannot be reached in
+/// between.
 fn zero_again(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device.one_page_size(), usize::try_from(GRANULE)?)?;
@@ -176,7 +177,7 @@ fn zero_again(lab: &mut Lab) -> Result<&'static str> {
         }
         before = Some(range);
     }
-    // Both ways in turn are one context's: its queue begins at the first slot of the ring.
+    // Both directions in turn belong to one context: its queue begins at the first slot of the ring.
     let memory = allocate(&device, GRANULE)?;
     lab.check(
         &mut mover,
@@ -189,7 +190,7 @@ fn zero_again(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// However a process ends, what it had in FPGA memory is not shown to the next.
+/// Checks that FPGA memory of a process is not shown to the next one, in whichever way the process ends.
 fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
     for (end, fast) in [("killed", false), ("killed", true), ("closed", true)] {
         let (ours, theirs) = pair()?;
@@ -207,7 +208,7 @@ fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
             mover.transfer(Direction::ToFpga, region, 0, place, 512 << 10)?;
             theirs.signal()?;
             if end == "killed" {
-                // More of it is under way when the end comes.
+                // More data is being written when the end comes.
                 loop {
                     mover.transfer(Direction::ToFpga, region, 0, place, 512 << 10)?;
                 }
@@ -230,7 +231,8 @@ fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What a context writes into its page reaches no other's memory, however the ends overlap.
+/// Checks that descriptors that a context writes into its page do not reach the memory of others, however the ends
+/// overlap.
 fn neighbours(lab: &mut Lab) -> Result<String> {
     let contexts = [(); 3].map(|()| lab.open());
     let [above, own, below] = contexts;
@@ -278,15 +280,14 @@ fn neighbours(lab: &mut Lab) -> Result<String> {
     Ok(format!("{tried} descriptors"))
 }
 
-/// A context whose process writes descriptors itself neither gets memory nor gives it back, nor one
-/// that waits for some.
+/// Checks that a context whose process writes descriptors itself can neither allocate memory nor free it.
 fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let _page = Page::new(&device)?;
     refused(device.allocate(1), Errno::BUSY)?;
     let device = lab.open()?;
     let memory = allocate(&device, GRANULE)?;
-    // What has filled the memory has left nothing behind in the ring, and nobody as its writer.
+    // The transfer that filled the memory has left nothing in the ring, and the channel has no writer yet.
     let buffer = Buffer::new(&device.one_page_size(), 4096)?;
     let mut page = Page::new(&device)?;
     let peer = buffer.region.att_address();
@@ -298,7 +299,7 @@ fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Bytes that contexts may allocate, as the driver was told.
+/// Returns the bytes that contexts may allocate, from the driver's parameter.
 fn pool() -> Result<u64> {
     let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
     let mut words = parameters.split(' ');
@@ -309,12 +310,12 @@ fn pool() -> Result<u64> {
     }
 }
 
-/// Bytes of the board's memory.
+/// Returns the bytes of the board's memory.
 fn total(device: &Device) -> u64 {
     device.capabilities().memory_bytes()
 }
 
-/// There is so much and no more; what is given back can be had again.
+/// Checks that the pool has its size and no more, and that freed memory can be allocated again.
 fn full(lab: &mut Lab) -> Result<&'static str> {
     let pool = pool()?;
     let [one, two, three] = [lab.open()?, lab.open()?, lab.open()?];
@@ -333,7 +334,7 @@ fn full(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// One context at a time holds all that others cannot have, with all that is in it.
+/// Checks that one context at a time can hold all memory outside the pool, with its content.
 fn all(lab: &mut Lab) -> Result<&'static str> {
     let pool = pool()?;
     let [holder, second] = [lab.open()?, lab.open()?];
@@ -348,7 +349,7 @@ fn all(lab: &mut Lab) -> Result<&'static str> {
     lab.host.fpga_check(high.start, secrets[1], GRANULE)?;
     drop(small);
     refused(second.allocate_all(0), Errno::BUSY)?;
-    // Others have what is theirs, beside it.
+    // Other contexts still have their own memory, next to it.
     let small = allocate(&second, GRANULE)?;
     ensure!(small.base() >= end, "{small:?}");
     drop(small);
@@ -371,7 +372,7 @@ fn all(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// It takes a right to hold all.
+/// Checks that a privilege is necessary to hold all memory.
 fn all_for_whom(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
@@ -385,7 +386,7 @@ fn all_for_whom(lab: &mut Lab) -> Result<&'static str> {
             }
             false => refused(device.allocate_all(0), Errno::PERM)?,
         }
-        // Pieces are for everybody who may open the board.
+        // Pieces are for every user who may open the board.
         device.allocate(1).map(drop).or_else(|error| match error {
             Error::Memory {
                 source: Errno::EXIST,
@@ -398,7 +399,8 @@ fn all_for_whom(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What was offered goes to who has the token, once, as it is; and to nobody after a restart.
+/// Checks that offered memory goes to the context that has the token, once, with its content, and to no context after a
+/// restart.
 fn offered(lab: &mut Lab) -> Result<&'static str> {
     let [giver, taker] = [lab.open()?, lab.open()?];
     let length = usize::try_from(2 * GRANULE)?;
@@ -415,7 +417,7 @@ fn offered(lab: &mut Lab) -> Result<&'static str> {
         wrong.0[bit / 64] ^= 1 << (bit % 64);
         refused(taker.take_over(wrong), Errno::NOENT)?;
     }
-    // Whoever comes without it gets other memory.
+    // A context that comes without the token gets other memory.
     let other = lab.open()?;
     let beside = allocate(&other, GRANULE)?;
     ensure!(beside.range().end <= range.start, "{beside:?}");

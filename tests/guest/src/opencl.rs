@@ -1,5 +1,5 @@
-//! The OpenCL side of the board: one context has it, what it reaches ends where the driver's own begins, and
-//! whatever happens to its holder, the others go on.
+//! Tests of the OpenCL side of the board: one context has it, it does not reach the driver's own registers, and the
+//! other contexts continue independent of events that happen to its holder.
 
 mod held_up;
 mod hotplug;
@@ -27,17 +27,17 @@ const MIB: u64 = 1 << 20;
 
 /// Bytes of the interface to the kernels.
 const BYTES: usize = 16 << 10;
-/// Its registers: what it is, the segment of the kernels' registers that its window shows, their reset.
+/// Its registers: the version, the segment of the kernels' registers that its window shows, and the kernels' reset.
 pub const VERSION: u64 = 0x000;
 const SEGMENT: u64 = 0x020;
-/// What `VERSION` reads as (open OpenCL runtime, `acl_kernel_if.cpp`).
+/// Values that `VERSION` can read as (open OpenCL runtime, `acl_kernel_if.cpp`).
 pub const VERSIONS: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
 
 use held_up::Reset;
 
 pub(crate) use programmed::program;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.one_holder", || one_holder(lab));
     suite.run("opencl.registers", || registers(lab));
@@ -70,25 +70,25 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.calibration", || words::calibration(lab));
     suite.run("opencl.gone", || held_up::gone(lab));
     suite.run("opencl.held_up", || held_up::held_up(lab, Reset::Nothing));
-    // It leaves the kernels without a clock.
+    // It leaves the kernels without a clock, so it is the last.
     suite.run("opencl.every_word", || words::every_word(lab));
 }
 
-/// Runs those of a board whose fabric hangs on the resets of the function.
+/// Runs the tests of a board whose fabric is reset with the function.
 pub fn run_fabric(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.held_up_fabric", || {
         held_up::held_up(lab, Reset::Helps)
     });
 }
 
-/// Runs that of a slot for hot-plugging. The board is gone then.
+/// Runs the test of a slot for hot-plugging. The board is gone afterwards.
 pub fn run_hotplug(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.events_of_the_slot", || {
         hotplug::events_of_the_slot(lab)
     });
 }
 
-/// A context with all memory, as who holds the OpenCL side must be.
+/// Opens a context with all memory, which the holder of the OpenCL side must have.
 pub fn holder(lab: &Lab) -> Result<Device> {
     let device = lab.open()?;
     lab.place_of_all(&device)?;
@@ -99,7 +99,7 @@ pub fn take(device: &Device) -> Result<Box<dyn OpenCl>> {
     device.open_cl().map_err(told)
 }
 
-/// A call by the ioctl, without the library.
+/// Calls the ioctl directly, without the library.
 pub(crate) fn call_take(device: &Device, flags: u32) -> Result<(), Errno> {
     let mut argument = uapi::OpenCl {
         flags,
@@ -137,7 +137,7 @@ fn one_holder(lab: &mut Lab) -> Result<&'static str> {
         ..Default::default()
     };
     ensure!(raw::with(&poor, uapi::OPENCL, &mut argument) == Err(Errno::BADF));
-    // What others have given back is somebody else's.
+    // A context that does not hold the side can neither arm it nor release it.
     ensure!(raw::with(&poor, uapi::ARM, &mut uapi::Arm::default()) == Err(Errno::PERM));
     drop(side);
     ensure!(call_take(&rich, opencl::RELEASE) == Err(Errno::NOENT));
@@ -155,7 +155,7 @@ fn registers(lab: &mut Lab) -> Result<&'static str> {
     let mut whole = vec![0; BYTES];
     side.read(Area::Kernels, 0, &mut whole).map_err(told)?;
     ensure!(whole[..4] == version.to_le_bytes());
-    // Single bytes of a register are written alone.
+    // Single bytes of a register can be written alone.
     let write = |offset, bytes: &[u8]| side.write(Area::Kernels, offset, bytes).map_err(told);
     write(SEGMENT, &0x1234_5000_u32.to_le_bytes())?;
     write(SEGMENT + 1, &[0x70])?;
@@ -163,7 +163,7 @@ fn registers(lab: &mut Lab) -> Result<&'static str> {
     let segment = dword(side, Area::Kernels, SEGMENT)?;
     ensure!(segment == 0x0789_7000, "segment {segment:#x}");
     write(SEGMENT, &[0; 4])?;
-    // What a part of it reads as.
+    // The values of parts of the register.
     let mut parts = [0; 3];
     side.read(Area::Kernels, VERSION + 1, &mut parts)
         .map_err(told)?;
@@ -237,10 +237,10 @@ fn bounds(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A mapping of the interface to the kernels, but for its control registers.
+/// A mapping of the interface to the kernels, without its control registers.
 struct Pages(*mut u32);
 
-/// Where the mapping begins, its bytes, and registers in it by their places in the interface: the first of the window
+/// Offset of the mapping, its bytes, and offsets of registers of the interface that are in it: the first of the window
 /// into the kernels' registers, and the text that describes them.
 const FIRST: u64 = 0x1000;
 const MAPPED: usize = BYTES - FIRST as usize;
@@ -326,8 +326,8 @@ fn mapping(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The kernel that copies words of FPGA memory: where its registers begin, and these in the interface (interface of
-/// version 5: start, work items, two addresses, finished).
+/// The kernel that copies words of FPGA memory: the segment of its registers, and the offsets of its registers in the
+/// interface (interface of version 5: start, work items, two addresses, finished).
 const COPY_SEGMENT: u32 = 0x1000;
 const COPY: u64 = WINDOW + 0x100;
 const COPY_START: u64 = COPY + 0x08;
@@ -336,7 +336,7 @@ const COPY_ITEMS: u64 = COPY + 0x40;
 const COPY_FROM: u64 = COPY + 0x80;
 const COPY_TO: u64 = COPY + 0x88;
 
-/// Starts the copying of so many words.
+/// Starts the copying of `items` words.
 fn start_copy(side: &dyn OpenCl, items: u32, from: u64, to: u64) -> Result<()> {
     let write = |offset, bytes: &[u8]| side.write(Area::Kernels, offset, bytes).map_err(told);
     write(SEGMENT, &COPY_SEGMENT.to_le_bytes())?;
@@ -346,8 +346,8 @@ fn start_copy(side: &dyn OpenCl, items: u32, from: u64, to: u64) -> Result<()> {
     write(COPY_START, &1_u32.to_le_bytes())
 }
 
-/// A kernel works on FPGA memory and interrupts; once for each time that somebody waits for it, while others' transfers
-/// interrupt, too.
+/// Checks that a kernel works on FPGA memory and interrupts once for each time that a thread waits for it, while
+/// transfers of other processes interrupt, too.
 fn kernels(lab: &mut Lab) -> Result<&'static str> {
     const WORDS: u32 = 1000;
     let device = holder(lab)?;
@@ -361,13 +361,13 @@ fn kernels(lab: &mut Lab) -> Result<&'static str> {
         lab.host.fpga_write(from, round, length)?;
         start_copy(&*side, WORDS, from, to)?;
         if round % 2 == 0 {
-            // It stands before anybody waits for it.
+            // The interrupt is pending before a thread waits for it.
             ensure!(!side.wait(moment).map_err(told)?, "nobody has armed it");
         }
         side.arm().map_err(told)?;
         ensure!(side.wait(Some(LIMIT)).map_err(told)?, "round {round}");
         lab.host.fpga_check(to, round, length)?;
-        // It stands still, and is not told of again.
+        // The interrupt stays pending, and is not reported again.
         ensure!(!side.wait(moment).map_err(told)?);
         let finished = dword(&*side, Area::Kernels, COPY_FINISHED)?;
         ensure!(finished == 1, "{finished} finished");
@@ -377,8 +377,9 @@ fn kernels(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The block's line stands whenever the kernels' rises, and the hard IP makes no message of that. Nobody is
-/// forgotten: neither who waits for kernels, nor, afterwards, who waits for a transfer.
+/// The block's interrupt line is asserted whenever the kernels' line rises, so the hard IP sends no message for the
+/// kernels. Checks that neither a thread that waits for kernels, nor afterwards one that waits for a transfer, is
+/// missed.
 fn kernels_beside_causes(lab: &mut Lab) -> Result<String> {
     const SOON: Duration = Duration::from_secs(20);
     const ROUNDS: u64 = 30;
@@ -388,7 +389,7 @@ fn kernels_beside_causes(lab: &mut Lab) -> Result<String> {
     }
     let side = take(&device)?;
     let ringer = lab.open()?;
-    // It was never asked for its generation: all its doorbells are refused.
+    // The context never asked for its generation, so all its doorbells are refused.
     let _page = crate::faults::away::Page::new(&ringer)?;
     let channel = ringer.info().channel;
     lab.host.fault(Fault::RingWithoutEnd { channel })?;
@@ -407,7 +408,7 @@ fn kernels_beside_causes(lab: &mut Lab) -> Result<String> {
     Ok(format!("{ROUNDS} kernels, {trips} round trips"))
 }
 
-/// What kernels may reach is not given back before they are stopped.
+/// Checks that memory that kernels may access is not freed before they are stopped.
 fn memory_stays(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -444,7 +445,8 @@ fn killed_holder(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A reset of the function takes the OpenCL side away for as long as it lasts, and leaves it its holder's.
+/// Checks that a reset of the function takes the OpenCL side away only for its duration, and that the holder stays the
+/// same.
 fn through_a_reset(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -452,7 +454,7 @@ fn through_a_reset(lab: &mut Lab) -> Result<&'static str> {
     let text = pages.load(TEXT);
     side.arm().map_err(told)?;
     reset()?;
-    // Whoever waits for kernels looks at them.
+    // A thread that waits for kernels wakes up and looks at them.
     ensure!(side.wait(Some(LIMIT)).map_err(told)?);
     ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
     ensure!(pages.load(TEXT) == text);

@@ -1,5 +1,5 @@
-//! Where memory of this process lies: its physical addresses, as far as it may know them, and a
-//! watch over what the board touches.
+//! Physical addresses of this process's memory, as far as it may know them, and a watch over the memory that the board
+//! accesses.
 
 use crate::host::Host;
 use crate::lab::driver_says;
@@ -12,11 +12,10 @@ use std::os::unix::fs::FileExt;
 
 const PAGE: u64 = 4096;
 
-/// Where messages of interrupts are written to on x86 (Intel SDM, volume 3, 11.11.1).
+/// Addresses to which messages of interrupts are written on x86 (Intel SDM, volume 3, 11.11.1).
 const MESSAGES: Range<u64> = 0xfee0_0000..0xfef0_0000;
 
-/// A list of all that the board may touch. Whatever else it touches while somebody watches is an
-/// error of the next call.
+/// A list of all memory that the board may access. While the watch runs, any other access is an error of the next call.
 #[derive(Debug, Clone)]
 pub struct Watch {
     host: Host,
@@ -24,8 +23,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Messages of interrupts only. Nothing where there is an IOMMU: there a process does not know
-    /// the bus addresses.
+    /// Makes a list with the addresses of interrupt messages only. Returns `None` where there is an IOMMU: there a
+    /// process does not know the bus addresses.
     pub fn new(host: Host) -> Option<Self> {
         let mut units = std::fs::read_dir("/sys/class/iommu").into_iter().flatten();
         if units.next().is_some() {
@@ -38,7 +37,7 @@ impl Watch {
         })
     }
 
-    /// Memory of this process, which must have been touched.
+    /// Adds memory of this process, which must have been touched.
     pub fn memory(&mut self, address: u64, length: u64, access: &str) -> Result<()> {
         for range in ranges(address, length, access)? {
             if !self.allowed.contains(&range) {
@@ -48,7 +47,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The completion ring of a context, and the zeros that it may fill FPGA memory with.
+    /// Adds the completion ring of a context, and the page of zeros that FPGA memory is filled from.
     pub fn ring(&mut self, device: &Device) -> Result<()> {
         let text = driver_says(device.name().as_ref(), "state")?;
         let ring = format!("channel {}: ring ", device.info().channel);
@@ -57,24 +56,24 @@ impl Watch {
         Ok(())
     }
 
-    /// How many stretches of memory there are.
+    /// Returns the number of stretches of memory on the list.
     pub fn stretches(&self) -> usize {
         self.allowed.len()
     }
 
-    /// Watches, from now on by the list as it is now.
+    /// Starts the watch, with the list as it is now.
     pub fn start(&self) -> Result<()> {
         self.host.allow(self.allowed.clone())
     }
 
-    /// Watches no more.
+    /// Ends the watch.
     pub fn end(&self) -> Result<()> {
         self.host.allow(Vec::new())
     }
 }
 
-/// The physical pages behind addresses of this process, which must have been touched
-/// (Documentation/admin-guide/mm/pagemap.rst), with what the board may do with them.
+/// Returns the physical pages of addresses of this process, which must have been touched
+/// (Documentation/admin-guide/mm/pagemap.rst), with the access that the board may make to them.
 pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
     const PRESENT: u64 = 1 << 63;
     const FRAME: u64 = (1 << 55) - 1;
@@ -98,8 +97,8 @@ pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
     Ok(ranges)
 }
 
-/// A stretch of memory, as the driver tells root in debugfs: without an IOMMU bus addresses are
-/// physical ones.
+/// Parses a stretch of memory that the driver reports to root in debugfs: without an IOMMU bus addresses are physical
+/// ones.
 fn stretch(text: &str, name: &str, access: &str) -> Result<Allowed> {
     let parsed = || {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;

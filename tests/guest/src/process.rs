@@ -1,4 +1,4 @@
-//! Other processes: children that run a function, and what is passed between them.
+//! Other processes: children that run a function, and the signals and files that are passed between them.
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::fd::{AsFd, OwnedFd};
@@ -12,13 +12,13 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// A child process. One that is not waited for is killed.
+/// A child process. It is killed when the value is dropped without waiting for it.
 #[derive(Debug)]
 pub struct Child {
     pid: Option<Pid>,
 }
 
-/// Runs a function in a child that shares what this process has open and mapped at the moment.
+/// Runs a function in a child that shares the files and mappings that this process has at the moment.
 pub fn fork(what: &'static str, run: impl FnOnce() -> Result<()>) -> Result<Child> {
     // SAFETY: the program has one thread, so the child may do anything that the parent may.
     let pid = unsafe { libc::fork() };
@@ -35,7 +35,7 @@ pub fn fork(what: &'static str, run: impl FnOnce() -> Result<()>) -> Result<Chil
         }
         Err(_) => 2,
     };
-    // SAFETY: always. The parent's destructors are not the child's to run.
+    // SAFETY: always. The child must not run the parent's destructors.
     unsafe { libc::_exit(code) }
 }
 
@@ -49,7 +49,7 @@ impl Child {
         Ok(status)
     }
 
-    /// Waits for it; it must end well.
+    /// Waits for the child, which must end well.
     pub fn wait(mut self) -> Result<()> {
         match self.status(WaitOptions::empty())? {
             Some(status) if status.exit_status() == Some(0) => Ok(()),
@@ -58,7 +58,7 @@ impl Child {
         }
     }
 
-    /// Waits for it however it ends; `None` if it has not after so long.
+    /// Waits until the child ends in any way; returns `None` if it has not ended after `limit`.
     pub fn wait_for(&mut self, limit: Duration) -> Result<Option<WaitStatus>> {
         let begin = Instant::now();
         loop {
@@ -70,18 +70,18 @@ impl Child {
         }
     }
 
-    /// Its number.
+    /// Returns the child's process number.
     pub fn id(&self) -> Result<i32> {
         Ok(self.pid.context("it has ended")?.as_raw_nonzero().get())
     }
 
-    /// Sends it a signal.
+    /// Sends the child a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let pid = self.pid.context("it has ended")?;
         Ok(rustix::process::kill_process(pid, signal)?)
     }
 
-    /// Ends it at once, and waits until it has ended.
+    /// Kills the child, and waits until it has ended.
     pub fn kill(mut self) -> Result<()> {
         if let Some(pid) = self.pid {
             rustix::process::kill_process(pid, Signal::KILL)?;
@@ -103,7 +103,7 @@ impl Drop for Child {
     }
 }
 
-/// Two ends; a byte, or a file, sent at one comes out at the other.
+/// Makes two ends: a byte, or a file, that is sent at one is received at the other.
 pub fn pair() -> Result<(Peer, Peer)> {
     let (a, b) = UnixStream::pair()?;
     for end in [&a, &b] {
@@ -117,13 +117,13 @@ pub fn pair() -> Result<(Peer, Peer)> {
 pub struct Peer(UnixStream);
 
 impl Peer {
-    /// Says that a point is reached.
+    /// Signals that a point is reached.
     pub fn signal(&self) -> Result<()> {
         (&self.0).write_all(&[1])?;
         Ok(())
     }
 
-    /// Waits until the other one is there.
+    /// Waits until the other end has signalled.
     pub fn wait(&self) -> Result<()> {
         let mut byte = [0];
         (&self.0)
@@ -161,14 +161,14 @@ impl Peer {
     }
 }
 
-/// From now on this process is one of a user without rights.
+/// Makes this process one of a user without privileges.
 pub fn become_nobody() -> Result<()> {
     /// `nobody` of Debian's base-passwd.
     const NOBODY: u32 = 65534;
     become_user(NOBODY)
 }
 
-/// From now on this process is one of the user with this number.
+/// Makes this process one of the user with this number.
 pub fn become_user(id: u32) -> Result<()> {
     // SAFETY: plain system calls.
     let failed = unsafe { libc::setgid(id) != 0 || libc::setuid(id) != 0 };
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use rustix::fs::{MemfdFlags, SealFlags, memfd_create};
 
-    // One test: the program must have one thread when it forks, as far as it matters. The
-    // children here do only what is safe after a fork of many.
+    // One test: the program must have only one thread when it forks. This test harness has several, so the children
+    // here only do what is safe after a fork of many threads.
     #[test]
     fn children_end_and_files_are_passed() {
         let (ours, theirs) = pair().unwrap();

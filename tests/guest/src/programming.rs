@@ -1,5 +1,5 @@
-//! The FPGA is configured over PCIe: the image arrives, what goes wrong is told and can be tried again, and whoever is
-//! killed meanwhile leaves a board that works.
+//! Tests of configuring the FPGA over PCIe: the image arrives, failures are reported and can be retried, and a process
+//! that is killed in between leaves a board that works.
 
 mod rights;
 mod vectors;
@@ -19,10 +19,10 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// Bytes of an image's content: some pieces of the driver's, and a bit.
+/// Bytes of an image's content: some of the driver's pieces and a partial one.
 const LENGTH: u64 = 40_003;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("programming.under_load", || under_load(lab));
     suite.run("programming.rights_refused", || rights::refused(lab));
@@ -45,7 +45,7 @@ fn image(seed: u64, length: u64) -> Vec<u8> {
     core_image(&content, PERIPHERY)
 }
 
-/// What a configuration gave, as an error number.
+/// Configures the FPGA, and returns the result as an error number.
 fn configure(side: &dyn OpenCl, image: &[u8]) -> Result<Result<(), Errno>> {
     match side.configure(image, Packing::AsTold) {
         Ok(()) => Ok(Ok(())),
@@ -54,7 +54,7 @@ fn configure(side: &dyn OpenCl, image: &[u8]) -> Result<Result<(), Errno>> {
     }
 }
 
-/// How another open of the board fails, if it does.
+/// Opens the board once more, and returns the error if that fails.
 fn of_another(lab: &Lab) -> Result<Option<Errno>> {
     match lab.open() {
         Ok(_) => Ok(None),
@@ -65,7 +65,7 @@ fn of_another(lab: &Lab) -> Result<Option<Errno>> {
     }
 }
 
-/// The last image has arrived whole, and nothing was done that must not be.
+/// Checks that the last image has arrived completely, and that the protocol was not violated.
 fn arrived(lab: &Lab, seed: u64, length: u64) -> Result<u64> {
     let programmed = lab.host.programmed(seed, length)?;
     ensure!(programmed.violation.is_none(), "{:?}", programmed.violation);
@@ -79,7 +79,7 @@ fn is_there(side: &dyn OpenCl) -> Result<()> {
     Ok(())
 }
 
-/// Everybody's transfers end, and go on.
+/// Checks that transfers of all processes end, and that later ones succeed.
 fn under_load(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -163,7 +163,7 @@ fn arguments(lab: &mut Lab) -> Result<&'static str> {
             Errno::FAULT,
         ),
         (
-            // It ends behind the process's memory.
+            // It reaches past the end of the process's memory.
             uapi::Configure {
                 length: uapi::CONFIGURE_BYTES,
                 ..good
@@ -174,13 +174,14 @@ fn arguments(lab: &mut Lab) -> Result<&'static str> {
         let result = call(&device, wrong);
         ensure!(result == Err(error), "{wrong:?} gave {result:?}");
     }
-    // Nothing of it has reached the FPGA.
+    // No part of the images has reached the FPGA.
     ensure!(program(&device, reprogram::END) == Ok(()));
     is_there(&*side)?;
     Ok("")
 }
 
-/// An image that the FPGA does not take leaves it empty. The bracket does not end so; a better one ends it.
+/// Checks that an image that the FPGA does not take leaves it empty, that the bracket cannot end then, and that it can
+/// end after a good image.
 fn refused(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -225,7 +226,7 @@ fn faults(lab: &mut Lab) -> Result<&'static str> {
         ensure!(ended.is_none_or(|ended| ended == Err(Errno::IO)));
         if empty {
             let ended = program(&device, reprogram::END);
-            // It may have come up since.
+            // The FPGA may have come up since.
             let late = matches!(fault, Programming::NoUserMode {});
             ensure!(late || ended == Err(Errno::IO), "{fault:?}: it was ended");
             if ended.is_err() {
@@ -242,8 +243,8 @@ fn faults(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A function that is not there any more has no configuration to save: the bracket does not begin, and what the function
-/// gets back, when it is there again, is what it had.
+/// The configuration space of a function that is gone cannot be saved. Checks that the bracket does not begin, and that
+/// the function has its earlier configuration when it is there again.
 fn gone_before(lab: &mut Lab) -> Result<&'static str> {
     let config = pci_device()?.join("config");
     let bars = || anyhow::Ok(std::fs::read(&config)?[0x10..0x28].to_vec());
@@ -264,7 +265,8 @@ fn gone_before(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Who is killed in the middle has configured the FPGA to the end, and the board starts by itself.
+/// Checks that the FPGA is still configured to the end when the process is killed in the middle, and that the board
+/// starts by itself.
 fn killed(lab: &mut Lab) -> Result<String> {
     const LONG: u64 = 1_000_000;
     let before = lab.host.programmed(0, 0)?;
@@ -293,7 +295,8 @@ fn killed(lab: &mut Lab) -> Result<String> {
     })
 }
 
-/// Nobody waits for a configuration who gives memory back, asks for the OpenCL side, opens the board or closes it.
+/// Checks that freeing memory, asking for the OpenCL side, opening the board and closing it do not wait for a
+/// configuration.
 fn others_go_on(lab: &mut Lab) -> Result<String> {
     const LONG: u64 = 4_000_000;
     let other = lab.open()?;
@@ -332,7 +335,8 @@ fn others_go_on(lab: &mut Lab) -> Result<String> {
     Ok(format!("{took:?}"))
 }
 
-/// A holder that ends with an empty FPGA leaves a board that is gone, until its FPGA is configured and it is reset.
+/// Checks that a holder that ends with an empty FPGA leaves a board that is gone, until its FPGA is configured and the
+/// function is reset.
 fn left_empty(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;

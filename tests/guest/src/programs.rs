@@ -1,6 +1,6 @@
-//! OpenCL programs with a real FPGA runtime for OpenCL, over the board library and the driver: parts of
-//! `opencl-host` (`tests/opencl/program`), which checks its data itself. What a GPU gets, and how others fare beside
-//! it, is looked at here.
+//! Tests of OpenCL programs with a real FPGA runtime for OpenCL, over the board library and the driver. The programs
+//! are parts of `opencl-host` (`tests/opencl/program`), which checks its data itself. These tests check the data that a
+//! GPU gets, and the effect on other processes.
 
 use crate::fakegpu::{Gpu, GpuBuffer};
 use crate::faults::{bind, come_back_anew, unbind};
@@ -18,11 +18,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Packages of programs with all kernels. The board has neither at first.
+/// Packages of programs with all kernels. The board has neither of them at first.
 const FIRST: &str = "/srv/1.aocx";
 const SECOND: &str = "/srv/2.aocx";
 
-/// Parts that need nothing but themselves.
+/// Parts that need nothing else.
 const PARTS: [(&str, &[&str]); 8] = [
     ("info", &[]),
     ("buffers", &[]),
@@ -34,7 +34,7 @@ const PARTS: [(&str, &[&str]); 8] = [
     ("reset", &[FIRST]),
 ];
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, arguments) in PARTS {
         suite.run(&format!("programs.run.{name}"), || {
@@ -61,7 +61,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("programs.end.unbound", || unbound(lab));
 }
 
-/// The command that runs a part.
+/// Returns the command that runs a part.
 fn command(part: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("opencl-host");
     command
@@ -69,13 +69,13 @@ fn command(part: &str, arguments: &[&str]) -> Command {
         .args(arguments)
         .env("ACL_BOARD_VENDOR_PATH", "/srv")
         .env("PEERLANE_QUARTUS_PGM", "/bin/quartus_pgm")
-        // The driver has a pool for the others.
+        // The driver has a memory pool for other contexts.
         .env("PEERLANE_ACCEPT_LESS_MEMORY", "1")
         .stdout(Stdio::piped());
     command
 }
 
-/// Waits for a program's end, which is near.
+/// Waits for a program's end, which must come soon.
 fn end(child: &mut Child) -> Result<ExitStatus> {
     let begin = Instant::now();
     loop {
@@ -90,7 +90,7 @@ fn end(child: &mut Child) -> Result<ExitStatus> {
     }
 }
 
-/// What a program that goes well prints, before it says so.
+/// Runs a program that must pass, and returns its output without the last line, which says that it has passed.
 fn output(part: &str, mut command: Command) -> Result<String> {
     let mut child = command.spawn().context("opencl-host")?;
     let mut printed = String::new();
@@ -108,7 +108,7 @@ fn passes(part: &str, arguments: &[&str]) -> Result<String> {
     output(part, command(part, arguments))
 }
 
-/// Kernels print, also more than there is room for at once.
+/// Checks that kernels can print, also more than there is room for at once.
 fn prints() -> Result<&'static str> {
     for (count, room) in [(5, None), (50, Some("256"))] {
         let number = count.to_string();
@@ -120,7 +120,7 @@ fn prints() -> Result<&'static str> {
     Ok("")
 }
 
-/// Others' transfers go on beside a program.
+/// Checks that transfers of other processes continue while a program runs.
 fn beside_others(lab: &mut Lab, part: &str, arguments: &[&str]) -> Result<&'static str> {
     let mut worker = Worker::start(lab, false)?;
     worker.progress()?;
@@ -132,7 +132,7 @@ fn beside_others(lab: &mut Lab, part: &str, arguments: &[&str]) -> Result<&'stat
     Ok("")
 }
 
-/// A program that runs until it is ended, once it has said this line.
+/// Starts a program that runs until it is killed, and waits until it has printed this line.
 fn started(mut command: Command, line: &str) -> Result<Child> {
     let mut child = command.spawn().context("opencl-host")?;
     let mut said = String::new();
@@ -144,18 +144,18 @@ fn started(mut command: Command, line: &str) -> Result<Child> {
     Ok(child)
 }
 
-/// The board is the next program's.
+/// Checks that the next program can use the board.
 fn is_free() -> Result<()> {
     passes("vecadd", &[FIRST, "2"]).map(drop)
 }
 
-/// Ints of the part `dma-buf`.
+/// Number of ints in the part `dma-buf`.
 const COUNT: usize = 1000;
 
-/// Places for them in a GPU's buffer: what the kernel gets, its doubles, its triples.
+/// Offset in a GPU's buffer of the third of three arrays: the kernel's input, its doubles, its triples.
 const THIRD: usize = 4 * COUNT;
 
-/// Hands a dma-buf on to programs.
+/// Exports a dma-buf that programs inherit.
 fn hand_on(buffer: &GpuBuffer, pinnable: bool) -> Result<(OwnedFd, String)> {
     let file = buffer.dmabuf(pinnable)?;
     fcntl_setfd(&file, FdFlags::empty())?;
@@ -163,7 +163,7 @@ fn hand_on(buffer: &GpuBuffer, pinnable: bool) -> Result<(OwnedFd, String)> {
     Ok((file, number))
 }
 
-/// A GPU's data go through a kernel, both ways by copies of the extension.
+/// Checks that a GPU's data go through a kernel, by copies of the extension in both directions.
 fn gpu(lab: &mut Lab, pinnable: bool) -> Result<&'static str> {
     let gpu = Gpu::open()?;
     let buffer = gpu.buffer(256 << 10, 0, 2, None)?;
@@ -191,7 +191,8 @@ fn gpu(lab: &mut Lab, pinnable: bool) -> Result<&'static str> {
     Ok("")
 }
 
-/// A program is killed while it copies from and to a GPU: the GPU gets its memory back untouched from then on.
+/// A program is killed while it copies from and to a GPU. Checks that the GPU's memory is released and not written any
+/// more.
 fn gpu_killed(lab: &mut Lab) -> Result<&'static str> {
     const HALF: usize = 1 << 20;
     let gpu = Gpu::open()?;
@@ -220,7 +221,7 @@ fn gpu_killed(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A program ends without a release, with a kernel that never ends and transfers under way.
+/// Checks a program that ends without a release, with a kernel that never ends and transfers in progress.
 fn left(lab: &mut Lab) -> Result<&'static str> {
     lab.host.fault(Fault::EndlessKernels {})?;
     let ended = passes("leave", &[FIRST]);
@@ -230,16 +231,16 @@ fn left(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A program that waits for a kernel which never ends.
+/// Starts a program that waits for a kernel that never ends.
 fn waiting(lab: &mut Lab) -> Result<Child> {
     lab.host.fault(Fault::EndlessKernels {})?;
     let child = started(command("wait", &[FIRST]), "waits");
-    // The kernel that has begun takes no note of it.
+    // The kernel that has started stays endless.
     lab.host.fault(Fault::Clear {})?;
     child
 }
 
-/// A signal ends a program whose kernel never ends.
+/// Checks that a signal ends a program whose kernel never ends.
 fn ended_by(lab: &mut Lab, signal: Signal) -> Result<&'static str> {
     let mut worker = Worker::start(lab, false)?;
     worker.progress()?;
@@ -253,7 +254,8 @@ fn ended_by(lab: &mut Lab, signal: Signal) -> Result<&'static str> {
     Ok("")
 }
 
-/// The driver lets the board go under a program, which can be ended then; with the next driver all is well.
+/// The driver is unbound from the board under a program. Checks that the program can be ended then, and that all works
+/// with the next driver.
 fn unbound(lab: &mut Lab) -> Result<&'static str> {
     let mut child = waiting(lab)?;
     unbind()?;

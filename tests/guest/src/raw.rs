@@ -1,4 +1,4 @@
-//! Ioctls with whatever bytes a test wants.
+//! Ioctls with arguments of any bytes.
 
 use peerlane_core::uapi;
 use peerlane_host::{Device, Memory};
@@ -16,7 +16,7 @@ macro_rules! plain {
 plain!(Info Register Unregister Submit Wait Query EventFd Stop Probe Moderate Allocate Window Free OpenCl
     Access Arm Reprogram Configure Flush);
 
-/// What registers the first page of this process's memory, for the board to use it so.
+/// Returns the argument that registers the first page of this process's memory for this access of the board.
 pub fn page(memory: &Memory, access: u32) -> uapi::Register {
     uapi::Register {
         provider: uapi::provider::HOST,
@@ -28,14 +28,14 @@ pub fn page(memory: &Memory, access: u32) -> uapi::Register {
     }
 }
 
-/// The bytes of a structure.
+/// Returns the bytes of a structure.
 pub fn bytes<T: Plain>(structure: &T) -> Vec<u8> {
     let start = std::ptr::from_ref(structure).cast::<u8>();
     // SAFETY: the structures have no padding; `driver/core/tests/uapi.rs` checks it.
     unsafe { std::slice::from_raw_parts(start, size_of::<T>()) }.to_vec()
 }
 
-/// A structure of these bytes; what is missing is zero.
+/// Returns a structure of these bytes; missing bytes are zero.
 pub fn structure<T: Plain + Default>(bytes: &[u8]) -> T {
     let mut structure = T::default();
     let length = bytes.len().min(size_of::<T>());
@@ -55,7 +55,7 @@ struct Raw {
     argument: *mut c_void,
 }
 
-// SAFETY: see `at`, the only one to make it.
+// SAFETY: see `at`, the only function that makes one.
 unsafe impl Ioctl for Raw {
     type Output = ();
 
@@ -74,24 +74,24 @@ unsafe impl Ioctl for Raw {
     }
 }
 
-/// The file of a device.
+/// Returns the file of a device.
 pub fn fd(device: &Device) -> BorrowedFd<'_> {
     device.file().expect("the kernel's device")
 }
 
-/// An ioctl whose argument is this number.
+/// Makes an ioctl whose argument is this number.
 ///
 /// # Safety
 /// The argument is an address where the driver may write as many bytes as the code says, or
 /// one that is not mapped.
 pub unsafe fn at(file: impl AsFd, code: u32, argument: usize) -> Result<(), Errno> {
     let argument = argument as *mut c_void;
-    // SAFETY: the driver writes into the argument only, by the promise of its interface; if it
-    // breaks it, that is what the tests are to find.
+    // SAFETY: the driver only writes into the argument, as its interface promises. The tests are there to find
+    // violations.
     unsafe { rustix::ioctl::ioctl(file, Raw { code, argument }) }
 }
 
-/// An ioctl with these bytes; its code is made to say how many they are.
+/// Makes an ioctl with these bytes, and sets the size in its code to their number.
 pub fn call(device: &Device, ioctl: uapi::Ioctl, bytes: &mut [u8]) -> Result<(), Errno> {
     let code = uapi::Ioctl {
         size: bytes.len() as u32,
@@ -101,7 +101,7 @@ pub fn call(device: &Device, ioctl: uapi::Ioctl, bytes: &mut [u8]) -> Result<(),
     unsafe { at(fd(device), code.code(), bytes.as_mut_ptr() as usize) }
 }
 
-/// An ioctl with a structure, which is written back.
+/// Makes an ioctl with a structure, and reads the structure back.
 pub fn with<T: Plain + Default>(
     device: &Device,
     ioctl: uapi::Ioctl,

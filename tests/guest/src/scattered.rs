@@ -1,5 +1,5 @@
-//! Memory whose pages of 4 KiB have no neighbours, as it is on a machine that has run for long: each takes an entry of
-//! the board's table, and a large buffer has no room in it.
+//! Tests with memory whose pages of 4 KiB are not contiguous, as on a machine that has run for long. Each page takes an
+//! entry of the board's table, which has no room for a large buffer.
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, entries_free, entries_used, told};
 use crate::physical;
@@ -15,7 +15,7 @@ use std::path::Path;
 const MIB: usize = 1 << 20;
 const PAGE: usize = 4096;
 
-/// Runs them, in memory that stays fragmented as long as they run.
+/// Runs the tests of this module, in memory that stays fragmented as long as they run.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     let mut held = None;
     suite.run("scattered.fragmented", || {
@@ -26,7 +26,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("scattered.too_large", || too_large(lab));
     suite.run("scattered.copied", || copied(lab));
     transfers::run_in_small_pages(suite, lab);
-    // Still so at the end.
+    // The memory is still fragmented at the end.
     suite.run("scattered.entries_again", || entries(lab));
 }
 
@@ -34,10 +34,10 @@ fn place_of(memory: &Memory, at: usize) -> *mut std::ffi::c_void {
     (memory.address() as usize + at) as *mut std::ffi::c_void
 }
 
-/// Takes most of the free memory and gives each second page of it back, so that no free page has a free neighbour. The
+/// Takes most of the free memory and frees each second page of it, so that no free page has a free neighbour. The
 /// kernel hands out single pages before it divides larger pieces.
 fn fragment() -> Result<Memory> {
-    // It would put them together again.
+    // Compaction would join free pages again.
     std::fs::write("/proc/sys/vm/compaction_proactiveness", "0")?;
     let text = std::fs::read_to_string("/proc/meminfo")?;
     let available = text
@@ -47,14 +47,14 @@ fn fragment() -> Result<Memory> {
         .context("no MemAvailable")?;
     let pages = (available << 10) / 10 * 7 / PAGE;
     let memory = Memory::new(pages * PAGE)?;
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe {
         rustix::mm::madvise(
             place_of(&memory, 0),
             memory.length(),
             Advice::LinuxNoHugepage,
         )?;
-        // Children have no use for it.
+        // Children do not need it.
         rustix::mm::madvise(place_of(&memory, 0), memory.length(), Advice::LinuxDontFork)?;
     }
     for page in 0..pages {
@@ -78,7 +78,7 @@ fn fragment() -> Result<Memory> {
     Ok(memory)
 }
 
-/// A page takes an entry, and almost none has a neighbour.
+/// Checks that each page takes an entry, and that almost no page has a neighbour.
 fn entries(lab: &mut Lab) -> Result<String> {
     const LENGTH: usize = 4 * MIB;
     const PAGES: usize = LENGTH / PAGE;
@@ -103,7 +103,7 @@ fn entries(lab: &mut Lab) -> Result<String> {
     Ok(format!("{taken} entries"))
 }
 
-/// Memory that needs more entries than the board has is refused at once, and takes none.
+/// Checks that memory that needs more entries than the board has is refused at once, and takes none.
 fn too_large(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let before = entries_used(device.name().as_ref())?;
@@ -119,13 +119,13 @@ fn too_large(lab: &mut Lab) -> Result<String> {
         entries_used(device.name().as_ref())? == before,
         "entries are gone"
     );
-    // A part of it has room.
+    // There is room for a part of it.
     let region = device.register(&memory, 0..memory.length() / 2, Permissions::ReadWrite);
     region.map_err(told)?.forget().map_err(told)?;
     Ok(format!("{} pages", memory.length() / PAGE))
 }
 
-/// The same memory is copied, in windows that have room, and each window is forgotten.
+/// Copies the same memory in windows that fit into the table, and checks that each window is unregistered.
 fn copied(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::fast_with_all(lab)?;
     let device = mover.device().clone();
@@ -152,7 +152,7 @@ fn copied(lab: &mut Lab) -> Result<String> {
     crate::lab::same(&bytes, &found, 0)?;
     let windows = queue.statistics().descriptors - first;
     ensure!(windows > 2, "{windows} descriptors");
-    // Registered, and cached. The queue has memory of its own for ends inside of a dword.
+    // Registered and cached regions. The queue has memory of its own for ends inside of a dword.
     let regions = device.query().map_err(told)?.regions;
     ensure!(
         regions[0] <= 1 && regions[1] == 0,

@@ -1,11 +1,11 @@
-//! Running tests one after the other, and what is printed of them.
+//! Runs tests one after the other, and prints their results.
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Why a test was not run; an error that is none.
+/// The reason why a test was not run, in the form of an error.
 #[derive(Debug)]
 pub struct Skip(pub String);
 
@@ -17,12 +17,12 @@ impl std::fmt::Display for Skip {
 
 impl std::error::Error for Skip {}
 
-/// Leaves a test that cannot be run here.
+/// Leaves a test that cannot be run on this machine.
 pub fn skip<T>(why: impl Into<String>) -> Result<T> {
     bail!(Skip(why.into()))
 }
 
-/// The tests so far.
+/// Results of the tests so far.
 #[derive(Debug, Default, Serialize)]
 pub struct Suite {
     passed: u32,
@@ -33,7 +33,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// No tests yet. Only those whose names contain `filter` are run.
+    /// Makes a suite without results. It only runs tests whose names contain `filter`.
     pub fn new(filter: String) -> Self {
         Self {
             filter,
@@ -41,7 +41,7 @@ impl Suite {
         }
     }
 
-    /// Runs one test. It returns a remark, often an empty one.
+    /// Runs one test. The test returns a remark, which is often empty.
     pub fn run<T: Into<String>>(&mut self, name: &str, test: impl FnOnce() -> Result<T>) {
         if !name.contains(&self.filter) {
             return;
@@ -68,7 +68,7 @@ impl Suite {
         }
     }
 
-    /// The counts, as a line of JSON; whether nothing failed and something was run.
+    /// Prints the counts as a line of JSON. Returns whether no test failed and at least one was run.
     pub fn finish(&self) -> Result<bool> {
         println!("{}", serde_json::to_string(self)?);
         Ok(self.failed.is_empty() && self.passed > 0)

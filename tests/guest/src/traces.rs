@@ -1,5 +1,5 @@
-//! The driver's tracepoints say what has happened off the fast path, and nothing where nobody
-//! looks. Tracefs must be mounted.
+//! Tests that the driver's tracepoints report all events off the fast path, and that nothing is recorded without a
+//! tracer. Tracefs must be mounted.
 
 use crate::fakegpu::Gpu;
 use crate::faults::{bind, reset, unbind};
@@ -14,17 +14,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The driver's own limit is 2 s.
+/// The driver's own time limit is 2 s.
 const LONGEST_REST_US: u64 = 2_000_000;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("traces.context", || context(lab));
     suite.run("traces.board", board);
     suite.run("traces.off", || off(lab));
 }
 
-/// A tracer of the tests' own (Documentation/trace/ftrace.rst, Instances).
+/// A tracer instance of the tests (Documentation/trace/ftrace.rst, Instances).
 struct Tracer(PathBuf);
 
 impl Tracer {
@@ -34,14 +34,14 @@ impl Tracer {
         Ok(Self(path))
     }
 
-    /// Whether it takes note of the driver's events.
+    /// Turns the recording of the driver's events on or off.
     fn watch(&self, on: bool) -> Result<()> {
         let switch = self.0.join("events/peerlane/enable");
         fs::write(&switch, if on { "1" } else { "0" })
             .with_context(|| format!("{}: has the driver no events?", switch.display()))
     }
 
-    /// What was noted, an event a line, from its name on.
+    /// Returns the recorded events, one a line, each from its name on.
     fn events(&self) -> Result<Vec<String>> {
         let text = fs::read_to_string(self.0.join("trace"))?;
         let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -60,7 +60,7 @@ impl Drop for Tracer {
     }
 }
 
-/// The board, as the PCI core names it.
+/// Returns the board's name, as the PCI core has it.
 fn board_name() -> Result<String> {
     let device = pci_device()?;
     let name = device.file_name().context("a device without a name")?;
@@ -77,8 +77,8 @@ fn same(expected: &[String], found: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Opens the board, registers, moves data, lets memory go and has it taken away, and closes it.
-/// Returns what a tracer has to be told of that, but for the time that a revocation took.
+/// Opens the board, registers memory, moves data, unregisters memory, loses memory by a revocation, and closes the
+/// board. Returns the events that a tracer must get, without the time that the revocation took.
 fn life(lab: &Lab) -> Result<Vec<String>> {
     const BYTES: usize = 1 << 20;
     let device = lab.open()?;
@@ -100,7 +100,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
         let moved = transfer.and_then(|transfer| transfer.wait(Some(LIMIT)));
         ensure!(moved.map_err(told)? == 4096, "a transfer is short");
         match found {
-            // It is kept.
+            // The region is cached.
             0 => drop(region),
             _ => region.forget().map_err(told)?,
         }
@@ -147,7 +147,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
     Ok(events)
 }
 
-/// A descriptor that must fail: its cookie, and how it ended.
+/// Submits a descriptor that must fail. Returns its cookie, and its end.
 fn failing(device: &Device, handle: u32, local: u64) -> Result<(u32, uapi::Wait)> {
     let read = Direction::ToFpga.raw();
     let mut submit = uapi::Submit {
@@ -168,7 +168,7 @@ fn failing(device: &Device, handle: u32, local: u64) -> Result<(u32, uapi::Wait)
     Ok((submit.cookie, wait))
 }
 
-/// All that happens to a context, in order. The interrupt of the fault comes when it comes.
+/// Checks all events of a context, in order. The interrupt of the fault may come at any time.
 fn context(lab: &Lab) -> Result<String> {
     let tracer = Tracer::new()?;
     tracer.watch(true)?;
@@ -200,7 +200,7 @@ fn context(lab: &Lab) -> Result<String> {
     Ok(format!("at rest in {rest} µs"))
 }
 
-/// The states of a board.
+/// Checks the events for the states of a board.
 fn board() -> Result<&'static str> {
     let name = board_name()?;
     let tracer = Tracer::new()?;
@@ -215,7 +215,7 @@ fn board() -> Result<&'static str> {
     Ok("")
 }
 
-/// Nobody looks: nothing is noted.
+/// Checks that nothing is recorded without a tracer.
 fn off(lab: &Lab) -> Result<&'static str> {
     let tracer = Tracer::new()?;
     life(lab)?;

@@ -1,4 +1,4 @@
-//! Data arrives, in both directions, whole and nowhere else.
+//! Tests that data arrive in both directions, completely and nowhere else.
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, told};
 use crate::physical::Watch;
@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
-/// How a [`Mover`] is made.
+/// A function that makes a [`Mover`].
 type Make = fn(&Lab) -> Result<Mover>;
 const WAYS: [(&str, Make); 2] = [("slow", Mover::slow), ("fast", Mover::fast)];
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     run_in(suite, lab, &KINDS);
     suite.run("transfers.large", || large(lab));
 }
 
-/// Runs those that need no huge pages.
+/// Runs the tests that need no huge pages.
 pub fn run_in_small_pages(suite: &mut Suite, lab: &mut Lab) {
     let [anonymous, _, shared] = KINDS;
     run_in(suite, lab, &[anonymous, shared]);
@@ -71,7 +71,7 @@ const KINDS: [(&str, Kind); 3] = [
     }),
 ];
 
-/// Lengths around the sizes of beats, requests, pages and pieces.
+/// Checks lengths around the sizes of beats, requests, pages and pieces.
 fn sizes(lab: &mut Lab, make: Make, memory: Kind, direction: Direction) -> Result<&'static str> {
     let mut mover = make(lab)?;
     let buffer = Buffer::of(mover.device(), memory(4 * MIB)?)?;
@@ -98,7 +98,7 @@ fn sizes(lab: &mut Lab, make: Make, memory: Kind, direction: Direction) -> Resul
         let local = place + 4096 + lab.rng.random_range(0..8192);
         lab.check(&mut mover, direction, &buffer, offset, local, length)?;
     }
-    // At the very end of the memory, where there is no guard.
+    // At the end of the memory, where there is no guard.
     let length = buffer.memory.length();
     lab.check(
         &mut mover,
@@ -111,7 +111,7 @@ fn sizes(lab: &mut Lab, make: Make, memory: Kind, direction: Direction) -> Resul
     Ok("")
 }
 
-/// Every alignment of both ends within 8 bytes, and random ones.
+/// Checks every alignment of both ends within 8 bytes, and random ones.
 fn offsets(lab: &mut Lab, make: Make) -> Result<&'static str> {
     let mut mover = make(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
@@ -127,8 +127,9 @@ fn offsets(lab: &mut Lab, make: Make) -> Result<&'static str> {
     Ok("")
 }
 
-/// The board touches the registered memory, its ring, and where interrupts are sent to. Stretches begin and end with whole
-/// dwords: the library has other ends written to memory of its own, which is not watched for.
+/// Checks that the board only accesses the registered memory, its ring, and the addresses of interrupts. Stretches
+/// begin and end with whole dwords: the library lets the board write other ends to memory of its own, which is not on
+/// the watch's list.
 fn nothing_else(lab: &mut Lab) -> Result<String> {
     let Some(mut watch) = Watch::new(lab.host) else {
         return skip("behind an IOMMU a process does not know the bus addresses");
@@ -148,7 +149,7 @@ fn nothing_else(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} physical ranges", watch.stretches()))
 }
 
-/// More than the table holds in small pages.
+/// Checks a buffer that does not fit into the table in small pages.
 fn large(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::fast_with_all(lab)?;
     let size = if lab.all { 256 * MIB } else { 64 * MIB };
@@ -161,7 +162,7 @@ fn large(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} MiB each way", length / MIB + 1))
 }
 
-/// A write and a read of one queue under way together.
+/// Checks a write and a read of one queue that are in progress together.
 fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast_with_all(lab)?;
     let device = mover.device().clone();
@@ -180,7 +181,7 @@ fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
     let queue = mover.queue()?;
     let write = queue.submit(Direction::FromFpga, into.region.part(0..length), source)?;
     let read = queue.submit(Direction::ToFpga, from.region.part(0..length), target)?;
-    // The later one first.
+    // Waits for the later one first.
     ensure!(
         read.wait(Some(LIMIT)).map_err(told)? == length,
         "the read is short"
@@ -197,7 +198,7 @@ fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Two contexts in two processes, by both ways.
+/// Checks two contexts in two processes, by both paths.
 fn two_processes(lab: &mut Lab) -> Result<&'static str> {
     let mut children = Vec::new();
     for (way, make) in WAYS {
@@ -213,10 +214,10 @@ fn two_processes(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Two processes sleep until each of many small transfers has ended: interrupts come in every
-/// phase of the handling of others, and none may be lost.
+/// Two processes sleep until each of many small transfers has ended, so that interrupts come in every phase of the
+/// handling of others. Checks that none is lost.
 fn every_interrupt(lab: &mut Lab) -> Result<&'static str> {
-    /// A message that is lost is lost for good, so this need not be long.
+    /// A message that is lost never comes, so this need not be long.
     const PATIENCE: Duration = Duration::from_secs(30);
     let transfers = if lab.all { 5000 } else { 300 };
     let mut sleeper = |name| {
@@ -248,7 +249,7 @@ fn every_interrupt(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// More small transfers than the queue has slots, waited for in the end.
+/// Checks more small transfers than the queue has slots, waited for at the end.
 fn many_queued(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -282,7 +283,7 @@ fn many_queued(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A read that starts behind a write, and a write that starts behind the read: data go round.
+/// Checks a read that starts after a write, and a write that starts after that read: the data go round.
 fn chained(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 2 * MIB)?;
@@ -333,7 +334,8 @@ fn chained(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The same where no write begins or ends with a whole dword, and a later write that covers the ends of one before it.
+/// Checks such a chain where no write begins or ends with a whole dword, and a later write covers the ends of an
+/// earlier one.
 fn chained_with_ends(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 50_001;
     let device = lab.open()?;
@@ -365,9 +367,9 @@ fn chained_with_ends(lab: &mut Lab) -> Result<&'static str> {
             submit(Direction::FromFpga, first, place, length, Terms::default())?,
             submit(Direction::ToFpga, first, there + 1, length, after_write)?,
             submit(Direction::FromFpga, second, there + 1, length, after_read)?,
-            // It ends last, over the beginning of the one before it.
+            // It ends last, over the beginning of the write before it.
             submit(Direction::FromFpga, MIB, place, 8, Terms::default())?,
-            // Less than a dword, across the end of one.
+            // Less than a dword, across the end of a dword.
             submit(Direction::FromFpga, 2 * MIB - 5, place, 2, Terms::default())?,
         ];
         for (step, expected) in steps.into_iter().zip([length, length, length, 8, 2]) {
@@ -387,7 +389,7 @@ fn chained_with_ends(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A transfer of more descriptors than the queue has slots.
+/// Checks a transfer of more descriptors than the queue has slots.
 fn small_pieces(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let pieces = 3 * mover.device().capabilities().queue_depth() as usize;
@@ -401,7 +403,7 @@ fn small_pieces(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// An eventfd tells of the end.
+/// Checks that an eventfd signals the end.
 fn eventfd(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -431,7 +433,7 @@ fn eventfd(lab: &mut Lab) -> Result<&'static str> {
         "{} events for one transfer",
         count[0]
     );
-    // The record was there before the event.
+    // The record came before the event.
     let moved = id.poll().map_err(told)?;
     ensure!(moved == Some(MIB as u64), "an event before the record");
     device.set_eventfd(None)?;
@@ -444,7 +446,7 @@ fn eventfd(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// An event that came before the file was added is not lost.
+/// Checks that an event that came before the file was added is not lost.
 fn epoll(lab: &mut Lab) -> Result<&'static str> {
     use rustix::event::epoll;
     let mut mover = Mover::fast(lab)?;
@@ -466,7 +468,7 @@ fn epoll(lab: &mut Lab) -> Result<&'static str> {
     while id.poll().map_err(told)?.is_none() {
         ensure!(begin.elapsed() < LIMIT, "the transfer does not end");
     }
-    // The interrupt comes behind the record.
+    // The interrupt comes after the record.
     device.poll(Some(LIMIT)).map_err(told)?;
     epoll::add(
         &set,
@@ -481,7 +483,7 @@ fn epoll(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A stopped channel is used on.
+/// Checks that a stopped channel can be used again.
 fn stop(lab: &mut Lab) -> Result<&'static str> {
     for (_, make) in WAYS {
         let mut mover = make(lab)?;
@@ -517,7 +519,7 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Stops the channel again and again while something is done with it.
+/// Stops the channel again and again while `work` runs.
 fn beside_a_stopper<T>(device: &Device, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -535,8 +537,8 @@ fn beside_a_stopper<T>(device: &Device, work: impl FnOnce() -> Result<T>) -> Res
     })
 }
 
-/// A queue whose doorbells were refused, because somebody else stopped the channel, says so to who waits
-/// without a limit and to who only looks; it is restarted, and goes on.
+/// Another thread stops the channel, so that a queue's doorbells are refused. Checks that a wait without a limit and a
+/// poll both report it, and that the queue works after a restart.
 fn stopped_by_others(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::fast(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
@@ -579,7 +581,7 @@ fn stopped_by_others(lab: &mut Lab) -> Result<String> {
     Ok(format!("{refused:?} refused, {aborted} aborted"))
 }
 
-/// A queue that is made while the channel is being stopped takes as many descriptors as any other.
+/// Checks that a queue that is made while the channel is being stopped takes as many descriptors as any other.
 fn queue_made_while_stopped(lab: &mut Lab) -> Result<&'static str> {
     for round in 0..6 {
         let device = lab.open()?;
@@ -601,7 +603,7 @@ fn queue_made_while_stopped(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Who has used the slow path gets no queue, and is told why as often as he asks.
+/// Checks that a context that has used the slow path gets no queue, and that each attempt reports the reason.
 fn queue_too_late(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::slow(lab)?;
     let buffer = Buffer::new(mover.device(), 4096)?;
@@ -624,7 +626,7 @@ fn queue_too_late(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The board reads what is in the memory.
+/// Checks that a probe makes the board read the content of the memory.
 fn probe(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 8192)?;
@@ -637,7 +639,7 @@ fn probe(lab: &mut Lab) -> Result<&'static str> {
         found[..] == bytes[3..3 + found.len()],
         "the probe reads something else"
     );
-    // What the board may not read cannot be probed.
+    // Memory that the board may not read cannot be probed.
     let memory = Memory::new(4096)?;
     let deaf = device
         .register(&memory, 0..4096, Permissions::Write)

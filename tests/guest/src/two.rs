@@ -1,5 +1,5 @@
-//! Two boards in one machine: each has its own node, memory, table and watchdog, and whatever happens to one of them is
-//! nothing to the other.
+//! Tests of two boards in one machine: each has its own node, memory, table and watchdog, and an event of one board
+//! does not affect the other.
 
 use crate::fakegpu::Gpu;
 use crate::faults::{DRIVER, poke};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
-/// Runs them. The last leaves one board.
+/// Runs the tests of this module. The last one leaves one board.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("two.of_one_process", || of_one_process(lab));
     suite.run("two.nothing_else_touched", || nothing_else(lab));
@@ -32,12 +32,12 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("two.one_killed", || one_killed(lab));
 }
 
-/// A lab for each board.
+/// Makes a lab for each board.
 fn both(lab: &mut Lab) -> [Lab; 2] {
     [Board::First, Board::Second].map(|board| lab.branch_with(board))
 }
 
-/// The PCI devices of both, by the numbers of their nodes.
+/// Returns the PCI devices of both boards, in the order of the numbers of their nodes.
 fn devices() -> Result<[PathBuf; 2]> {
     let device = |node: &str| -> Result<PathBuf> {
         let link = Path::new("/sys/class/misc").join(node).join("device");
@@ -53,8 +53,8 @@ fn register(device: &Device, memory: &Memory) -> peerlane_host::Result<Region> {
     device.register(memory, 0..memory.length(), Permissions::ReadWrite)
 }
 
-/// A process has both, and the same memory is registered with both. Data go where they belong, one after the other and
-/// together.
+/// A process has both boards, and the same memory is registered with both. Checks that data go where they belong, one
+/// board after the other and both together.
 fn of_one_process(lab: &mut Lab) -> Result<&'static str> {
     devices()?;
     let mut labs = both(lab);
@@ -81,7 +81,7 @@ fn of_one_process(lab: &mut Lab) -> Result<&'static str> {
             )?;
         }
     }
-    // A region of one board is not a region of the other.
+    // A region of one board does not exist on the other.
     let strange = buffers[1].region.part(0..4096);
     let taken = movers[0]
         .queue()?
@@ -117,7 +117,7 @@ fn of_one_process(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// While both move data, neither touches what only the other has.
+/// Checks that neither board accesses memory that only the other has, while both move data.
 fn nothing_else(lab: &mut Lab) -> Result<&'static str> {
     let mut labs = both(lab);
     let mut users = Vec::new();
@@ -135,7 +135,7 @@ fn nothing_else(lab: &mut Lab) -> Result<&'static str> {
         watch.start()?;
         users.push((mover, buffer, place, watch));
     }
-    // Ends of a dword go into memory of the library's, which is not watched for.
+    // Ends of a dword go into memory of the library's, which is not on the watch's list.
     for _ in 0..10 {
         for (lab, (mover, buffer, place, _)) in labs.iter_mut().zip(&mut users) {
             lab.check_some_of(4, mover, buffer, *place, 2, 100_000)?;
@@ -145,7 +145,7 @@ fn nothing_else(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A process of each way on each board.
+/// Starts a process for each path on each board.
 fn workers(labs: &mut [Lab; 2]) -> Result<[[Worker; 2]; 2]> {
     let [first, second] = labs;
     let of = |lab: &mut Lab| -> Result<[Worker; 2]> {
@@ -176,10 +176,10 @@ fn at_once(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} round trips", stop(all)?))
 }
 
-/// Takes a board, or its function, away and brings it back; `while_away` is done between.
+/// Takes a board, or its function, away and brings it back; calls `while_away` in between.
 type Event = fn(&Path, &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
-/// What happens to one board.
+/// Events that happen to one board.
 const EVENTS: &[(&str, Event)] = &[
     ("reset", |device, while_away| {
         poke(device.join("reset"), "1")?;
@@ -199,8 +199,8 @@ const EVENTS: &[(&str, Event)] = &[
     }),
 ];
 
-/// Something happens to one board, to each in its turn. The contexts of the other are not told of anything, and its data
-/// move on meanwhile.
+/// Makes an event happen to one board, to each in turn. Checks that the contexts of the other board see no change, and
+/// that its data still move during the event.
 fn one_away(lab: &mut Lab, event: Event) -> Result<String> {
     let mut labs = both(lab);
     let mut all = workers(&mut labs)?;
@@ -243,8 +243,8 @@ fn cached(device: &Device) -> Result<u32> {
     Ok(device.query().map_err(told)?.regions[1])
 }
 
-/// A dma-buf that is cached for both boards, and whose descriptors are all closed: each board evicts it, although the other one
-/// has it.
+/// A dma-buf is cached for both boards, and all its descriptors are closed. Checks that each board evicts it, although
+/// the other one has it.
 fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
     let labs = both(lab);
     let devices = [labs[0].open()?, labs[1].open()?];
@@ -268,8 +268,8 @@ fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What is cached for one board counts against the limit of locked memory. It gives way to the other board
-/// (`driver/README.md`), and what is registered does not.
+/// Checks that regions that are cached for one board count against the limit of locked memory, and are evicted for the
+/// other board (`docs/operate/driver.md`), and that registered regions are not.
 fn locked(lab: &mut Lab) -> Result<&'static str> {
     let labs = both(lab);
     let [first, second] = [labs[0].open()?, labs[1].open()?];
@@ -291,7 +291,7 @@ fn locked(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// One dies for good while both move data; it can be unbound, and the other has not noticed.
+/// One board dies for good while both move data. Checks that it can be unbound, and that the other has not noticed.
 fn one_killed(lab: &mut Lab) -> Result<String> {
     if Watch::new(lab.host).is_none() {
         return skip("QEMU ends by an error where a board behind its IOMMU has gone");

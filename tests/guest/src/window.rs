@@ -1,5 +1,5 @@
-//! The board's window into FPGA memory: what is stored through it is there and nowhere else, and
-//! it is one context's at a time.
+//! Tests of the board's window into FPGA memory: data that are stored through it arrive there and nowhere else, and one
+//! context has it at a time.
 
 mod ends;
 
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Bytes of the window: `s_nondma` in the register map.
 const BYTES: u64 = 64 << 10;
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("window.both_ways", || both_ways(lab));
     suite.run("window.widths", || widths(lab));
@@ -36,7 +36,7 @@ fn take(device: &Device, base: u64) -> Result<Window> {
     device.window(base).map_err(told)
 }
 
-/// Another context must not get the window.
+/// Checks that another context does not get the window.
 fn refused(device: &Device, base: u64, error: Errno) -> Result<()> {
     match device.window(base) {
         Err(Error::Window { source, .. }) if source == error => Ok(()),
@@ -44,14 +44,14 @@ fn refused(device: &Device, base: u64, error: Errno) -> Result<()> {
     }
 }
 
-/// A mapping of the window that stays whatever becomes of the window.
+/// A mapping of the window that stays through all changes of the window.
 pub struct Mapped(*mut u64);
 
 impl Mapped {
-    /// Its words.
+    /// Number of words.
     pub const WORDS: usize = BYTES as usize / 8;
 
-    /// Maps it, which only a context can that holds it.
+    /// Maps the window, which only works in the context that holds it.
     pub fn new(device: &Device) -> Result<Self, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let (none, length) = (std::ptr::null_mut(), BYTES as usize);
@@ -73,13 +73,13 @@ impl Mapped {
         self.0.wrapping_add(index % Self::WORDS)
     }
 
-    /// Stores a word, of an index that begins anew at the end.
+    /// Stores a word. The index wraps around at the end.
     pub fn store(&self, index: usize, value: u64) {
         // SAFETY: a word of the mapping.
         unsafe { self.word(index).write_volatile(value) }
     }
 
-    /// Loads one.
+    /// Loads a word. The index wraps around at the end.
     pub fn load(&self, index: usize) -> u64 {
         // SAFETY: as above.
         unsafe { self.word(index).read_volatile() }
@@ -93,15 +93,15 @@ impl Drop for Mapped {
     }
 }
 
-/// The first word of a pattern.
+/// Returns the first word of a pattern.
 fn first_word(seed: u64) -> u64 {
     let mut bytes = [0; 8];
     pattern(seed, &mut bytes);
     u64::from_le_bytes(bytes)
 }
 
-/// Stores are moved on by the board, and what the board brings is loaded, wherever the window
-/// stands; what is around stays.
+/// Checks that stored data are moved on by the board, and that data that the board brings are loaded, at each base of
+/// the window. The memory around stays unchanged.
 fn both_ways(lab: &mut Lab) -> Result<String> {
     const GUARD: u64 = 256;
     let mut mover = Mover::slow(lab)?;
@@ -141,7 +141,7 @@ fn both_ways(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} places", bases.len()))
 }
 
-/// Some bytes each way, seen from the three sides: processor, board and FPGA memory itself.
+/// Checks some bytes in each direction, seen from three sides: processor, board and FPGA memory itself.
 fn check_window(
     lab: &mut Lab,
     mover: &mut Mover,
@@ -167,7 +167,7 @@ fn check_window(
     same(&expected, &found, offset).context("what was brought")
 }
 
-/// Stores and loads of each width, at all places in the slave's words.
+/// Checks stores and loads of each width, at all places in the slave's words.
 fn widths(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 192;
     let device = lab.open()?;
@@ -181,7 +181,7 @@ fn widths(lab: &mut Lab) -> Result<&'static str> {
         let offset = lab.rng.random_range(0..LENGTH / width) * width;
         let value: u64 = lab.rng.random();
         let at = start.wrapping_add(offset);
-        // SAFETY: aligned, and in the window, as long as it is.
+        // SAFETY: aligned, and in the window, which exists that long.
         unsafe {
             match width {
                 1 => at.write_volatile(value as u8),
@@ -220,14 +220,14 @@ fn widths(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The window shows nothing that the context does not have, and stands in its way when that is to be
-/// given back.
+/// Checks that the window shows no memory that the context does not have, and that memory cannot be freed while the
+/// window shows it.
 fn outside(lab: &mut Lab) -> Result<&'static str> {
     let [device, neighbour] = [lab.open()?, lab.open()?];
     for base in [0, BYTES, 1 << 31] {
         refused(&device, base, Errno::PERM)?;
     }
-    // Allocated from the top down, with others' on both sides.
+    // Allocated from the top down, with other contexts' memory on both sides.
     let above = neighbour.allocate(BYTES).map_err(told)?;
     let memory = device.allocate(2 * BYTES).map_err(told)?;
     let below = lab.open()?;
@@ -272,7 +272,7 @@ fn outside(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Whoever comes second waits until the first gives the window back, or is closed.
+/// Checks that a second context has to wait until the first releases the window, or is closed.
 fn one_holder(lab: &mut Lab) -> Result<&'static str> {
     let [first, second] = [lab.open()?, lab.open()?];
     let [place, other] = [lab.place(&first)?, lab.place(&second)?];
@@ -283,10 +283,10 @@ fn one_holder(lab: &mut Lab) -> Result<&'static str> {
         matches!(Mapped::new(&second), Err(Errno::PERM)),
         "the window of another context was mapped"
     );
-    // This context's own, a second time.
+    // A second time, by the same context.
     refused(&first, place + BYTES, Errno::BUSY)?;
     drop(window);
-    // Taken, and not given back but by closing.
+    // Taken, and only released by closing.
     hold(&second, other + BYTES)?;
     refused(&first, place, Errno::BUSY)?;
     drop(second);
@@ -295,7 +295,7 @@ fn one_holder(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Takes the window without a value that gives it back.
+/// Takes the window without a value that releases it on drop.
 fn hold(device: &Device, base: u64) -> Result<()> {
     let mut argument = uapi::Window {
         base,
@@ -305,7 +305,7 @@ fn hold(device: &Device, base: u64) -> Result<()> {
         .with_context(|| format!("the window at {base:#x}"))
 }
 
-/// Gives it back.
+/// Releases the window.
 fn release(device: &Device) -> Result<()> {
     let mut argument = uapi::Window {
         flags: uapi::window::RELEASE,
@@ -314,7 +314,7 @@ fn release(device: &Device) -> Result<()> {
     raw::with(device, uapi::WINDOW, &mut argument).context("giving the window back")
 }
 
-/// A process that is killed while it stores gives the window back, too.
+/// Checks that a process that is killed while it stores releases the window, too.
 fn killed_holder(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let place = lab.place(&device)?;
@@ -333,20 +333,20 @@ fn killed_holder(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A process that stores all over the window until it is ended.
+/// A process that stores all over the window until it is killed.
 struct Storer {
     child: Child,
 }
 
 impl Storer {
-    /// Starts it on a context, which `open` gives; returns when it stores.
+    /// Starts the process on the context that `open` returns. Returns when it stores.
     fn start(open: impl FnOnce() -> Result<Device>) -> Result<Self> {
         let (ours, theirs) = pair()?;
         let child = fork("storer", move || {
             let device = open()?;
             let mapped = Mapped::new(&device).context("mapping the window")?;
             for count in 0.. {
-                // Every word in turn, in an order that soon touches each page.
+                // Every word in turn, in an order that touches each page soon.
                 let word = count * 521;
                 mapped.store(word, count as u64);
                 if count == 100 {
@@ -359,7 +359,7 @@ impl Storer {
         Ok(Self { child })
     }
 
-    /// Whether it still stores: fills FPGA memory where it should, and looks whether that stays.
+    /// Returns whether it still stores: fills FPGA memory at `base`, and looks whether the content changes.
     fn stores_to(&self, lab: &mut Lab, base: u64) -> Result<bool> {
         let seed = lab.rng.random();
         lab.host.fpga_write(base, seed, BYTES)?;
@@ -372,7 +372,7 @@ impl Storer {
         Ok(false)
     }
 
-    /// Ends it; it must not have ended by itself.
+    /// Ends the process, which must not have ended by itself.
     fn end(mut self) -> Result<()> {
         let ended = self.child.wait_for(Duration::ZERO)?;
         ensure!(ended.is_none(), "the storer ended: {ended:?}");
@@ -380,8 +380,8 @@ impl Storer {
     }
 }
 
-/// A mapping that was made by a former holder reaches nothing of the next one's, and is as good as
-/// new when its context holds the window again.
+/// Checks that a mapping of a former holder does not reach the next holder's memory, and that it works again when its
+/// context holds the window again.
 fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
     let [former, next] = [lab.open()?, lab.open()?];
     let (own, others) = (lab.place(&former)? + BYTES, lab.place(&next)? + BYTES);
@@ -410,7 +410,7 @@ fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
             stale.load(0) != first_word(seed),
             "round {round}: a former holder sees the next one's memory"
         );
-        // What it has stored is under way no longer than this.
+        // After this its stores are not in progress any more.
         window.settle();
         expect(lab, others, seed).with_context(|| format!("round {round}: the next one's"))?;
         expect(lab, own, untouched).with_context(|| format!("round {round}: given back"))?;
@@ -424,7 +424,7 @@ fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A child has no mapping of its parent's, but the same file, and so the same window.
+/// Checks that a child has no mapping of its parent's, but the same file, and so the same window.
 fn forked(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let place = lab.place(&device)?;
@@ -446,7 +446,7 @@ fn forked(lab: &mut Lab) -> Result<&'static str> {
     let mut found = [0; 16];
     window.read(0, &mut found)?;
     ensure!(found[..8] == 11u64.to_le_bytes() && found[8..] == 12u64.to_le_bytes());
-    // The child's end has given nothing back.
+    // The child's end has not released the window.
     refused(&other, others, Errno::BUSY)?;
     Ok("")
 }

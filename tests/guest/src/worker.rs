@@ -1,4 +1,4 @@
-//! A process that moves data round and round, whatever happens to the board.
+//! A process that moves data to the board and back, through all events that happen to the board.
 
 use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process::{Child, fork};
@@ -11,46 +11,45 @@ use rustix::io::Errno;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// FPGA memory of a worker: little, for it opens the board often.
+/// FPGA memory of a worker: little, because it opens the board often.
 const PLACE: u64 = 512 << 10;
 
-/// How long the board may be away.
+/// Longest time that the board may be away.
 const AWAY: Duration = Duration::from_secs(60);
 
-/// How long a transfer may take that something happens to. What the block promises is bounded
-/// by its time-outs.
+/// Longest time that a transfer may take when an event happens to the board. The block's time-outs bound it.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// A count that processes share.
 pub struct Count(Memory);
 
 impl Count {
-    /// Zero.
+    /// Makes a count of zero.
     pub fn new() -> Result<Self> {
         let file = rustix::fs::memfd_create("count", rustix::fs::MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, 4096)?;
         Ok(Self(Memory::shared(&file, 4096)?))
     }
 
-    /// The number.
+    /// Returns the counter.
     pub fn get(&self) -> &AtomicU64 {
         // SAFETY: aligned, mapped as long as `self`, and used by atomics only.
         unsafe { AtomicU64::from_ptr(self.0.address() as *mut u64) }
     }
 }
 
-/// The process, and what it has done.
+/// The process, and the count of its round trips.
 pub struct Worker {
     child: Child,
     good: Count,
 }
 
-/// Whether a transfer may end so when something happens to the board.
+/// Returns whether a transfer may end with this error when an event happens to the board.
 pub fn is_expected(error: &Error) -> bool {
     match error {
         Error::Gone | Error::Restarted | Error::None => true,
-        // The node may be there before the board is, or nobody may have taken it away yet;
-        // while the board is being reset it takes nobody.
+        // The node may exist before the board does, or may not have been removed yet; while the board is being reset it
+        // cannot be opened.
         Error::Open { source, .. } => {
             let passing = [
                 Errno::NODEV,
@@ -149,7 +148,7 @@ fn work(lab: &mut Lab, slow: bool, good: &AtomicU64) -> Result<()> {
 }
 
 impl Worker {
-    /// Starts one on a context of its own.
+    /// Starts a worker on a context of its own.
     pub fn start(lab: &mut Lab, slow: bool) -> Result<Self> {
         let good = Count::new()?;
         let mut branch = lab.branch();
@@ -158,7 +157,7 @@ impl Worker {
         Ok(Self { child, good })
     }
 
-    /// Waits until it has moved more data round.
+    /// Waits until the worker has made more round trips.
     pub fn progress(&mut self) -> Result<()> {
         let begin = Instant::now();
         let target = self.good.get().load(Ordering::Relaxed) + 2;
@@ -172,12 +171,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Round trips so far.
+    /// Returns the number of round trips so far.
     pub fn count(&self) -> u64 {
         self.good.get().load(Ordering::Relaxed)
     }
 
-    /// Ends it.
+    /// Ends the worker.
     pub fn stop(self) -> Result<u64> {
         let count = self.count();
         self.child.kill()?;

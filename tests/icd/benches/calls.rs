@@ -1,5 +1,5 @@
-//! What a call costs more than with the vendor library alone: the vendor library of this program does
-//! nothing. At the end the program fails if a call costs more than it may.
+//! Measures the added cost of a call over the vendor library alone: the vendor library of this program does nothing. At
+//! the end the program fails if a call costs more than it may.
 
 use std::ffi::{CString, c_void};
 use std::hint::black_box;
@@ -27,7 +27,7 @@ type SetArgument = unsafe extern "C" fn(Handle, u32, usize, *const c_void) -> i3
 type Marker = unsafe extern "C" fn(Handle, u32, *const Handle, *mut Handle) -> i32;
 type Release = unsafe extern "C" fn(Handle) -> i32;
 
-/// What `clSetKernelArg` may cost, and an enqueue whose event is released.
+/// The most nanoseconds that `clSetKernelArg`, and an enqueue whose event is released, may cost.
 const MOST: [(&str, f64); 3] = [
     ("clSetKernelArg, a number", 10.0),
     ("clSetKernelArg, a buffer", 10.0),
@@ -64,7 +64,7 @@ impl Calls {
                 assert!(!function.is_null(), "{name:?}");
                 function
             };
-            // Transmuted to its type, by which the compiler checks the arguments.
+            // Transmuted to its type, so that the compiler checks the arguments.
             macro_rules! get {
                 ($name:ident: $type:ty) => {
                     std::mem::transmute::<Handle, $type>(function(stringify!($name)))
@@ -101,7 +101,7 @@ impl Calls {
         }
     }
 
-    /// One of [`MOST`].
+    /// Makes the call with this index in [`MOST`].
     fn call(&self, which: usize) {
         let number = 5u64;
         // SAFETY: live handles, and places that last as long as the calls.
@@ -120,7 +120,7 @@ impl Calls {
     }
 }
 
-/// Nanoseconds of the quickest of some rounds: other work on the machine only adds to them.
+/// Returns the nanoseconds of the quickest of some rounds: other work on the machine only adds to them.
 fn quickest(calls: &Calls, which: usize) -> f64 {
     const CALLS: u32 = 20_000;
     let round = || {

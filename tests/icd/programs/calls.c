@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What no loader lets through, asked of the driver itself: several threads at once, places that are NULL,
- * platforms that are none. (Debian's loader tells some of several threads at its start that there is no platform.)
+ * Calls that a loader never makes, made on the driver itself: several threads at once, places that are NULL, handles
+ * that are not platforms. (Debian's loader reports to some of several threads at its start that there is no platform.)
  *
  * usage: PROGRAM DRIVER
  */
@@ -26,7 +26,7 @@ static void *ask(void *where)
 	return NULL;
 }
 
-/* The vendor library is loaded once, and nobody is told that there is none. */
+/* The vendor library is loaded once, and no thread gets the answer that there is no platform. */
 static int in_threads(void)
 {
 	pthread_t threads[THREADS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies between buffers of two platforms (docs/cl_peerlane_copy_buffer.md), of which one is the driver around a
- * vendor library. A line for each thing that is not as it should be, and a last one that counts them.
+ * Copies between buffers of two platforms (docs/cl_peerlane_copy_buffer.md), one of which is the driver around a vendor
+ * library. Prints a line for each failed check, and a last line with their count.
  *
- * usage: PROGRAM PART [DRIVER]; DRIVER is the driver's file, by which objects are counted.
+ * usage: PROGRAM PART [DRIVER]; DRIVER is the driver's file, whose counter of objects is read.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
@@ -86,7 +86,7 @@ cl_int status_of(cl_event event)
 	return status;
 }
 
-/* Waits until an event has ended, and gives it up. */
+/* Waits until an event has ended, and releases it. */
 cl_int end_of(cl_event event)
 {
 	cl_int status;
@@ -107,7 +107,7 @@ void fill(struct side *side, cl_mem buffer, int value, size_t size)
 	free(bytes);
 }
 
-/* Whether a buffer holds one value. */
+/* Returns whether a buffer contains one value only. */
 int holds(struct side *side, cl_mem buffer, int value, size_t size)
 {
 	unsigned char *bytes = malloc(size);
@@ -125,7 +125,7 @@ cl_int simple(cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t size)
 	return copy(board.queue, from, to, from_at, to_at, size, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL);
 }
 
-/* Both ways, at odd places, parts of buffers, and more than fits into the host's memory at once. */
+/* Both directions, at odd places, parts of buffers, and more data than fits into the host's memory at once. */
 static void bytes_arrive(struct side *from, struct side *to, size_t from_at, size_t to_at, size_t size, int part)
 {
 	size_t edge = 4096, room = size + 2 * edge;
@@ -154,7 +154,10 @@ static void bytes_arrive(struct side *from, struct side *to, size_t from_at, siz
 	GIVES(clEnqueueReadBuffer(to->queue, destination, CL_TRUE, 0, room, found, 0, NULL, NULL), CL_SUCCESS);
 	IS(!memcmp(found, expected, room));
 	if (part) {
-		/* Not before: the open FPGA runtime forgets what was written into a part that is gone (parts.c). */
+		/*
+		 * Not before: the open FPGA runtime drops the data that were written into a part that is gone
+		 * (parts.c).
+		 */
 		clReleaseMemObject(source_part);
 		clReleaseMemObject(destination_part);
 	}
@@ -163,7 +166,7 @@ static void bytes_arrive(struct side *from, struct side *to, size_t from_at, siz
 	free(sent), free(found), free(expected);
 }
 
-/* The largest copy: COPIES_MOST, for boards that are slow because they are simulated. */
+/* The largest copy: COPIES_MOST, for simulated boards, which are slow. */
 static size_t most(void)
 {
 	const char *text = getenv("COPIES_MOST");
@@ -196,7 +199,7 @@ static void part_same_platform(void)
 
 enum { SIZE = 65536 };
 
-/* In a queue in order a copy has its place; its gate and the peer's gate hold it up. */
+/* In an in-order queue a copy has its place; its gate and the peer's gate hold it up. */
 static void part_order(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -207,12 +210,12 @@ static void part_order(void)
 	fill(&peer, to, 0, SIZE);
 	memset(bytes, 2, SIZE);
 	memset(others, 3, SIZE);
-	/* A write that waits, the copy, a write behind it. */
+	/* A write that waits, the copy, and a write after it. */
 	GIVES(clEnqueueWriteBuffer(board.queue, from, CL_FALSE, 0, SIZE, bytes, 1, &gate, &first), CL_SUCCESS);
 	GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &peers_gate, &done, &peers_done),
 	      CL_SUCCESS);
 	GIVES(clEnqueueWriteBuffer(board.queue, from, CL_FALSE, 0, SIZE, others, 0, NULL, &later), CL_SUCCESS);
-	/* The peer's queue goes on behind the copy. */
+	/* The peer's queue continues after the copy. */
 	GIVES(clEnqueueReadBuffer(peer.queue, to, CL_FALSE, 0, SIZE, seen, 1, &peers_done, &back), CL_SUCCESS);
 	clFlush(peer.queue);
 	GIVES(clSetUserEventStatus(peers_gate, CL_COMPLETE), CL_SUCCESS);
@@ -233,7 +236,7 @@ static void part_order(void)
 	clReleaseEvent(gate);
 	clReleaseEvent(peers_gate);
 
-	/* The peer's event alone, and a copy that nobody asks for but clFinish. */
+	/* The peer's event alone, and a copy that only clFinish flushes. */
 	peers_gate = user_event(&peer);
 	fill(&peer, to, 9, SIZE);
 	GIVES(copy(board.queue, to, from, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &peers_gate, NULL, NULL), CL_SUCCESS);
@@ -247,7 +250,7 @@ static void part_order(void)
 	free(bytes), free(others), free(seen);
 }
 
-/* Without order: a copy overtakes what it does not wait for, and waits for a barrier. */
+/* Out of order: a copy overtakes commands that it does not wait for, and waits for a barrier. */
 static void part_out_of_order(void)
 {
 	cl_command_queue queue = new_queue(&board, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -258,10 +261,10 @@ static void part_out_of_order(void)
 	fill(&board, from, 4, SIZE);
 	GIVES(clSetUserEventStatus(past, CL_COMPLETE), CL_SUCCESS);
 	GIVES(clEnqueueMarkerWithWaitList(queue, 1, &gate, &held), CL_SUCCESS);
-	/* A copy overtakes what a marker overtakes. (PoCL 3.1's overtakes nothing.) */
+	/* A copy overtakes the commands that a marker overtakes. (PoCL 3.1's overtakes nothing.) */
 	GIVES(clEnqueueMarkerWithWaitList(queue, 1, &past, &behind), CL_SUCCESS);
 	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &done, NULL), CL_SUCCESS);
-	/* Both or neither. Where neither does, a second of waiting is enough; a busy computer may end one far behind the
+	/* Both or neither. Where neither does, a second of waiting is enough; a busy computer may end one long after the
 	   other. */
 	for (int i = 0;; i++) {
 		markers = status_of(behind) > CL_COMPLETE;
@@ -284,7 +287,7 @@ static void part_out_of_order(void)
 	GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
 	GIVES(end_of(done), CL_COMPLETE);
 	clReleaseEvent(gate);
-	/* A marker is behind all commands, and so behind a copy. */
+	/* A marker comes after all commands, and so after a copy. */
 	gate = user_event(&board);
 	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 1, &gate, 0, NULL, NULL, NULL), CL_SUCCESS);
 	GIVES(clEnqueueMarkerWithWaitList(queue, 0, NULL, &behind), CL_SUCCESS);
@@ -301,7 +304,7 @@ static void part_out_of_order(void)
 	clReleaseCommandQueue(queue);
 }
 
-/* Each row of the table. No event is made, and nothing stays behind. */
+/* Each row of the table. No event is made, and no object is left. */
 static void part_errors(void)
 {
 	cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -354,7 +357,7 @@ static void part_errors(void)
 	REFUSED(CL_INVALID_EVENT_WAIT_LIST, board.queue, of_board, of_peer, 0, 0, 1, 0, NULL, 1, (cl_event *)&of_board);
 	REFUSED(CL_INVALID_CONTEXT, board.queue, of_board, of_peer, 0, 0, 1, 1, &foreign, 0, NULL);
 	REFUSED(CL_INVALID_CONTEXT, board.queue, of_board, of_peer, 0, 0, 1, 0, NULL, 1, &ours);
-	/* What the host may not touch does not go through its memory. */
+	/* A buffer that the host may not access is not copied through its memory. */
 	for (int i = 0; i < 3; i++) {
 		static const cl_mem_flags flags[] = {CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY,
 						     CL_MEM_HOST_WRITE_ONLY};
@@ -374,10 +377,10 @@ static void part_errors(void)
 	GIVES(info(board.queue, of_board, other, CL_COPY_BUFFER_PATH_PEERLANE, 0, NULL, NULL), CL_INVALID_CONTEXT);
 	GIVES(info(board.queue, of_board, of_peer, 1, 0, NULL, NULL), CL_INVALID_VALUE);
 	GIVES(info(board.queue, of_board, of_peer, CL_COPY_BUFFER_PATH_PEERLANE, 1, &error, NULL), CL_INVALID_VALUE);
-	/* The queue works on. */
+	/* The queue still works. */
 	GIVES(clFinish(board.queue), CL_SUCCESS);
 	GIVES(simple(of_board, of_peer, 0, 0, SIZE), CL_SUCCESS);
-	/* The open FPGA runtime ends no context whose user events have not ended. */
+	/* The open FPGA runtime does not release a context whose user events have not ended. */
 	clSetUserEventStatus(ours, CL_COMPLETE);
 	clSetUserEventStatus(foreign, CL_COMPLETE);
 	clReleaseEvent(ours);
@@ -412,7 +415,7 @@ static cl_ulong raw_clock(void)
 	return (cl_ulong)now.tv_sec * 1000000000 + (cl_ulong)now.tv_nsec;
 }
 
-/* What the event of a copy says of itself. */
+/* Information that the event of a copy returns. */
 static void part_events(void)
 {
 	static const cl_profiling_info names[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
@@ -450,7 +453,7 @@ static void part_events(void)
 		GIVES(clGetEventProfilingInfo(done, names[i], sizeof(times[i]), &times[i], NULL), CL_SUCCESS);
 	IS(before <= times[0] && times[0] <= times[1] && times[1] < times[2] && times[2] < times[3]);
 	IS(times[3] <= raw_clock());
-	/* It waited for the gate, and it took time. */
+	/* The copy waited for the gate, and took time. */
 	IS(times[2] - times[1] > 25000000 && times[3] - times[2] > 1000);
 	GIVES(clGetEventProfilingInfo(done, 1, sizeof(times[0]), times, NULL), CL_INVALID_VALUE);
 	GIVES(clGetEventProfilingInfo(peers, CL_PROFILING_COMMAND_END, sizeof(times[0]), times, NULL),
@@ -465,7 +468,7 @@ static void part_events(void)
 	GIVES(status_of(unprofiled), CL_COMPLETE);
 	GIVES(clGetEventProfilingInfo(unprofiled, CL_PROFILING_COMMAND_END, sizeof(times[0]), times, NULL),
 	      CL_PROFILING_INFO_NOT_AVAILABLE);
-	/* An event keeps its queue. */
+	/* An event retains its queue. */
 	clReleaseCommandQueue(plain);
 	GIVES(clGetEventInfo(unprofiled, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL), CL_SUCCESS);
 	IS(queue == plain);
@@ -482,7 +485,7 @@ static void part_events(void)
 	clReleaseMemObject(to);
 }
 
-/* In a queue in order the failure of a peer's event does not overtake what is in front. */
+/* In an in-order queue the failure of a peer's event does not overtake earlier commands. */
 static void fails_in_its_place(void)
 {
 	cl_command_queue queue = new_queue(&board, 0);
@@ -505,7 +508,7 @@ static void fails_in_its_place(void)
 	clReleaseCommandQueue(queue);
 }
 
-/* What has failed copies nothing, and says so on both sides. */
+/* A copy that fails copies nothing, and both sides' events fail. */
 static void part_failures(void)
 {
 	fails_in_its_place();
@@ -520,7 +523,7 @@ static void part_failures(void)
 		GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, side ? 0 : 1, side ? NULL : ours, side ? 1 : 0,
 			   side ? ours : NULL, &done, &peers),
 		      CL_SUCCESS);
-		/* PoCL 3.1 cannot have somebody come to wait for a command while it tells of its failure. */
+		/* PoCL 3.1 cannot handle a new waiter on a command while it reports the command's failure. */
 		nap(20);
 		GIVES(clSetUserEventStatus(gate, -5), CL_SUCCESS);
 		GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
@@ -546,7 +549,7 @@ static cl_uint references(cl_command_queue queue)
 	return number;
 }
 
-/* Copies that fail in a queue without order take nothing from the queue, and what comes behind does not fail. */
+/* Copies that fail in an out-of-order queue release their references to the queue, and later commands do not fail. */
 static void part_references(void)
 {
 	cl_command_queue queue = new_queue(&board, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -575,7 +578,7 @@ static void part_references(void)
 		clReleaseEvent(gate);
 	}
 	GIVES(clFinish(queue), CL_SUCCESS);
-	/* Who has told the end of a copy lets go of its objects a moment later. */
+	/* The thread that reports the end of a copy releases its objects a moment later. */
 	for (int i = 0; i < 2000 && references(queue) != before; i++)
 		nap(1);
 	GIVES(references(queue), before);
@@ -601,7 +604,7 @@ static cl_uint references_of_context(void)
 	return number;
 }
 
-/* The last reference to a copy's event goes in its callback. A moment later nothing is kept any more. */
+/* The last reference to a copy's event is released in its callback. A moment later no object is left. */
 static void part_callback(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -610,7 +613,9 @@ static void part_callback(void)
 
 	fill(&board, from, 1, SIZE);
 	GIVES(clFinish(board.queue), CL_SUCCESS);
-	/* The first copy makes things at the vendor's that stay. PoCL lets go of a command a moment after its end. */
+	/*
+	 * The first copy makes objects in the vendor library that stay. PoCL releases a command a moment after its end.
+	 */
 	GIVES(simple(from, to, 0, 0, SIZE), CL_SUCCESS);
 	nap(200);
 	queues = references(board.queue), contexts = references_of_context();
@@ -639,7 +644,7 @@ static void part_callback(void)
 	clReleaseMemObject(to);
 }
 
-/* Failures that the vendor library does not pass on: of an event in the list, and of a copy in front. */
+/* Failures that the vendor library does not pass on: of an event in the list, and of an earlier copy. */
 static void part_forgotten(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -653,7 +658,7 @@ static void part_forgotten(void)
 	nap(20);
 	GIVES(clSetUserEventStatus(gate, -5), CL_SUCCESS);
 	GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-	/* The vendor library is such a one. */
+	/* This vendor library does not pass the failure on. */
 	GIVES(end_of(marker), CL_COMPLETE);
 	clReleaseEvent(gate);
 	peers_gate = user_event(&peer);
@@ -664,7 +669,7 @@ static void part_forgotten(void)
 	GIVES(end_of(later), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	IS(holds(&peer, to, 2, SIZE));
 	clReleaseEvent(peers_gate);
-	/* What was over before is of the past. */
+	/* A failure that was over before does not affect later copies. */
 	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
 	IS(holds(&peer, to, 1, SIZE));
 	clReleaseMemObject(from);
@@ -672,7 +677,7 @@ static void part_forgotten(void)
 	clReleaseCommandQueue(queue);
 }
 
-/* The program ends as soon as it knows that its copy has. */
+/* The program ends as soon as it knows that its copy has ended. */
 static void part_exit(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -687,7 +692,10 @@ static void part_exit(void)
 	exit(failures != 0);
 }
 
-/* Threads of the driver's with the right signals blocked: all that are the program's to handle, none of a fault. */
+/*
+ * Counts threads of the driver's with the right signals blocked: all signals that the program handles, and no signals
+ * of faults.
+ */
 static int threads_with_their_signals(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -715,7 +723,7 @@ static int threads_with_their_signals(void)
 	return found;
 }
 
-/* Bytes are moved when the program ends, which waits for that. */
+/* Bytes are moved when the program ends, and its end waits for that. */
 static void part_leave(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -732,7 +740,7 @@ static void part_leave(void)
 static cl_event waited_for, waiting;
 static cl_mem waits_from, waits_to;
 
-/* Older than the driver's own function, and so later. A failure ends the program by another status. */
+/* Registered before the driver's own function, and so called later. A failure ends the program with another status. */
 static void finish_late(void)
 {
 	cl_event refused;
@@ -742,7 +750,7 @@ static void finish_late(void)
 	clWaitForEvents(1, &waiting);
 	if (status_of(waiting) >= 0)
 		_exit(2);
-	/* PoCL 3.1 shows a failure before it has told those that wait for it (failed.c). */
+	/* PoCL 3.1 shows a failure before it has notified the commands that wait for it (failed.c). */
 	nap(50);
 	clFinish(board.queue);
 	if (copy(board.queue, waits_from, waits_to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &refused, NULL) !=
@@ -752,12 +760,12 @@ static void finish_late(void)
 		_exit(4);
 }
 
-/* A copy waits when the program ends, and what it waits for comes while the exit goes on. */
+/* A copy waits when the program ends, and the event that it waits for comes during the exit. */
 static void part_waits(void)
 {
 	waits_from = new_buffer(&board, 0, SIZE, NULL);
 	waits_to = new_buffer(&peer, 0, SIZE, NULL);
-	/* It runs behind what the driver registers with its first copy. */
+	/* It runs after the function that the driver registers with its first copy. */
 	atexit(finish_late);
 	waited_for = user_event(&peer);
 	GIVES(copy(board.queue, waits_from, waits_to, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &waited_for, &waiting, NULL),
@@ -767,7 +775,7 @@ static void part_waits(void)
 	exit(failures != 0);
 }
 
-/* All is released while the copy waits; only what tells its end is kept. */
+/* Everything is released while the copy waits, except the event that shows its end. */
 static void part_released(void)
 {
 	for (int way = 0; way < 2; way++) {
@@ -792,7 +800,7 @@ static void part_released(void)
 			clFlush(b.queue);
 		clReleaseMemObject(from);
 		clReleaseMemObject(to);
-		/* One way the copy's event is all that is left of the board's side. */
+		/* In one direction the copy's event is all that is left of the board's side. */
 		if (way)
 			clReleaseEvent(done);
 		clReleaseEvent(peers);
@@ -814,7 +822,7 @@ static void part_released(void)
 	}
 }
 
-/* As many as may be under way, and one more. */
+/* As many copies as may be in progress, and one more. */
 static void part_many(void)
 {
 	enum { MOST = 64 };
@@ -832,12 +840,12 @@ static void part_many(void)
 	for (int i = 0; i < MOST; i++)
 		GIVES(end_of(done[i]), CL_COMPLETE);
 	GIVES(clFinish(queue), CL_SUCCESS);
-	/* Places come free, a moment after the events. */
+	/* Places become free a moment after the events. */
 	for (int i = 0; i < 1000 && copy(queue, from, to, 0, 0, 1, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL); i++)
 		nap(1);
 	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
 	IS(holds(&peer, to, 3, SIZE));
-	/* Those that end make room for more, however many. */
+	/* Copies that end make room for more, any number of them. */
 	for (int i = 0; i < 5 * MOST; i++)
 		GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
 	GIVES(clFinish(queue), CL_SUCCESS);
@@ -885,7 +893,7 @@ static void part_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* Which way a copy of these goes, and the text that says why. */
+/* Returns the path of a copy between these buffers, and the text with the reason. */
 cl_uint path(cl_mem from, cl_mem to, char *reason, size_t size)
 {
 	cl_uint way = 77;
@@ -898,7 +906,7 @@ cl_uint path(cl_mem from, cl_mem to, char *reason, size_t size)
 	return way;
 }
 
-/* Without a board's library there is one way. */
+/* Without a board's library there is only one path. */
 static void part_path(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -910,7 +918,7 @@ static void part_path(void)
 	GIVES(clGetPlatformInfo(board.platform, CL_PLATFORM_EXTENSIONS, sizeof(extensions), extensions, NULL),
 	      CL_SUCCESS);
 	IS(strstr(extensions, "cl_peerlane_copy_buffer"));
-	/* As programs from before OpenCL 1.2 look for it. */
+	/* The lookup of programs from before OpenCL 1.2. */
 	*(void **)&by_name = clGetExtensionFunctionAddress("clEnqueueCopyBufferPeerlane");
 	IS(by_name == copy);
 	clReleaseMemObject(from);
@@ -967,7 +975,7 @@ int main(int count, char **arguments)
 		set_up(&peer, peer.platform);
 		before = live ? live() : 0;
 		parts[i].run();
-		/* Who has told the end of a copy lets go of its objects a moment later. */
+		/* The thread that reports the end of a copy releases its objects a moment later. */
 		for (int n = 0; n < 5000 && live && live() != before; n++)
 			nap(1);
 		IS(!live || live() == before);

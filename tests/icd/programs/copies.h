@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the parts of copies.c share. */
+/* Declarations that the parts of copies.c share. */
 #ifndef COPIES_H
 #define COPIES_H
 

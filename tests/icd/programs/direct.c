@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The direct path, with the stand-in for a board's library in vendors/board.c, and with a real one. */
+/* The direct path, with the mock of a board's library in vendors/board.c, and with a real one. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "copies.h"
 
@@ -37,7 +37,7 @@ void part_direct(void)
 	*(void **)&release = board_function("clReleasePeerMemoryPeerlane", board.device);
 	*(void **)&to_peer = board_function("clCopyBufferToPeerPeerlane", board.device);
 	IS(new_memory && counter && release && to_peer);
-	/* What the driver tells the library is not the program's to change. */
+	/* The functions by which the driver configures the library are hidden from the program. */
 	IS(!board_function("clSetOpenCLPeerlane", board.device));
 	IS(!board_function("clReleasePeerMemoryPeerlane", NULL));
 	IS(!board_function("clReleasePeerMemoryPeerlane", (cl_device_id)board.queue));
@@ -50,7 +50,7 @@ void part_direct(void)
 	GIVES(to_peer(from, memory, 0, 100, SIZE, CL_TRUE, 0, NULL, NULL), CL_SUCCESS);
 	IS(is_all(bytes + 100, 5, SIZE) && is_all(bytes, 0, 100));
 
-	/* Nobody knows the peer's memory. */
+	/* The peer's memory is unknown. */
 	*counter(COPIES) = 0;
 	fill(&peer, to, 2, SIZE);
 	GIVES(path(from, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_HOST_PEERLANE);
@@ -58,7 +58,9 @@ void part_direct(void)
 	GIVES(simple(from, to, 0, 0, SIZE), CL_SUCCESS);
 	IS(holds(&peer, to, 5, SIZE) && *counter(COPIES) == 0);
 
-	/* It is named. Bytes go into it, and the peer's buffer, which is another in truth, stays as it is. */
+	/*
+	 * The memory is named. Bytes go into it, and the peer's buffer, which really is other memory, stays unchanged.
+	 */
 	GIVES(name_memory(board.device, to, memory, 100), CL_SUCCESS);
 	GIVES(path(from, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_DIRECT_PEERLANE);
 	IS(!reason[0]);
@@ -76,7 +78,7 @@ void part_direct(void)
 	memset(bytes, 9, SIZE + 100);
 	GIVES(simple(to, from, 0, 0, SIZE), CL_SUCCESS);
 	IS(*counter(COPIES) == 2 && holds(&board, from, 9, SIZE));
-	/* What the host may not touch needs no host. */
+	/* A buffer that the host may not access can be copied without the host. */
 	host = new_buffer(&peer, CL_MEM_HOST_NO_ACCESS, SIZE, NULL);
 	GIVES(simple(host, from, 0, 0, SIZE), CL_INVALID_OPERATION);
 	GIVES(name_memory(board.device, host, memory, 0), CL_SUCCESS);
@@ -84,7 +86,7 @@ void part_direct(void)
 	IS(*counter(COPIES) == 3);
 	clReleaseMemObject(host);
 
-	/* OpenCL has the contents on the host: the other way, and it ends well. */
+	/* OpenCL has the contents on the host: the copy takes the other path, and ends well. */
 	host = new_buffer(&board, CL_MEM_USE_HOST_PTR, SIZE, of_host);
 	fill(&board, host, 3, SIZE);
 	GIVES(path(host, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_HOST_PEERLANE);
@@ -94,7 +96,7 @@ void part_direct(void)
 	IS(*counter(COPIES) == 0 && holds(&peer, to, 3, SIZE));
 	clReleaseMemObject(host);
 
-	/* The board is programmed meanwhile: once more, then the other way. */
+	/* The board is programmed during the copy: it is tried once more, then it takes the other path. */
 	for (int times = 1; times <= 3; times++) {
 		*counter(RESTARTS) = times;
 		*counter(COPIES) = 0;
@@ -114,12 +116,12 @@ void part_direct(void)
 	GIVES(name_memory(board.device, part, memory, 0), CL_INVALID_MEM_OBJECT);
 	clReleaseMemObject(part);
 
-	/* The library's errors are the copy's. Nothing is tried in its place: bytes may have been moved. */
+	/* An error of the library is the copy's error. The other path is not tried: bytes may have been moved. */
 	GIVES(release(memory), CL_SUCCESS);
 	GIVES(copy(board.queue, from, to, 0, 0, 1, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL), -10001);
 	GIVES(clReleaseCommandQueue(board.queue), CL_SUCCESS);
 	board.queue = clCreateCommandQueue(board.context, board.device, 0, &error);
-	/* Taken back. */
+	/* The name is removed. */
 	GIVES(name_memory(board.device, to, NULL, 0), CL_SUCCESS);
 	GIVES(simple(from, to, 0, 0, SIZE), CL_SUCCESS);
 	IS(holds(&peer, to, 9, SIZE));
@@ -135,7 +137,7 @@ void part_direct(void)
 	}
 	GIVES(release(memory), CL_SUCCESS);
 
-	/* The platform tells its memory: it is registered for each copy, and let go of. */
+	/* The platform exports its memory: it is registered for each copy, and released. */
 	*counter(EXPORTS) = 1;
 	*counter(REGISTERED) = *counter(RELEASED) = *counter(COPIES) = 0;
 	to = new_buffer(&peer, 0, SIZE, NULL);
@@ -152,7 +154,7 @@ void part_direct(void)
 	free(bytes), free(of_host);
 }
 
-/* The board moves the bytes to and from the memory of the GPU beside it, which is named for the peer's buffer. */
+/* The board moves the bytes to and from the memory of its GPU, which is named for the peer's buffer. */
 void part_simulated(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -181,7 +183,7 @@ void part_simulated(void)
 	memory = create(board.device, CL_MEM_READ_WRITE, gpu, SIZE + 4096, 0, &error);
 	GIVES(error, CL_SUCCESS);
 
-	/* PoCL's buffers are no memory that the board reaches. */
+	/* PoCL's buffers are not memory that the board reaches. */
 	GIVES(path(from, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_HOST_PEERLANE);
 	IS(strstr(reason, "(-10003)"));
 	fill(&board, from, 5, SIZE);

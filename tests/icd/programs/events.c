@@ -35,7 +35,7 @@ void part_events(void)
 	/* Waits for the user event. */
 	SAY(clEnqueueNDRangeKernel(queue, k, 1, NULL, &items, NULL, 1, &first, &events[0]));
 	SAY(clSetEventCallback(events[0], CL_COMPLETE, on_event, &events[0]));
-	/* Lists longer than any that has a fixed place. */
+	/* Lists longer than any fixed storage. */
 	for (cl_uint i = 1; i < 40; i++)
 		IS(!clEnqueueMarkerWithWaitList(queue, i, events, &events[i]));
 	SAY(clSetUserEventStatus(first, CL_COMPLETE));
@@ -47,7 +47,7 @@ void part_events(void)
 	ANSWERS(clGetEventInfo, events[3], CL_EVENT_COMMAND_QUEUE, cl_command_queue, queue);
 	ANSWERS(clGetEventInfo, events[39], CL_EVENT_CONTEXT, cl_context, context);
 
-	/* An event outlives the program's other references to what it is of. */
+	/* An event outlives the program's other references to its objects. */
 	SAY(clEnqueueMarkerWithWaitList(queue, 0, NULL, &alone));
 	SAY(clRetainEvent(alone));
 	SAY(clReleaseEvent(alone));
@@ -122,7 +122,7 @@ void part_callbacks(void)
 	IS(calls == 1);
 	clReleaseProgram(of_source);
 
-	/* Whether a build that fails is told by the callback is the vendor's affair. */
+	/* The vendor library decides whether the callback reports a build that fails. */
 	broken = clCreateProgramWithSource(context, 1, &wrong, NULL, &error);
 	SAY(clBuildProgram(broken, 1, &device, "", on_build, &broken));
 	usleep(200000);
@@ -137,7 +137,7 @@ void part_callbacks(void)
 	IS(linked && calls == before + 1);
 	if (linked)
 		clReleaseProgram(linked);
-	/* It gets what the call gives, whichever comes first. */
+	/* The callback gets the same program as the call returns, whichever comes first. */
 	before = calls;
 	linked = clLinkProgram(context, 1, &device, "", 1, &of_source, on_link, &told, NULL);
 	await(before + 1);
@@ -145,13 +145,13 @@ void part_callbacks(void)
 	if (linked)
 		clReleaseProgram(linked);
 	clReleaseProgram(of_source);
-	/* What cannot be linked is no program, for the callback either. */
+	/* A link that fails gives no program, to the callback either. */
 	before = calls;
 	linked = clLinkProgram(context, 1, &device, "", 0, NULL, on_nothing, NULL, NULL);
 	IS(!linked);
 	printf("calls: %d\n", calls - before);
 
-	/* A destructor names what is gone. */
+	/* A destructor callback names the object that is gone. */
 	buffer = clCreateBuffer(context, 0, 64, NULL, &error);
 	before = calls;
 	SAY(clSetMemObjectDestructorCallback(buffer, on_memory, &buffer));
@@ -177,7 +177,7 @@ void part_callbacks(void)
 		IS(calls == before + 1);
 	}
 
-	/* What fails calls nobody, and holds nothing. */
+	/* A call that fails calls no callback, and retains nothing. */
 	buffer = clCreateBuffer(context, 0, 64, NULL, &error);
 	SAY(clSetMemObjectDestructorCallback(NULL, on_memory, &buffer));
 	SAY(clSetMemObjectDestructorCallback(buffer, NULL, &buffer));
@@ -186,7 +186,7 @@ void part_callbacks(void)
 
 enum { THREADS = 4, ROUNDS = 1000 };
 
-/* Takes the last reference away while the vendor still tells of the event. */
+/* Releases the last reference while the vendor still reports the event. */
 static void CL_CALLBACK on_last(cl_event event, cl_int status, void *data)
 {
 	cl_context of = NULL;
@@ -200,7 +200,7 @@ static void CL_CALLBACK on_last(cl_event event, cl_int status, void *data)
 static cl_event handed;
 static int over;
 
-/* Uses events in enqueues, and releases them while their other references go. */
+/* Uses events in enqueues, and releases them while their other references are released. */
 static void *user(void *queue_of_thread)
 {
 	size_t wrong = 0;
@@ -239,7 +239,7 @@ static void *maker(void *queue_of_thread)
 	return (void *)wrong;
 }
 
-/* Last references go in callbacks, and in one thread while another uses the object. */
+/* Last references are released in callbacks, and in one thread while another uses the object. */
 void part_handover(void)
 {
 	cl_command_queue queues[THREADS + 1];
@@ -267,7 +267,7 @@ void part_handover(void)
 	await(THREADS * ROUNDS);
 	IS(calls == THREADS * ROUNDS);
 	IS(!wrong);
-	/* The last callback's thread lets go a moment later. */
+	/* The last callback's thread releases its objects a moment later. */
 	for (int i = 0; i < 2000 && live && live() != before; i++)
 		usleep(1000);
 	IS(!live || live() == before);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Calls every function with arguments that are right, and then with one after the other wrong. A line each:
- * function, which argument is wrong (or "right"), and what came of it.
+ * Calls every function with right arguments, and then with each argument wrong in turn. Prints a line for each call:
+ * function, the argument that is wrong (or "right"), and the result.
  *
  * usage: PROGRAM FIRST
  *
- * The calls have numbers. The program begins with the number FIRST, and prints each line's beginning before the
- * call, so that whoever runs it can go on behind one that has ended it.
+ * The calls have numbers. The program begins with the number FIRST, and prints each line's beginning before the call,
+ * so that the test can continue after a call that has ended the program.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -41,7 +41,7 @@ static size_t zeros[3], ones[3] = {1, 1, 1}, zeros_and_ones[2] = {0, 16};
 static cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
 static cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
 
-/* What the call has left besides its result. */
+/* Results of the call other than its return value. */
 static void say_rest(void)
 {
 	printf(", error %d, event %s, %zu bytes\n", error, made ? "made" : "none", size_ret);
@@ -72,7 +72,7 @@ static void *find(const char *name)
 	return found ? found : clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
-/* Nothing that others use may go. */
+/* Retain objects that other calls use, so that no call frees them. */
 static void retain(const char *name, int wrong)
 {
 	void *handle = strstr(name, "Context")	      ? (void *)context

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Handles in what extensions answer and call back, with the vendor library extensions.c.
+ * Handles in answers and callbacks of extensions, with the vendor library extensions.c.
  *
  * usage: PROGRAM DRIVER
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What PoCL 3.1 does wrong by itself, without the driver that is tested: a command that has failed is forgotten while
- * another command that it waited for still has it in its list, and is used when that one ends (pocl_broadcast, which
- * ends in an assertion, a hang or nothing). PoCL 4.0 keeps it. Valgrind sees it, and the platform's version is printed.
+ * An error of PoCL 3.1 by itself, without the driver that is tested: a command that has failed is freed while another
+ * command that it waited for still has it in its list, and is used when that one ends (pocl_broadcast, which ends in an
+ * assertion, a hang or nothing). PoCL 4.0 retains it. Valgrind sees it, and the platform's version is printed.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -43,7 +43,7 @@ int main(void)
 	DO(clEnqueueMarkerWithWaitList(queue, 1, &fails, &behind));
 	DO(clSetUserEventStatus(fails, -5));
 	DO(clReleaseEvent(behind));
-	/* Now the first ends, and tells the second. */
+	/* Now the first ends, and notifies the second. */
 	DO(clSetUserEventStatus(gate, CL_COMPLETE));
 	clWaitForEvents(1, &front);
 	puts("end");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a program may do first: devices are known by an answer before they were asked for. A line for each thing
- * that is not as it should be.
+ * The first calls that a program may make: devices become known by an answer before they were asked for. Prints a line
+ * for each failed check.
  *
  * usage: PROGRAM
  */
@@ -32,7 +32,7 @@ int main(void)
 	cl_int error;
 
 	IS(!clGetPlatformIDs(1, &platform, NULL));
-	/* A device that only an answer has named is there when the one that was asked has gone. */
+	/* A device that was only named by an answer still exists when the object that was asked is gone. */
 	properties[1] = (cl_context_properties)platform;
 	context = clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &error);
 	IS(context && !error);
@@ -41,7 +41,7 @@ int main(void)
 	IS(!clGetDeviceInfo(named, CL_DEVICE_TYPE, sizeof(type), &type, NULL) && type);
 	IS(!clGetDeviceInfo(named, CL_DEVICE_PLATFORM, sizeof(of_device), &of_device, NULL));
 	IS(of_device == platform);
-	/* So is one that was asked for later. */
+	/* So does one that was asked for later. */
 	context = clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &error);
 	IS(!clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
 	IS(device == named);
@@ -50,7 +50,7 @@ int main(void)
 	IS(!clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(of_queue), &of_queue, NULL) && of_queue == device);
 	IS(!clReleaseCommandQueue(queue) && !clReleaseContext(context));
 	IS(!clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL));
-	/* Devices of platforms are not counted. */
+	/* Devices of platforms are not reference-counted. */
 	IS(!clReleaseDevice(device) && !clReleaseDevice(device));
 	IS(!clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL));
 	printf("%d failures\n", failures);

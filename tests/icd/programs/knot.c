@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program with functions of a vendor's names, as a loader has them, and what the platform says. */
+/* A program with functions of a vendor's names, as a loader has them. Prints the platform's answers. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -40,7 +40,7 @@ int main(int count, char **arguments)
 	if (info(platform, CL_PLATFORM_NAME, sizeof(text), text, NULL))
 		return 1;
 	puts(text);
-	/* What was closed to writing is closed again: the first of the data's parts. */
+	/* The parts that were made read-only are read-only again: the first of the data's parts. */
 	maps = fopen("/proc/self/maps", "r");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		if (strstr(line, arguments[2]) && strstr(line, " rw-p "))

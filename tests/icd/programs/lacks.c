@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * All functions of the dispatch table that the vendor library has not, called with zeros: those with a status answer
- * CL_INVALID_OPERATION, those that give an address NULL.
+ * Calls all functions of the dispatch table that the vendor library does not have, with zeros: functions with a status
+ * answer CL_INVALID_OPERATION, functions that return an address NULL.
  *
  * usage: PROGRAM DRIVER VENDOR
  */
@@ -58,7 +58,7 @@ int main(int count, char **arguments)
 		void *found = dlsym(vendor, name);
 		uint64_t answer;
 
-		/* What it is linked with does not count. */
+		/* Functions of libraries that it is linked with do not count. */
 		if (found && dladdr(found, &its) && dladdr(dlsym(vendor, "clGetPlatformIDs"), &of) &&
 		    of.dli_fbase == its.dli_fbase)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Handles that are none, all queries there could be, and very many objects. */
+/* Handles that are not valid, all possible queries, and very many objects. */
 #include "test.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ static void CL_CALLBACK never(cl_command_queue of, cl_uint number, void **pointe
 	called(0);
 }
 
-/* A call that is refused keeps nothing of what it was to call back. */
+/* A call that is refused retains nothing for its callback. */
 static void refused_with_callback(void)
 {
 	unsigned long before = live();
@@ -65,7 +65,7 @@ void part_wrong(void)
 	SAY(clReleaseMemObject(buffer));
 	if (!live)
 		return;
-	/* A vendor library alone would follow these. */
+	/* The vendor library alone would dereference these. */
 	event = clCreateUserEvent(context, &error);
 	other = clCreateBuffer(context, 0, 64, NULL, &error);
 	fprintf(stderr, "of another kind: %d\n",
@@ -78,7 +78,7 @@ void part_wrong(void)
 	lists_of_none();
 }
 
-/* What every handle of the plain vendor library begins with; NULL with others. */
+/* The first word of every handle of the plain vendor library; NULL with others. */
 static void *trap;
 
 static int is_raw(void *word)
@@ -103,7 +103,7 @@ static void look(const char *query, cl_uint name, void **answer, size_t size)
 	}
 }
 
-/* All values that names of queries have, but for the binaries: that query reads its answer's place. */
+/* All values that names of queries have, except the binaries: that query reads the place of its answer. */
 #define ALL(query, ...)                                                                 \
 	for (cl_uint name = 0x0900; name < 0x5000; name++) {                            \
 		static void *answer[4096];                                              \
@@ -200,7 +200,7 @@ static long kibibytes(void)
 	return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* One of each kind of object, with what hangs on others. */
+/* Makes one object of each kind, including objects that depend on others. */
 static void one_of_each(void)
 {
 	cl_buffer_region part = {0, 128};
@@ -214,7 +214,7 @@ static void one_of_each(void)
 	cl_kernel kernel = clCreateKernel(program, "k2", &error);
 	cl_event event = clCreateUserEvent(of, &error);
 
-	/* Parents first: children hold them. */
+	/* Parents first: their children retain them. */
 	clReleaseContext(of);
 	clReleaseMemObject(whole);
 	if (!its_queue || !sub || !sampler || !text || !kernel || !event)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a loader with cl_khr_icd 2.0 does, by the extension's text ("Loader managed dispatch") and as
- * Khronos's own does it: asks for two functions before it asks for platforms, finds a tag in two slots of
- * the table, sets a word for the platform, and finds that word second in every object.
+ * Does the same as a loader with cl_khr_icd 2.0, by the extension's text ("Loader managed dispatch") and as Khronos's
+ * own loader: asks for two functions before it asks for platforms, finds a tag in two slots of the table, sets a word
+ * for the platform, and finds that word second in every object.
  *
  * usage: PROGRAM DRIVER
  */
@@ -65,7 +65,7 @@ int main(int count, char **arguments)
 	}
 	by_name = (by_name_fn *)dlsym(driver, "clGetExtensionFunctionAddress");
 	platforms = (platforms_fn *)by_name("clIcdGetPlatformIDsKHR");
-	/* An older loader has been here. */
+	/* An older loader was here first. */
 	if (platforms(1, &platform, NULL))
 		return 1;
 	printf("tags without being asked: %d\n", tagged(platform));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Moments that are hard to meet with a real library, with the vendor library moments.c. A line for each thing that is
- * not as it should be, and a last one that counts them.
+ * Situations that are hard to reach with a real library, with the vendor library moments.c. Prints a line for each
+ * failed check, and a last line with their count.
  *
  * usage: PROGRAM DRIVER VENDOR
  */
@@ -41,7 +41,10 @@ static cl_mem new_buffer(void)
 	return CALL(clCreateBuffer, context, 0, 64, NULL, NULL);
 }
 
-/* A failed enqueue has no event, whatever the vendor leaves in its place; a blocking one that failed later has. */
+/*
+ * A failed enqueue has no event, even if the vendor library leaves something in its place; a blocking one that failed
+ * later has.
+ */
 static void failed_enqueues(cl_command_queue queue)
 {
 	cl_event event = NULL, untouched = (cl_event)&untouched;
@@ -94,7 +97,7 @@ static void early_callbacks(void)
 		IS(CALL(clReleaseProgram, linked) != CL_SUCCESS);
 		IS(moments->releases == releases + 1);
 		IS(live() == before);
-		/* Who does not need what the call gives may release it in the callback. */
+		/* A caller that does not need the returned program may release it in the callback. */
 		linked = CALL(clLinkProgram, context, 0, NULL, "", 0, NULL, release, NULL, NULL);
 		IS(linked == told);
 		IS(moments->releases == releases + 2);
@@ -151,7 +154,7 @@ static void late_callbacks(cl_command_queue queue)
 	IS(live() == before);
 }
 
-/* A release too many is not taken from who still needs the object. */
+/* A release too many does not take the object from others that still need it. */
 static void releases_too_many(void)
 {
 	cl_buffer_region region = {0, 32};
@@ -165,7 +168,7 @@ static void releases_too_many(void)
 	IS(CALL(clReleaseMemObject, part) == CL_SUCCESS);
 }
 
-/* A kernel's arguments that are handles arrive as the vendor's; numbers as they are. */
+/* A kernel's arguments that are handles arrive as the vendor's handles; numbers arrive unchanged. */
 static void arguments(cl_command_queue queue, cl_kernel kernel)
 {
 	cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -191,7 +194,7 @@ static void arguments(cl_command_queue queue, cl_kernel kernel)
 	}
 	IS(CALL(clSetKernelArg, kernel, 0, sizeof(number), &number) == CL_SUCCESS);
 	IS(moments->argument == (void *)number);
-	/* No null handle, and no handle of what a kernel cannot take or what is gone. */
+	/* Neither null, nor the handle of an object that a kernel cannot take or that is gone. */
 	number = 0;
 	IS(CALL(clSetKernelArg, kernel, 0, sizeof(number), &number) == CL_SUCCESS);
 	IS(CALL(clEnqueueMarkerWithWaitList, queue, 0, NULL, &event) == CL_SUCCESS);

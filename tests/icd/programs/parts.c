@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Whether what is written into a sub-buffer is seen in the buffer, by the first platform. */
+/* Reports whether data that are written into a sub-buffer are seen in the buffer, by the first platform. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #include <CL/cl.h>
@@ -11,7 +11,7 @@ static cl_context context;
 static cl_device_id device;
 static cl_command_queue queue;
 
-/* Writes into a part of a new buffer, by a queue of its own or not, and looks whether it stands in the buffer while there
+/* Writes into a part of a new buffer, by a queue of its own or not, and looks for the data in the buffer while there
    is the part, or when it is gone. */
 static void written(const char *what, size_t size, int other_queue, int gone)
 {

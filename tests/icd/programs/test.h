@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program in parts for one OpenCL platform. What a part prints must be the same for a vendor library
- * and for the driver around it. It knows of neither.
+ * A program in parts for one OpenCL platform. The output of a part must be the same for a vendor library and for the
+ * driver around it. The program knows of neither.
  */
 #ifndef TEST_H
 #define TEST_H
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints whether something is so. */
+/* Prints whether a condition is true. */
 #define IS(what) is((what) != 0, #what)
 /* Prints an error's number. */
 #define SAY(call) say((call), #call)
@@ -32,7 +32,7 @@
 void is(int so, const char *what);
 void say(cl_int error, const char *call);
 
-/* What every part begins with. */
+/* Objects that every part starts with. */
 extern cl_platform_id platform;
 extern cl_device_id device;
 extern cl_context context;
@@ -50,7 +50,7 @@ void called(int right);
 void await(int number);
 extern int calls, right_calls;
 
-/* What the driver around a vendor library says of itself, or NULL without one. */
+/* Counter of the driver around a vendor library, or NULL without one. */
 extern unsigned long (*live)(void);
 
 /* The parts. */

@@ -9,7 +9,7 @@ void *__tsan_memcpy(void *to, const void *from, size_t size);
 void *__tsan_memmove(void *to, const void *from, size_t size);
 void *__tsan_memset(void *to, int value, size_t size);
 
-/* What these call is libtsan's, which sees the accesses. */
+/* The functions that these call belong to libtsan, which sees the accesses. */
 MISSING void *__tsan_memcpy(void *to, const void *from, size_t size)
 {
 	return memcpy(to, from, size);

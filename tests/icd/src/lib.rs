@@ -1,8 +1,8 @@
-//! What tests of the OpenCL driver around a vendor library need: Debian's PoCL and loader
+//! The basis of the tests of the OpenCL driver around a vendor library: Debian's PoCL and loader
 //! ([`peerlane_tools::OpenCl`]), programs in C, and vendor libraries made for the tests.
 //!
-//! [`Lab`] runs a program with PoCL's own driver and with ours around `vendors/plain.c`, which
-//! makes of PoCL a vendor library that is no driver.
+//! [`Lab`] runs a program with PoCL's own driver and with ours around `vendors/plain.c`, which turns PoCL into a vendor
+//! library without a dispatch table.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,10 +12,10 @@ use std::process::{Command, Output};
 use peerlane_tools::{Cache, OpenCl};
 use tempfile::TempDir;
 
-/// The driver, beside the test that calls this.
+/// Returns the driver next to the test that calls this.
 ///
 /// # Panics
-/// Where cargo has not put it there.
+/// If cargo has not put it there.
 pub fn driver() -> PathBuf {
     let test = std::env::current_exe().unwrap_or_else(|error| panic!("{error}"));
     let driver = test.with_file_name("libpeerlane_icd.so");
@@ -23,27 +23,27 @@ pub fn driver() -> PathBuf {
     driver
 }
 
-/// A directory with programs, vendor libraries and what loaders read.
+/// A directory with programs, vendor libraries and files for loaders.
 #[derive(Debug)]
 pub struct Lab {
     opencl: OpenCl,
     directory: TempDir,
 }
 
-/// What a program with OpenCL is run with.
+/// The drivers that a program with OpenCL is run with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drivers {
-    /// PoCL's own.
+    /// PoCL's own driver.
     Bare,
-    /// Ours.
+    /// Our driver.
     Wrapped,
 }
 
 impl Lab {
-    /// An empty one.
+    /// Makes an empty lab.
     ///
     /// # Panics
-    /// Where PoCL is not to be had, with the reason.
+    /// If PoCL is not available, with the reason.
     pub fn new() -> Self {
         let opencl = Cache::open().and_then(|cache| cache.opencl());
         Self {
@@ -52,30 +52,30 @@ impl Lab {
         }
     }
 
-    /// PoCL and the loader.
+    /// Returns PoCL and the loader.
     pub fn opencl(&self) -> &OpenCl {
         &self.opencl
     }
 
-    /// Another PoCL, with a compiler of its own, which works beside the first.
+    /// Returns another PoCL with a compiler of its own, which works together with the first.
     ///
     /// # Panics
-    /// Where it is not to be had, with the reason.
+    /// If it is not available, with the reason.
     pub fn other_pocl(&self) -> PathBuf {
         let cache = Cache::open().and_then(|cache| cache.other_pocl());
         cache.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Khronos's loader.
+    /// Returns Khronos's loader.
     ///
     /// # Panics
-    /// Where it is not to be had, with the reason.
+    /// If it is not available, with the reason.
     pub fn khronos_loader(&self) -> PathBuf {
         let cache = Cache::open().and_then(|cache| cache.khronos_loader());
         cache.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// A path in the directory.
+    /// Returns a path in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -83,7 +83,7 @@ impl Lab {
     /// Compiles sources of `tests/icd/programs` by the options of gcc and clang.
     ///
     /// # Panics
-    /// If they do not compile, with what the compiler says.
+    /// If they do not compile, with the compiler's messages.
     pub fn compile(&self, name: &str, sources: &[&str], options: &[&str]) -> PathBuf {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
         let file = self.path(name);
@@ -99,7 +99,7 @@ impl Lab {
                 "-Werror",
                 "-pthread",
             ])
-            // Functions that are old in one version of OpenCL are new in another.
+            // Functions that are deprecated in one version of OpenCL are new in another.
             .args(["-Wno-deprecated-declarations", "-isystem"])
             .arg(self.opencl.headers())
             .arg("-I")
@@ -124,7 +124,7 @@ impl Lab {
         self.copies_with(&[], &[])
     }
 
-    /// The same with more sources and options.
+    /// Compiles the program for copies between platforms, with more sources and options.
     pub fn copies_with(&self, sources: &[&str], options: &[&str]) -> PathBuf {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host/icd/include");
         let loader = self.opencl.loader();
@@ -143,15 +143,15 @@ impl Lab {
         self.compile(name, &[source], &[&["-shared", "-fPIC"], options].concat())
     }
 
-    /// PoCL as a vendor library that is no driver.
+    /// Compiles PoCL as a vendor library without a dispatch table.
     pub fn plain(&self) -> PathBuf {
         self.library("libalteracl.so", "vendors/plain.c", &["-ldl"])
     }
 
-    /// The directory of a loader's files, for these drivers.
+    /// Writes the directory of a loader's files for these drivers.
     ///
     /// # Panics
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn vendors(&self, name: &str, libraries: &[&Path]) -> PathBuf {
         let directory = self.path(name);
         let written = fs::create_dir_all(&directory).and_then(|()| {
@@ -164,11 +164,11 @@ impl Lab {
                 })
         });
         written.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-        // Some loaders want it.
+        // Some loaders need the separator at the end.
         directory.join("")
     }
 
-    /// A command that sees these drivers, by a vendor library if need be.
+    /// Returns a command that sees these drivers, around a vendor library if necessary.
     pub fn command(&self, program: impl AsRef<OsStr>, drivers: Drivers, vendor: &Path) -> Command {
         let mut command = Command::new(program);
         let directory = match drivers {
@@ -182,7 +182,7 @@ impl Lab {
         command
     }
 
-    /// Sets what programs with PoCL need.
+    /// Sets the environment for programs with PoCL.
     pub fn set(&self, command: &mut Command) {
         self.opencl.set(command);
         command
@@ -197,10 +197,10 @@ impl Default for Lab {
     }
 }
 
-/// Runs a command.
+/// Runs a command that must succeed.
 ///
 /// # Panics
-/// Unless it ends well, with all that it has said.
+/// If it fails, with all its output.
 pub fn succeed(command: &mut Command, what: &str) -> Output {
     let output = run(command, what);
     let said = [&*output.stdout, &*output.stderr].map(String::from_utf8_lossy);
@@ -213,22 +213,22 @@ pub fn succeed(command: &mut Command, what: &str) -> Output {
     output
 }
 
-/// Runs a command, however it ends.
+/// Runs a command, which may end in any way.
 ///
 /// # Panics
-/// Where it cannot be started.
+/// If it cannot be started.
 pub fn run(command: &mut Command, what: &str) -> Output {
     command
         .output()
         .unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
-/// What a command has printed.
+/// Returns the standard output of a command.
 pub fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a command has said on standard error.
+/// Returns the standard error of a command.
 pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,15 +1,15 @@
-//! Copies between buffers of two platforms by one call (`docs/cl_peerlane_copy_buffer.md`): PoCL, wrapped, and
-//! another PoCL beside it.
+//! Tests of copies between buffers of two platforms by one call (`docs/cl_peerlane_copy_buffer.md`): PoCL, wrapped, and
+//! another PoCL.
 
 use peerlane_icd as _;
 use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, succeed};
 
-/// Runs parts of the program.
+/// Runs parts of the program, which must pass.
 fn passes(vendor: &str, parts: &[&str]) {
     passes_with(vendor, &["-ldl"], parts);
 }
 
-/// The same with a vendor library that is compiled with these options.
+/// Runs parts of the program with a vendor library that is compiled with these options.
 fn passes_with(vendor: &str, options: &[&str], parts: &[&str]) {
     let lab = Lab::new();
     let program = lab.copies();
@@ -53,15 +53,15 @@ fn copies_that_fail_copy_nothing() {
     passes(PLAIN, &["failures", "references"]);
 }
 
-/// Markers of the open FPGA runtime end well though what they have waited for has failed.
+/// Markers of the open FPGA runtime end well although an event that they have waited for has failed.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn failures_do_not_depend_on_the_vendors_markers() {
     passes_with(PLAIN, &["-ldl", "-DFORGETS"], &["forgotten"]);
 }
 
-/// The copy's thread is through with the vendor library when that one's destructors run: it moves bytes, or gives back
-/// what it had. One that waits has not begun.
+/// When the vendor library's destructors run, the copy's thread does not use it any more: until then it moves bytes, or
+/// releases its objects. A copy that waits has not begun.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn a_program_may_end_behind_a_copy() {
@@ -92,7 +92,7 @@ fn the_path_is_told() {
     passes(PLAIN, &["path"]);
 }
 
-/// With a stand-in for the board's library, and the same once more by the host's memory.
+/// With a mock of the board's library, and once more by the host's memory.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn the_boards_library_moves_bytes_itself() {

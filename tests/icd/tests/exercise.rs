@@ -7,7 +7,7 @@ use std::process::Command;
 use peerlane_icd as _;
 use peerlane_icd_tests::{Drivers, Lab, printed, run};
 
-/// What all calls gave. A call that ends the program, as some do with PoCL, is a line, too.
+/// Returns the results of all calls. A call that ends the program, as some do with PoCL, is a line, too.
 fn calls(lab: &Lab, program: &Path, drivers: Drivers, vendor: &Path) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     loop {
@@ -44,7 +44,7 @@ fn every_function_answers_as_the_vendors() {
         other.is_empty() && bare.len() == wrapped.len(),
         "{other:#?}"
     );
-    // All that OpenCL 1.0 to 3.0 has, by Khronos's header, are called.
+    // All functions of OpenCL 1.0 to 3.0 in Khronos's header are called.
     let header = lab.opencl().headers().join("CL/cl.h");
     let header = std::fs::read_to_string(header).unwrap();
     let declared: Vec<_> = (header.split("CL_API_CALL").skip(1))
@@ -56,7 +56,7 @@ fn every_function_answers_as_the_vendors() {
         .filter(|name| !bare.iter().any(|l| l.contains(&format!(" {name} right: "))))
         .collect();
     assert!(uncalled.is_empty(), "{uncalled:?}");
-    // Most functions are there, and most of them take what the generator calls right.
+    // Most functions exist, and most of them accept the arguments that the generator considers right.
     let right = |end: &str| {
         let lines = bare.iter().filter(|l| l.contains(" right: "));
         lines.filter(|l| l.contains(end)).count()

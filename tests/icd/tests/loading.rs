@@ -1,4 +1,4 @@
-//! Vendor libraries that are broken, knotted or missing.
+//! Tests of vendor libraries that are broken, knotted or missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use peerlane_icd as _;
 use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, run, succeed};
 
-/// Programs that ask for platforms find none of ours, go on, and are told why.
+/// Checks that a program that asks for platforms does not find ours, continues, and gets the reason.
 fn absent(lab: &Lab, vendor: &Path, why: &str) {
     let clinfo = lab.opencl().clinfo();
     let mut command = lab.command(&clinfo, Drivers::Wrapped, vendor);
-    // PoCL is there, too.
+    // PoCL's own driver is installed, too.
     let both = lab.vendors("both", &[&driver(), &lab.opencl().pocl()]);
     command.arg("-l").env("OCL_ICD_VENDORS", both);
     let output = succeed(&mut command, "clinfo");
@@ -22,7 +22,7 @@ fn absent(lab: &Lab, vendor: &Path, why: &str) {
         .collect();
     assert_eq!(lines.len(), 1, "{said}");
     assert!(lines[0].contains(why), "{said}");
-    // Nothing is said that was not asked for.
+    // There is no output that was not asked for.
     command.env_remove("PEERLANE_ICD_DEBUG");
     assert_eq!(errors(&succeed(&mut command, "clinfo")), "");
 }
@@ -75,7 +75,7 @@ fn a_library_that_crashes_takes_no_program_with_it() {
     }
 }
 
-/// A program that takes the first platform would find no device there. The result may be an error or none.
+/// A program that takes the first platform would find no device there. The result may be an error or an empty list.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn a_platform_without_a_board_is_not_shown() {
@@ -90,14 +90,14 @@ fn a_platform_without_a_board_is_not_shown() {
         let (said, list) = (errors(&output), printed(&output));
         assert_eq!(list.matches("Platform #").count(), 0, "{list}{said}");
         absent(&lab, &library, "no board answers");
-        // No process asks where nothing is tried first: that could open boards in the program.
+        // With 0, no process tries the library first, because that could open boards in the program.
         command.env("PEERLANE_ICD_PROBE", "0");
         let list = printed(&succeed(&mut command, "clinfo"));
         assert_eq!(list.matches("Platform #").count(), 1, "{list}");
     }
 }
 
-/// Half a minute, twice: how long the driver waits.
+/// Takes half a minute, twice: the time that the driver waits.
 #[test]
 #[ignore = "external tools: cargo xtask test icd-all"]
 fn a_library_that_hangs_makes_no_platform() {
@@ -113,7 +113,7 @@ fn a_loader_is_no_vendor_library() {
     absent(&lab, &lab.opencl().loader(), "loader");
 }
 
-/// The vendor library and its helper call each other, and nobody else's functions of these names.
+/// The vendor library and its helper call each other, and no functions of these names in other libraries.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn a_knot_of_libraries_is_bound_to_itself() {
@@ -136,12 +136,12 @@ fn a_knot_of_libraries_is_bound_to_itself() {
             said.starts_with("knot 31, both 7, own 1, table 0, unique 5\n"),
             "{said}"
         );
-        // One part of the data stays writable; what the dynamic linker closed is closed again.
+        // One part of the data stays writable; the part that the dynamic linker made read-only is read-only again.
         assert!(
             said.ends_with("\n1 writable parts of the vendor library\n"),
             "{said}"
         );
-        // Without the helper there is no such function.
+        // Without the helper its function does not exist.
         command
             .env_remove("PEERLANE_ICD_HELPERS")
             .env("PEERLANE_ICD_PROBE", "0");
@@ -149,8 +149,8 @@ fn a_knot_of_libraries_is_bound_to_itself() {
     }
 }
 
-/// Helpers are loaded in the order in which they are named, and the first one that has a function is the one that the
-/// vendor library gets.
+/// Helpers are loaded in the order in which they are named, and the vendor library gets a function from the first one
+/// that has it.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn helpers_come_in_order() {
@@ -203,7 +203,7 @@ fn helpers_come_in_order() {
     }
 }
 
-/// The file of the machine, and the environment over it.
+/// The file of the machine, and the environment, which overrides it.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn the_file_names_the_libraries() {

@@ -1,14 +1,14 @@
-//! Memory of the driver under valgrind: no access that is wrong, and nothing lost.
+//! Tests of the driver's memory under valgrind: no wrong access, and no leak.
 
 use std::process::Command;
 
 use peerlane_icd as _;
 use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, run, succeed};
 
-/// What memcheck says of a program is an error, but for what `valgrind.supp` names.
+/// Wraps a command so that each message of memcheck is an error, except those that `valgrind.supp` names.
 fn watched(command: &Command) -> Command {
     let supp = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/valgrind.supp");
-    // PoCL may also wait for ever.
+    // PoCL may also hang.
     let mut valgrind = Command::new("timeout");
     valgrind
         .args(["300", "valgrind"])
@@ -33,7 +33,7 @@ fn watched(command: &Command) -> Command {
     valgrind
 }
 
-/// Copies, with all their events, errors and objects that are released meanwhile.
+/// Copies, with all their events, errors and objects that are released during a copy.
 #[test]
 #[ignore = "external tools: cargo xtask test icd-all"]
 fn copies_do_nothing_wrong_in_memory() {
@@ -52,7 +52,7 @@ fn copies_do_nothing_wrong_in_memory() {
     }
 }
 
-/// Objects, and handles that are none.
+/// Objects, and handles that are not valid.
 #[test]
 #[ignore = "external tools: cargo xtask test icd-all"]
 fn objects_do_nothing_wrong_in_memory() {
@@ -66,7 +66,7 @@ fn objects_do_nothing_wrong_in_memory() {
     }
 }
 
-/// The check would find something.
+/// Proves that the check would find an error.
 #[test]
 #[ignore = "external tools: cargo xtask test icd-all"]
 fn valgrind_finds_what_is_wrong() {
@@ -77,8 +77,8 @@ fn valgrind_finds_what_is_wrong() {
     assert_eq!(output.status.code(), Some(9));
 }
 
-/// What PoCL 3.1 does wrong with commands that fail is there without the driver, too; why the driver keeps events
-/// until a copy has ended, and why copies that fail are not among those above.
+/// PoCL 3.1 has its error with commands that fail also without the driver. This is the reason why the driver retains
+/// events until a copy has ended, and why copies that fail are not among the tests above.
 #[test]
 #[ignore = "external tools: cargo xtask test icd-all"]
 fn pocl_itself_uses_commands_that_have_failed() {

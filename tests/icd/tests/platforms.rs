@@ -1,4 +1,4 @@
-//! The driver beside another platform, with other loaders, and installed.
+//! Tests of the driver together with another platform, with other loaders, and installed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use peerlane_icd as _;
 use peerlane_icd_setup::{Places, Settings};
 use peerlane_icd_tests::{Drivers, Lab, driver, printed, run, succeed};
 
-/// Two platforms of one process, a thread each.
+/// Two platforms of one process, with a thread each.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn two_platforms_work_at_a_time() {
@@ -21,7 +21,7 @@ fn two_platforms_work_at_a_time() {
         .code()
         .is_none()
     {
-        // It is a package of others, with a compiler that does not know every processor.
+        // It is another project's package, with a compiler that does not know every processor.
         println!("LEFT OUT: the second PoCL does not run on this processor by itself");
         return;
     }
@@ -29,7 +29,7 @@ fn two_platforms_work_at_a_time() {
     let mut command = lab.command(&program, Drivers::Wrapped, &lab.plain());
     command.env("OCL_ICD_VENDORS", both);
     let said = printed(&succeed(&mut command, "two"));
-    // CL_INVALID_CONTEXT or CL_INVALID_EVENT_WAIT_LIST: the specification has both for such a list.
+    // CL_INVALID_CONTEXT or CL_INVALID_EVENT_WAIT_LIST: the specification allows both for such a list.
     let refused = [
         "events of two platforms: -34\n",
         "events of two platforms: -57\n",
@@ -38,7 +38,7 @@ fn two_platforms_work_at_a_time() {
     assert!(refused.iter().any(|line| said.ends_with(line)), "{said}");
 }
 
-/// Two platforms of one process answer as each does alone, with Debian's loader and Khronos's.
+/// Checks that two platforms of one process answer as each does alone, with Debian's loader and Khronos's.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn clinfo_sees_two_platforms() {
@@ -112,7 +112,7 @@ fn a_new_loader_has_its_word_in_every_object() {
     assert_eq!(said, expected);
 }
 
-/// Devices that an answer has named before they were asked for.
+/// Devices that an answer has named before the program asked for them.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn a_program_may_begin_in_any_way() {
@@ -161,8 +161,8 @@ fn functions_that_are_not_there_say_so() {
     }
 }
 
-/// Extensions that PoCL has not: parts of devices name their device by a query of their own; live objects are reported
-/// as the program knows them.
+/// Extensions that PoCL does not have: sub-devices name their device by a query of the extension; live objects are
+/// reported with the program's handles.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn extensions_name_the_programs_objects() {
@@ -176,8 +176,8 @@ fn extensions_name_the_programs_objects() {
     assert_eq!(said, expected);
 }
 
-/// Enqueues that fail, callbacks that come early, releases too many, and a kernel's arguments: with a vendor library that
-/// does what a real one rarely does.
+/// Enqueues that fail, callbacks that come early, excess releases, and a kernel's arguments, with a vendor library that
+/// behaves as a real one rarely does.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn rare_moments_are_right() {
@@ -189,7 +189,8 @@ fn rare_moments_are_right() {
     assert_eq!(said, "0 failures\n");
 }
 
-/// What `peerlane icd` installs is found, and a vendor library that does not work is said.
+/// Checks that the files that `peerlane icd` installs are found, and that a vendor library that does not work is
+/// reported.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn an_installation_is_checked() {

@@ -1,7 +1,7 @@
-//! The driver under ThreadSanitizer: no race, by programs with two platforms, events across queues, and callbacks
-//! from other threads.
+//! Tests of the driver under ThreadSanitizer: there is no race in programs with two platforms, events across queues,
+//! and callbacks from other threads.
 //!
-//! PoCL is not compiled for it. What happens within PoCL is not looked at.
+//! PoCL is not compiled for the sanitizer, so races within PoCL are not checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use std::process::Command;
 use peerlane_icd as _;
 use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, run, succeed};
 
-/// Options for what is linked with it. The driver finds its functions in the program.
+/// Options for programs that are linked with the sanitizer. The driver finds its functions in the program.
 const WATCHED: [&str; 2] = ["-fsanitize=thread", "-rdynamic"];
 
-/// The driver, compiled for it.
+/// Compiles the driver for the sanitizer.
 fn watched_driver() -> PathBuf {
-    // Beside the directory of profiles: TARGET/debug/deps/TEST.
+    // Next to the directory of profiles: TARGET/debug/deps/TEST.
     let driver = driver();
     let target = driver.ancestors().nth(3).unwrap().join("tsan");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -47,18 +47,18 @@ fn watched_driver() -> PathBuf {
     driver
 }
 
-/// A command with the compiled driver and, if there is one, another platform.
+/// Returns a command with the compiled driver and, if there is one, another platform.
 fn command(lab: &Lab, program: &Path, drivers: &[&Path]) -> Command {
     let supp = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/tsan.supp");
     let options = format!("ignore_noninstrumented_modules=1 suppressions={supp}");
-    // Addresses as it expects them: its libraries of 2022 do not know the kernels that spread them wider.
+    // Without randomized addresses: its libraries of 2022 do not support kernels that randomize more bits.
     let mut command = lab.command("setarch", Drivers::Wrapped, &lab.plain());
     command
         .args(["--addr-no-randomize", "timeout", "300"])
         .arg(program)
         .env("OCL_ICD_VENDORS", lab.vendors("watched", drivers))
         .env("TSAN_OPTIONS", options)
-        // That process is started with the driver as its program, which here needs functions of this one.
+        // The probing process runs the driver as its program, but here the driver needs functions of this program.
         .env("PEERLANE_ICD_PROBE", "0");
     command
 }
@@ -119,7 +119,7 @@ fn objects_race_nowhere() {
     }
 }
 
-/// The check would find something: the program's race, in code of the driver's.
+/// Proves that the check would find a race: the program's own, in code of the driver's.
 #[test]
 #[ignore = "external tools: cargo xtask test icd-all"]
 fn a_race_is_found() {

@@ -1,5 +1,4 @@
-//! A vendor library, PoCL without its dispatch table, bare and wrapped: a program must not see a
-//! difference.
+//! Tests of a vendor library, PoCL without its dispatch table, bare and wrapped: a program must not see a difference.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, succeed};
 
 const PROGRAM: [&str; 4] = ["main.c", "objects.c", "events.c", "limits.c"];
 
-/// Runs a part of the program with both, and gives what the wrapped one has said on standard error.
+/// Runs a part of the program bare and wrapped, and returns the standard error of the wrapped run.
 fn same(part: &str, cycles: Option<u32>) -> String {
     let lab = Lab::new();
     let program = lab.program("program", &PROGRAM);
@@ -58,7 +57,7 @@ fn callbacks_get_the_programs_handles() {
     same("callbacks", None);
 }
 
-/// Also while other threads use the objects.
+/// The same result when other threads use the objects.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn last_references_go_in_any_thread() {
@@ -111,8 +110,8 @@ fn a_million_events() {
     same("cycles", Some(1_000_000));
 }
 
-/// A driver around a library has a suffix and an extension that the library lacks, and does not offer
-/// command buffers. That is all, with Debian's loader and Khronos's.
+/// A driver around a library has a suffix and an extension that the library lacks, and does not offer command buffers.
+/// There is no other difference, with Debian's loader and Khronos's.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn clinfo_says_the_same() {

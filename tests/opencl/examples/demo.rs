@@ -1,6 +1,5 @@
-//! Writes what an OpenCL program on the simulated board needs (`mmd/README.md`, "Without a board"): `demo.aocx`, a
-//! package with a kernel of each kind that the board can simulate, and `boards.json`, the setup that there is without
-//! one, to be changed.
+//! Writes the files for an OpenCL program on the simulated board (`docs/program/opencl.md`, "Without a board"): `demo.aocx`, a
+//! package with a kernel of each kind that the board can simulate, and `boards.json`, the default setup, to be changed.
 //!
 //! ```text
 //! cargo run -p peerlane-opencl --example demo -- DIRECTORY
@@ -11,7 +10,7 @@ use peerlane_opencl::Package;
 use peerlane_sim_opencl::Program;
 use std::path::{Path, PathBuf};
 
-/// By it the runtime knows whether a board has the program already.
+/// The runtime compares it to know whether a board has the program already.
 const HASH: &str = "000000000000000000000000000000000000de30";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,7 +26,7 @@ pub fn write(directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let simulation = Simulation::default();
     let blank = simulation.opencl.program.clone();
     let blank = blank.ok_or("a board without a program")?;
-    // A package is for a board of the same name and with the same memory.
+    // A package is for a board with the same name and the same memory.
     let program = Program {
         hash: HASH.into(),
         kernels: Program::of_all_kinds(&blank.board, HASH, 0).kernels,

@@ -9,7 +9,7 @@ static clCopyBufferToPeerPeerlane_fn to_peer;
 static clCopyPeerToBufferPeerlane_fn from_peer;
 static clReleasePeerMemoryPeerlane_fn release;
 
-/* A context, and the memory behind a number of a file: so many bytes of it. */
+/* Makes a context, and registers `bytes` bytes of the memory of an open file with this number. */
 static cl_peer_memory_peerlane open_peer(const char *file, size_t bytes)
 {
 	cl_peer_memory_peerlane memory;
@@ -27,8 +27,8 @@ static cl_peer_memory_peerlane open_peer(const char *file, size_t bytes)
 }
 
 /*
- * The memory has COUNT ints; behind them come their doubles, which a kernel makes, and at last their triples. What
- * waits for what is in the events alone.
+ * The memory has COUNT ints; after them come their doubles, which a kernel makes, and last their triples. Only the
+ * events define the order.
  */
 void part_dma_buf(int count, char **arguments)
 {
@@ -54,7 +54,7 @@ void part_dma_buf(int count, char **arguments)
 	launch(queue, kernel, COUNT, 0, NULL, NULL);
 	OK(clFinish(queue));
 	OK(to_peer(triple, memory, 0, 2 * bytes, bytes, CL_TRUE, 0, NULL, NULL));
-	/* The doubles come back as they were sent. */
+	/* The doubles are read back as they were sent. */
 	OK(from_peer(memory, a, bytes, 0, bytes, CL_TRUE, 0, NULL, NULL));
 	read_ints(queue, sum, ints, COUNT);
 	read_ints(queue, a, found, COUNT);
@@ -70,7 +70,7 @@ void part_dma_buf(int count, char **arguments)
 	OK(clReleaseContext(context));
 }
 
-/* Copies both ways at once, for ever: somebody ends the program by a signal. */
+/* Copies in both directions at once, for ever: the test ends the program by a signal. */
 void part_dma_buf_forever(int count, char **arguments)
 {
 	size_t bytes = strtoul(arguments[1], NULL, 0);

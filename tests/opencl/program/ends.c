@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Programs whose board is not programmed, and programs that do not release what they have. */
+/* Programs whose board is not programmed, and programs that do not release their objects. */
 #include "host.h"
 
-/* What there is of a board whose programming has failed. */
+/* Objects for a board whose programming has failed. */
 struct unprogrammed {
 	cl_command_queue queue;
 	cl_program program;
@@ -25,7 +25,7 @@ static struct unprogrammed fail_to_program(const char *package)
 	return is;
 }
 
-/* The first programming fails. With a new context all is well: nobody has the board, and it can be programmed. */
+/* The first programming fails. With a new context all works: the board is free, and can be programmed. */
 void part_failed(int count, char **arguments)
 {
 	struct unprogrammed is = fail_to_program(arguments[0]);
@@ -48,7 +48,7 @@ void part_failed_launch(int count, char **arguments)
 	OK(clFinish(is.queue));
 }
 
-/* A kernel, which takes long, and a transfer each way beside it. */
+/* Starts a kernel that takes long, and concurrently a transfer in each direction. */
 static cl_command_queue work(const char *package)
 {
 	static char from[1 << 18], to[1 << 18];
@@ -72,18 +72,20 @@ static cl_command_queue work(const char *package)
 	return kernels;
 }
 
-/* Ends while kernel and transfers are under way. */
+/* Ends while kernel and transfers are in progress. */
 void part_leave(int count, char **arguments)
 {
 	(void)count;
 	work(arguments[0]);
 }
 
-/* What a destructor has of the program. */
+/* Objects that a destructor uses. */
 static cl_command_queue left_queue;
 static cl_mem left_buffer;
 
-/* As that of an object which is older than the context: it runs after what the board's library does at exit. */
+/*
+ * Runs like the destructor of an object that is older than the context: after the exit function of the board's library.
+ */
 static void use_at_exit(void)
 {
 	static int32_t left[COUNT];
@@ -119,7 +121,7 @@ static void finish_at_exit(void)
 	printf("finished at exit\n");
 }
 
-/* A kernel that runs when the process comes to its end, and whose end a destructor waits for. */
+/* A kernel runs when the process comes to its end, and a destructor waits for the kernel's end. */
 void part_global_kernel(int count, char **arguments)
 {
 	(void)count;
@@ -127,7 +129,7 @@ void part_global_kernel(int count, char **arguments)
 	left_queue = work(arguments[0]);
 }
 
-/* Waits for the kernel, for ever: somebody ends the program by a signal. */
+/* Waits for the kernel, for ever: the test ends the program by a signal. */
 void part_wait(int count, char **arguments)
 {
 	cl_command_queue queue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stand-in for a GPU beside a simulated board, which the simulated boards' library has functions for. */
+/* The mock of a GPU of a simulated board, for which the simulated boards' library has functions. */
 #include "host.h"
 #include "gpu.h"
 

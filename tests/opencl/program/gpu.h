@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Finds the GPU beside a board of the context; ends the program where there is none. */
+/* Finds the GPU of a board of the context; ends the program where it does not exist. */
 void find_gpu(unsigned int board);
 
 void *gpu_allocate(size_t bytes);

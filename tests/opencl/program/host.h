@@ -22,16 +22,16 @@
 /* Elements of most arrays. */
 #define COUNT 1000
 
-/* Ends the program unless a call goes well. */
+/* Ends the program unless a call succeeds. */
 #define OK(call) ok((call), #call, __FILE__, __LINE__)
 
-/* Ends the program unless something is so. */
+/* Ends the program unless a condition is true. */
 #define MUST(condition) must((condition) != 0, #condition, __FILE__, __LINE__)
 
 void ok(cl_int error, const char *call, const char *file, int line);
 void must(int so, const char *condition, const char *file, int line);
 
-/* What every part begins with. */
+/* Objects that every part starts with. */
 extern cl_platform_id platform;
 extern cl_device_id devices[4];
 extern cl_uint device_count;
@@ -51,10 +51,10 @@ void launch(cl_command_queue queue, cl_kernel kernel, size_t count, cl_uint wait
 void until_complete(cl_event event);
 void nap(long ms);
 
-/* A function of the first device's board library, which has it. */
+/* A function of the first device's board library, which must have it. */
 void *extension(const char *name);
 
-/* The parts; each gets its name's arguments, and how many. */
+/* The parts; each gets its arguments, and their number. */
 typedef void part(int count, char **arguments);
 
 part part_info, part_buffers, part_big, part_rows, part_wrong;

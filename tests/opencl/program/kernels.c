@@ -60,7 +60,7 @@ static void CL_CALLBACK count_call(cl_event event, cl_int status, void *calls)
 	__atomic_fetch_add((int *)calls, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Out of order: what waits for what is in the events alone. */
+/* Out of order: only the events define the order. */
 void part_graph(int count, char **arguments)
 {
 	static int32_t other[COUNT];
@@ -89,7 +89,7 @@ void part_graph(int count, char **arguments)
 	launch(queue, add, COUNT, 2, &events[0], &events[2]);
 	launch(queue, copy, COUNT, 1, &events[2], &events[3]);
 	OK(clEnqueueReadBuffer(queue, twin, CL_FALSE, 0, sizeof(found), found, 1, &events[3], &events[4]));
-	/* Beside the copy. */
+	/* Concurrently with the copy. */
 	OK(clEnqueueReadBuffer(queue, sum, CL_FALSE, 0, sizeof(other), other, 1, &events[2], &events[5]));
 	OK(clSetEventCallback(events[3], CL_COMPLETE, count_call, &calls));
 	for (int i = 5; i >= 0; i--)
@@ -104,14 +104,14 @@ void part_graph(int count, char **arguments)
 	OK(clReleaseContext(context));
 }
 
-/* What a thread of part_queues has. */
+/* State of a thread of part_queues. */
 struct user {
 	pthread_t thread;
 	cl_program program;
 	int number, rounds;
 };
 
-/* Two queues of a thread's own: one for transfers, one for kernels. */
+/* Uses two queues of a thread's own: one for transfers, one for kernels. */
 static void *use_queues(void *argument)
 {
 	struct user *user = argument;
@@ -197,7 +197,7 @@ static void *set_later(void *event)
 	return NULL;
 }
 
-/* A kernel waits for what another thread says. */
+/* A kernel waits for an event of another thread. */
 void part_event(int count, char **arguments)
 {
 	cl_command_queue queue;
@@ -235,7 +235,7 @@ void part_event(int count, char **arguments)
 	OK(clReleaseContext(context));
 }
 
-/* The same launch after each reset of the kernels: what they forgot is written again. */
+/* The same launch after each reset of the kernels: the registers that they have lost are written again. */
 void part_reset(int count, char **arguments)
 {
 	cl_int(*reset)(cl_context, cl_uint, const cl_device_id *);

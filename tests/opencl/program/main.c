@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The parts by their names, and what all of them need. */
+/* The parts by their names, and functions that all of them need. */
 #include "host.h"
 
 #include <time.h>
@@ -57,7 +57,7 @@ cl_command_queue new_queue(cl_uint device, cl_command_queue_properties propertie
 	return queue;
 }
 
-/* The program of a package, for the first devices of the context. */
+/* Makes the program of a package, for the first devices of the context. */
 cl_program new_program(const char *file, cl_uint for_devices)
 {
 	const unsigned char *bytes[4];
@@ -108,7 +108,7 @@ cl_mem new_buffer(size_t bytes)
 	return buffer;
 }
 
-/* Two buffers or three as a kernel's arguments. */
+/* Sets two buffers or three as a kernel's arguments. */
 void set_buffers(cl_kernel kernel, cl_mem a, cl_mem b, const cl_mem *c)
 {
 	OK(clSetKernelArg(kernel, 0, sizeof(a), &a));
@@ -140,7 +140,7 @@ void nap(long ms)
 	nanosleep(&time, NULL);
 }
 
-/* Waits for a command and drops its event. */
+/* Waits for a command and releases its event. */
 void until_complete(cl_event event)
 {
 	cl_int status = CL_QUEUED;

@@ -63,7 +63,7 @@ void fill_buffer(cl_command_queue queue, cl_mem buffer, char value, size_t bytes
 	free(values);
 }
 
-/* Bytes of the data, and none beside them, in what was filled with a value before. */
+/* Checks that the data are in memory that had one value before, and that the bytes around them are unchanged. */
 static void check(const char *bytes, char around, size_t length)
 {
 	for (size_t i = 0; i < EDGE; i++)
@@ -119,10 +119,10 @@ void end_lab(struct lab *lab)
 	OK(clReleaseMemObject(lab->buffer));
 	OK(clReleaseCommandQueue(lab->queue));
 	OK(clReleaseContext(context));
-	/* Its last holder is whoever told the end of a copy with an event, a moment ago. */
+	/* The thread that reported the end of a copy with an event may still hold the memory for a moment. */
 	for (int i = 0; i < 5000 && !peerlane.address_to_peer(EDGE * EDGE, lab->peer, 0, 0, NULL, NULL); i++)
 		nap(1);
-	/* The board was closed, and let go of the memory. */
+	/* The board was closed, and has released the memory. */
 	GIVES(peerlane.release(lab->peer), CL_INVALID_PEER_MEMORY_PEERLANE);
 	gpu_free(lab->memory);
 }

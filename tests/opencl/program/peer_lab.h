@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the parts about a GPU have in common: the extension of the boards' library, a buffer, the GPU's memory. */
+/* Declarations that the parts about a GPU share: the extension of the boards' library, a buffer, the GPU's memory. */
 #ifndef PEER_LAB_H
 #define PEER_LAB_H
 
@@ -8,13 +8,13 @@
 
 #include <peerlane_ext.h>
 
-/* More than a page of the GPU's, and no multiple of anything. */
+/* More than a page of the GPU's, and not a multiple of anything. */
 #define BYTES 70001
 
-/* Around what is copied, and so large that a wrong length is seen. */
+/* Bytes around a copy: enough that a wrong length is seen. */
 #define EDGE 64
 
-/* What fills the GPU's memory and a buffer where nothing was copied to. */
+/* Content of the GPU's memory and of a buffer where nothing was copied to. */
 #define GPUS 11
 #define BOARDS 22
 
@@ -29,7 +29,7 @@ struct extension {
 	clGetErrorTextPeerlane_fn text;
 };
 
-/* A buffer on the board, the GPU's memory, and all that is needed for copies between them. */
+/* A buffer on the board, the GPU's memory, and all objects that copies between them need. */
 struct lab {
 	cl_command_queue queue;
 	cl_mem buffer;
@@ -41,19 +41,19 @@ struct lab {
 extern struct extension peerlane;
 extern char data[BYTES], found[EDGE + BYTES + EDGE];
 
-/* Ends the program unless a call gives this. */
+/* Ends the program unless a call returns this error. */
 #define GIVES(call, error) gives((call), (error), #call, __FILE__, __LINE__)
 
 void gives(cl_int error, cl_int expected, const char *call, const char *file, int line);
 
 void find_extension(void);
-/* Other bytes for each seed. */
+/* Sets other data for each seed. */
 void set_data(int seed);
 cl_peer_memory_peerlane register_memory(void *memory, cl_mem_flags flags, size_t bytes);
-/* One value everywhere. */
+/* Writes one value everywhere. */
 void fill_gpu(char *memory, char value, size_t bytes);
 void fill_buffer(cl_command_queue queue, cl_mem buffer, char value, size_t bytes);
-/* So many bytes of the data lie there, and nothing was changed beside them. */
+/* Checks that `length` bytes of the data are at this place, and that the bytes around them are unchanged. */
 void check_gpu(const char *memory, size_t at, size_t length);
 void check_buffer(cl_command_queue queue, cl_mem buffer, size_t at, size_t length);
 cl_int status_of(cl_event event);

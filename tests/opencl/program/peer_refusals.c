@@ -2,7 +2,7 @@
 /* Copies between buffers and a GPU's memory that cannot be made. */
 #include "peer_lab.h"
 
-/* Neither way; nothing of the GPU's memory changes. */
+/* Checks that both directions are refused, and that the GPU's memory does not change. */
 static void refused(struct lab *lab, cl_mem buffer, cl_int error)
 {
 	cl_event event = NULL;
@@ -37,7 +37,7 @@ static void refuse_buffers(struct lab *lab, const char *package)
 	used = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof(host), host, &error);
 	OK(error);
 	refused(lab, used, CL_BUFFER_WITHOUT_ADDRESS_PEERLANE);
-	/* It never has, whatever uses it. */
+	/* OpenCL never has them there, not even after a kernel has used the buffer. */
 	set_buffers(kernel, used, target, NULL);
 	launch(lab->queue, kernel, COUNT, 0, NULL, NULL);
 	OK(clFinish(lab->queue));
@@ -52,7 +52,7 @@ static void refuse_buffers(struct lab *lab, const char *package)
 	set_buffers(kernel, copied_buffer, target, NULL);
 	launch(lab->queue, kernel, COUNT, 0, NULL, NULL);
 	OK(clFinish(lab->queue));
-	/* A kernel had it on the board. */
+	/* A kernel used it on the board. */
 	fill_gpu(lab->memory, GPUS, 2 * EDGE);
 	taken(lab, copied_buffer);
 	gpu_read(lab->memory, found, 2 * EDGE);
@@ -99,7 +99,7 @@ static void refuse_arguments(struct lab *lab)
 	GIVES(peerlane.to_peer(buffer, peer, 0, 0, 1, CL_TRUE, 1, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST);
 	GIVES(peerlane.to_peer(buffer, peer, 0, 0, 1, CL_FALSE, 0, &event, &none), CL_INVALID_EVENT_WAIT_LIST);
 	MUST(!none);
-	/* The runtime keeps one that has not ended, and ends the program at the release of the context. */
+	/* The runtime keeps an event that has not ended, and ends the program at the release of the context. */
 	OK(clSetUserEventStatus(event, CL_COMPLETE));
 	OK(clReleaseEvent(event));
 
@@ -158,7 +158,7 @@ void part_peer_refused(int count, char **arguments)
 	end_lab(&lab);
 }
 
-/* Two boards in a context: memory registered with one is not for buffers that the other one has. */
+/* Two boards in a context: memory that is registered with one cannot be used for buffers on the other. */
 void part_peer_two(int count, char **arguments)
 {
 	enum { SENT = BYTES / 4 * 4 };
@@ -178,7 +178,7 @@ void part_peer_two(int count, char **arguments)
 	memory = gpu_allocate(BYTES);
 	peer = peerlane.create(devices[1], 0, memory, BYTES, 0, &error);
 	GIVES(error, CL_SUCCESS);
-	/* It does not say which. */
+	/* The call does not name the device. */
 	MUST(!peerlane.create(NULL, 0, memory, BYTES, 0, &error));
 	GIVES(error, CL_INVALID_DEVICE);
 

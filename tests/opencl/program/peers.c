@@ -2,7 +2,7 @@
 /* Copies between buffers and a GPU's memory. */
 #include "peer_lab.h"
 
-/* What a callback was told. */
+/* State that a callback has received. */
 struct told {
 	int calls;
 	cl_int status;
@@ -25,7 +25,7 @@ static void until_told(struct told *told)
 	GIVES(told->status, CL_SUCCESS);
 }
 
-/* Every way to copy, both ways, at odd places. */
+/* All ways to copy, in both directions, at odd places. */
 void part_peers(int count, char **arguments)
 {
 	static const struct {
@@ -80,7 +80,7 @@ void part_peers(int count, char **arguments)
 				GIVES(peerlane.to_peer(lab.buffer, lab.peer, at, to, length, CL_TRUE, 0, NULL, NULL),
 				      CL_INVALID_VALUE);
 			check_gpu(lab.memory, put, sent);
-			/* And back, other bytes. */
+			/* The reverse direction, with other bytes. */
 			set_data((int)i * 4 + way + 100);
 			gpu_write(lab.memory + to, data, length);
 			fill_buffer(lab.queue, lab.buffer, BOARDS, lab.bytes);
@@ -115,8 +115,8 @@ void part_peers(int count, char **arguments)
 }
 
 /*
- * What waits for what: the GPU's numbers go to the board, a kernel adds them, the sum goes back, and nothing begins
- * before a user event. Then one that fails: nothing is copied.
+ * The order by events: the GPU's numbers go to the board, a kernel adds them, the sum is copied to the GPU, and nothing
+ * begins before a user event. Then an event that fails: nothing is copied.
  */
 void part_peer_events(int count, char **arguments)
 {

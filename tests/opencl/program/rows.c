@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Commands that the runtime makes several transfers of, or none: rectangles, images, fills, migrations, and buffers in
- * the host's memory.
+ * Commands for which the runtime makes several transfers, or none: rectangles, images, fills, migrations, and buffers
+ * in the host's memory.
  */
 #include "host.h"
 
@@ -12,7 +12,7 @@ static unsigned char at(size_t i, int seed)
 	return (unsigned char)(i * 31 + i / 251 + (size_t)seed);
 }
 
-/* Whether the rows of a rectangle are those of another one, and all else is `rest`. */
+/* Checks that the rows of a rectangle are those of another one, and that all other bytes are `rest`. */
 static void check_rows(const unsigned char *found, const unsigned char *data, size_t row, size_t pitch, size_t all,
 		       unsigned char rest)
 {
@@ -20,7 +20,10 @@ static void check_rows(const unsigned char *found, const unsigned char *data, si
 		MUST(found[i] == (i % pitch < row && i / pitch < ROWS * SLICES ? data[i] : rest));
 }
 
-/* Rectangles of such rows: written, copied, read. Each end is waited for alone, for what comes behind might wait. */
+/*
+ * Rectangles of such rows: written, copied, read. Waits for each end separately, because the next command might wait,
+ * too.
+ */
 static void rectangles(cl_command_queue queue, size_t row, cl_bool blocking)
 {
 	const size_t pitch = row + 24, slice = ROWS * pitch, all = SLICES * slice + 64;
@@ -54,7 +57,7 @@ static void rectangles(cl_command_queue queue, size_t row, cl_bool blocking)
 	until_complete(event);
 	check_rows(found, data, row, pitch, all, 0x55);
 
-	/* One behind the other. */
+	/* One after the other. */
 	OK(clEnqueueCopyBufferRect(queue, b, a, zero, zero, region, pitch, slice, pitch, slice, 0, NULL, NULL));
 	OK(clEnqueueReadBufferRect(queue, a, CL_TRUE, zero, zero, region, pitch, slice, pitch, slice, found, 0, NULL,
 				   NULL));
@@ -113,7 +116,7 @@ static void images(cl_command_queue queue)
 	OK(clReleaseMemObject(image));
 }
 
-/* A buffer in the program's own memory is mapped and unmapped, whole and in part, and is where it was. */
+/* A buffer in the program's own memory is mapped and unmapped, whole and in part, and is at its own address. */
 static void mapped(cl_command_queue queue)
 {
 	enum { BYTES = 65536 };
@@ -145,7 +148,7 @@ static void mapped(cl_command_queue queue)
 	free(found);
 }
 
-/* Reads behind what it has: whoever watches programs is to see it. */
+/* Reads past the end of an array: a program that watches memory must report it. */
 void part_wrong(int count, char **arguments)
 {
 	volatile size_t behind = 16;

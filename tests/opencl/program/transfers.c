@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The devices, and what needs no kernel. */
+/* The devices, and commands that need no kernel. */
 #include "host.h"
 
 void part_info(int count, char **arguments)
@@ -88,7 +88,7 @@ void part_buffers(int count, char **arguments)
 	OK(clReleaseContext(context));
 }
 
-/* A transfer each way, as large as wanted, at once. */
+/* A transfer in each direction, of any size, at the same time. */
 void part_big(int count, char **arguments)
 {
 	size_t bytes = strtoul(arguments[0], NULL, 0);

@@ -6,13 +6,13 @@ use std::process::Command;
 
 use thiserror::Error;
 
-/// The variable that names the directory which a runtime is installed in.
+/// Environment variable that names the directory in which a runtime is installed.
 pub const PREFIX: &str = "PEERLANE_RUNTIME";
 
-/// The variable under which the program runs in valgrind's memcheck.
+/// Environment variable with which the program runs in valgrind's memcheck.
 pub const MEMCHECK: &str = "PEERLANE_MEMCHECK";
 
-/// Where the program's sources are, and which.
+/// The directory and the names of the program's sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
 const FILES: [&str; 11] = [
     "main.c",
@@ -28,10 +28,10 @@ const FILES: [&str; 11] = [
     "usm.c",
 ];
 
-/// What the runtime itself does wrong in memory.
+/// Errors in memory of the runtime itself.
 const SUPPRESSED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program/valgrind.supp");
 
-/// Where the header of the board library's extension is.
+/// The directory of the header of the board library's extension.
 const EXTENSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mmd/include");
 
 /// An installed FPGA runtime for OpenCL.
@@ -40,24 +40,24 @@ pub struct Runtime {
     prefix: PathBuf,
 }
 
-/// Why there is no runtime.
+/// The reason why there is no runtime.
 #[derive(Debug, Error)]
 pub enum RuntimeError {
-    /// Nobody has said where one is.
+    /// The variable is not set.
     #[error(
         "{PREFIX} is not set: it names the directory that an FPGA runtime for OpenCL is installed in, with \
          lib/libalteracl.so and include/CL"
     )]
     Unnamed,
-    /// There is none.
+    /// The directory has no runtime.
     #[error("{PREFIX}: there is no {} in it", missing.display())]
     Missing {
-        /// What was looked for.
+        /// The file that was not found.
         missing: PathBuf,
     },
 }
 
-/// Why the program was not built.
+/// The reason why the program was not built.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// The compiler did not run.
@@ -65,22 +65,22 @@ pub enum BuildError {
     Compiler {
         /// The compiler.
         compiler: OsString,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// It found errors.
+    /// The compiler found errors.
     #[error("the OpenCL program does not compile with this runtime:\n{errors}")]
     Source {
-        /// What it says.
+        /// The compiler's messages.
         errors: String,
     },
 }
 
 impl Runtime {
-    /// The one that the environment names.
+    /// Finds the runtime that the environment names.
     ///
     /// # Errors
-    /// [`RuntimeError`] if the variable [`PREFIX`] is not set, or names no runtime.
+    /// [`RuntimeError`] if the variable [`PREFIX`] is not set, or does not name a runtime.
     pub fn find() -> Result<Self, RuntimeError> {
         let named = std::env::var_os(PREFIX).filter(|named| !named.is_empty());
         let prefix = named.map(PathBuf::from).ok_or(RuntimeError::Unnamed)?;
@@ -95,17 +95,17 @@ impl Runtime {
         }
     }
 
-    /// The runtime's library.
+    /// Returns the runtime's library.
     pub fn library(&self) -> PathBuf {
         self.libraries().join("libalteracl.so")
     }
 
-    /// The directory of the library.
+    /// Returns the directory of the library.
     pub fn libraries(&self) -> PathBuf {
         self.prefix.join("lib")
     }
 
-    /// The directory of the headers.
+    /// Returns the directory of the headers.
     pub fn include(&self) -> PathBuf {
         self.prefix.join("include")
     }
@@ -118,11 +118,11 @@ pub struct HostProgram {
 }
 
 impl HostProgram {
-    /// Compiles the program for a runtime and links it with that, into a file. Where it runs, it finds the
+    /// Compiles the program for a runtime and links it with that runtime, into a file. Where it runs, it finds the
     /// runtime's library by `LD_LIBRARY_PATH`.
     ///
     /// # Errors
-    /// [`BuildError`] if there is no C compiler, or what that found.
+    /// [`BuildError`] if there is no C compiler, or the compiler finds errors.
     pub fn build(runtime: &Runtime, file: &Path) -> Result<Self, BuildError> {
         let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
         let mut command = Command::new(&compiler);
@@ -138,7 +138,7 @@ impl HostProgram {
             .arg("-L")
             .arg(runtime.libraries())
             .arg("-lalteracl")
-            // The runtime's own libraries are not looked at.
+            // Do not look for the libraries that the runtime needs.
             .arg("-Wl,--allow-shlib-undefined");
         let output = command
             .output()
@@ -152,13 +152,14 @@ impl HostProgram {
         })
     }
 
-    /// The program's file.
+    /// Returns the program's file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The command that runs a part of it, with packages and numbers as that wants. The runtime looks for the
-    /// board library's `.fcd` file in `boards`. With [`MEMCHECK`] set it ends with status 9 after an error in memory.
+    /// Returns the command that runs a part of the program. Packages and numbers are arguments of the part. The runtime
+    /// looks for the board library's `.fcd` file in `boards`. With [`MEMCHECK`] set the program ends with status 9
+    /// after an error in memory.
     pub fn command(&self, runtime: &Runtime, boards: &Path, part: &str) -> Command {
         let mut command = match std::env::var_os(MEMCHECK) {
             None => Command::new(&self.file),

@@ -12,7 +12,7 @@ pub const CONFIGURATION: &str = ".acl.sof";
 /// The section that the runtime gives the board library as it is, to program the board with.
 pub const IMAGE: &str = ".acl.fpga.bin";
 
-/// What every section begins at a multiple of.
+/// Alignment of every section.
 const ALIGNMENT: usize = 128;
 
 /// ELF's machine of a package.
@@ -33,13 +33,13 @@ pub struct Package {
 }
 
 impl Package {
-    /// The package of a program, with what every runtime looks for.
+    /// Makes the package of a program, with the sections that every runtime looks for.
     pub fn of(program: &Program) -> Self {
         let mut configuration = Self::default();
         configuration.set(CONFIGURATION, json(program));
         let mut package = Self::default();
         package.set(".acl.board", &program.board);
-        // By this the runtime knows that a board has the program already.
+        // The runtime compares the hash to know whether a board has the program already.
         package.set(".acl.rand_hash", &program.hash);
         package.set(".acl.autodiscovery", program.text());
         package.set(IMAGE, configuration.bytes());
@@ -61,12 +61,12 @@ impl Package {
         found.map(|(_, content)| content.as_slice())
     }
 
-    /// Leaves a section out.
+    /// Removes a section.
     pub fn remove(&mut self, name: &str) {
         self.sections.retain(|(known, _)| known != name);
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         const NAMES: &str = ".shstrtab";
         let mut names = vec![0];
@@ -83,7 +83,7 @@ impl Package {
         let contents = contents.chain([(STRTAB, &names)]);
 
         let mut file = vec![0; ALIGNMENT];
-        // The first section's header is of none.
+        // The first section's header belongs to no section.
         let mut headers = vec![[0; 10]];
         for (name, (kind, content)) in places.iter().zip(contents) {
             // Name, type, flags, address, offset, size, link, information, alignment, size of an entry.
@@ -115,11 +115,11 @@ impl Package {
 }
 
 fn json(program: &Program) -> Vec<u8> {
-    // Its maps have text for keys, and nothing of it can fail.
+    // Its maps have text for keys, so the conversion cannot fail.
     serde_json::to_vec(program).expect("a program as JSON")
 }
 
-/// ELF's header, of a file whose sections' headers are there, and so many. The last section has the names.
+/// Returns ELF's header, for a file whose headers of sections begin at `table`, and whose last section has the names.
 fn header(table: usize, sections: usize) -> [u8; HEADER] {
     let mut bytes = [0; HEADER];
     // 32 bits, least significant byte first, version 1.

@@ -23,15 +23,15 @@ fn bench() -> OnTheSimulatedBoard {
     OnTheSimulatedBoard::new(program(0))
 }
 
-/// Where the contract's tests put data, and their kernel's arguments.
+/// Places of the contract's tests for data, and for their kernel's arguments.
 const ARRAYS: [u64; 3] = [0x400, 0x1400, 0x2400];
 
-/// A program with all kernels. Each number gives one with another hash.
+/// Makes a program with all kernels. Each number gives one with another hash.
 fn program(number: u8) -> Program {
     Program::of_all_kinds("simulated", &format!("{number:040x}"), 2 << 30)
 }
 
-/// A board, and how it is programmed.
+/// A board, and the method by which it is programmed.
 #[derive(Clone)]
 struct OnTheSimulatedBoard {
     boards: Arc<Simulated>,
@@ -149,7 +149,7 @@ fn a_kernel_that_stalls_on_printf_goes_on() {
     const BUFFER: u64 = 0x8000;
     let bench = bench();
     let runtime = Bench::open(&bench);
-    // Five lines into a buffer for two.
+    // Five lines into a buffer that has room for two.
     runtime.shared.use_kernel(0x2000);
     let mut arguments = 5_u32.to_le_bytes().to_vec();
     arguments.extend((BUFFER | 1 << 61).to_le_bytes());
@@ -169,7 +169,7 @@ fn a_kernel_that_stalls_on_printf_goes_on() {
     runtime.close();
 }
 
-/// Has the kernel add, and looks at the sum.
+/// Makes the kernel add, and checks the sum.
 fn add(bench: &dyn Bench, runtime: &Runtime) {
     let [a, b, sum] = ARRAYS;
     bench.memory_write(a, &ints(0..100));
@@ -182,15 +182,15 @@ fn add(bench: &dyn Bench, runtime: &Runtime) {
     assert!(found[..] == ints((0..100).map(|i| 8 * i)));
 }
 
-/// The end of a write means that the memory's interconnect has taken all of it. A clock crossing before a bank's
-/// arbiter, as the vendors have one (`COMMAND_FIFO_DEPTH` 16), holds 16 words, each of which may wait for a burst of 16
-/// of a kernel that saturates the bank. A kernel that is launched next finds them in memory nevertheless, even if all
-/// software between took no time, as on this board.
+/// Checks that a kernel finds data that were written just before its launch. The end of a write means that the memory's
+/// interconnect has taken all of it. A clock crossing before a bank's arbiter, as the vendors have one
+/// (`COMMAND_FIFO_DEPTH` 16), holds 16 words, each of which may wait for a burst of 16 of a kernel that saturates the
+/// bank. The kernel still finds them in memory, even if all software between took no time, as on this board.
 #[test]
 #[ignore = "external tools: cargo xtask test runtime"]
 fn a_kernel_finds_what_was_written_before_it() {
     const HELD: u32 = 16 * (16 + 1);
-    // And a stage that it would not find them behind.
+    // The second case has a longer delay, for which the kernel would not find the data.
     for (posted, finds) in [(HELD, true), (1_000_000, false)] {
         let bench = OnTheSimulatedBoard::of(Simulation {
             posted,
@@ -237,7 +237,7 @@ fn boards_of_aocl_14_1_to_18_1_run_their_kernels() {
 fn another_program_has_another_text() {
     let bench = bench();
     let runtime = Bench::open(&bench);
-    // Its text is not longer than the ROM, but it is when it has been rewritten.
+    // Its text is not longer than the ROM, but it is after rewriting.
     let mut old = program(1);
     (old.text, old.csr) = (Text::V14, Csr::V3);
     let kernel = |number: u32| Kernel {
@@ -263,7 +263,7 @@ fn another_program_has_another_text() {
     runtime.close();
 }
 
-/// What `mmd/README.md` has users make for the simulated board.
+/// Makes the files that `docs/program/opencl.md` describes for the simulated board.
 fn made() -> (Setup, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     demo::write(directory.path()).unwrap();

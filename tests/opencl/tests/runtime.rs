@@ -1,5 +1,5 @@
-//! An OpenCL host program with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, and the board
-//! library over the simulated board. Program and runtime are as they are for any board.
+//! Tests of an OpenCL host program with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, and the board
+//! library over the simulated board. Program and runtime are the same as for any board.
 
 use peerlane_mmd_simulated::{Failure, SETUP, Setup, Simulation};
 use peerlane_opencl::{HostProgram, MEMCHECK, Package, Runtime};
@@ -15,16 +15,16 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The end of a run that hangs, under valgrind, too.
+/// Time limit of a run that hangs, also under valgrind.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// How long a program takes at most from a signal to its end.
+/// The longest time that a program takes from a signal to its end.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A kernel's time, in its cycles, that nobody waits for.
+/// A kernel's time in its cycles, longer than any test waits.
 const FOR_EVER: u64 = 1 << 50;
 
-/// What all tests share: a runtime, and the program for it.
+/// Parts that all tests share: a runtime, and the program for it.
 struct Parts {
     runtime: Runtime,
     program: HostProgram,
@@ -45,14 +45,14 @@ fn parts() -> &'static Parts {
     })
 }
 
-/// Boards, and what a run of the program left.
+/// Boards, and the environment of a run of the program.
 struct Lab {
     directory: TempDir,
     boards: Vec<Simulation>,
     environment: Vec<(&'static str, &'static str)>,
 }
 
-/// How a run has ended.
+/// The end of a run.
 struct Ended {
     code: Option<i32>,
     signal: Option<i32>,
@@ -60,33 +60,33 @@ struct Ended {
     errors: String,
 }
 
-/// A program with all kernels. Each number gives one with another hash.
+/// Makes a program with all kernels. Each number gives one with another hash.
 fn program(number: u8) -> Program {
     Program::of_all_kinds("simulated", &format!("{number:040x}"), 2 << 30)
 }
 
-/// As compilers of AOCL 14.1 to 18.1 make one: kernels with registers of version 3.
+/// Makes a program as compilers of AOCL 14.1 to 18.1 make one: kernels with registers of version 3.
 fn old_program(text: Text, rom: Rom) -> Program {
     let mut program = program(0);
     (program.text, program.rom, program.csr) = (text, rom, Csr::V3);
     program
 }
 
-/// What a user makes of an old package once.
+/// Upgrades an old package, as a user does once.
 fn upgraded(old: &Program) -> Vec<u8> {
     let mut package = Package::of(old);
-    // Compilers of the time said no hash of the program.
+    // Compilers of the time wrote no hash of the program.
     package.remove(".acl.rand_hash");
     upgrade_package(&package.bytes()).unwrap().file
 }
 
 impl Lab {
-    /// One board, as it comes from the factory.
+    /// Makes a lab with one board, in its factory state.
     fn new() -> Self {
         Self::with([Simulation::default()])
     }
 
-    /// One board that powers up with a program.
+    /// Makes a lab with one board that powers up with a program.
     fn booted(program: Program) -> Self {
         Self::with([Simulation::with(program)])
     }
@@ -103,22 +103,22 @@ impl Lab {
         self.directory.path().join(name)
     }
 
-    /// A package's file.
+    /// Writes a package's file.
     fn package(&self, name: &str, package: &[u8]) -> String {
         let path = self.path(name);
         fs::write(&path, package).unwrap();
         path.into_os_string().into_string().unwrap()
     }
 
-    /// The usual program's package.
+    /// Writes the usual program's package.
     fn usual(&self) -> String {
         self.package("usual.aocx", &Package::of(&program(1)).bytes())
     }
 
-    /// The command that runs a part of the program.
+    /// Returns the command that runs a part of the program.
     fn command(&self, part: &str, arguments: &[&str]) -> Command {
         let parts = parts();
-        // Cargo puts the library beside the test.
+        // Cargo puts the library next to the test.
         let library = std::env::current_exe().unwrap();
         let library = library.with_file_name("libpeerlane_mmd_simulated.so");
         assert!(library.is_file(), "{}", library.display());
@@ -144,7 +144,7 @@ impl Lab {
         end(self.command(part, arguments).spawn().unwrap(), LIMIT)
     }
 
-    /// A run that goes well; what it prints before it says so.
+    /// Runs a part that must pass, and returns its output without the last line, which says that it has passed.
     fn passes(&self, part: &str, arguments: &[&str]) -> String {
         let ended = self.run(part, arguments);
         let last = format!("{part}: passed\n");
@@ -159,7 +159,7 @@ impl Lab {
     }
 }
 
-/// Waits for the end of a process, or ends it.
+/// Waits for the end of a process, or kills it.
 fn end(mut child: Child, limit: Duration) -> Ended {
     fn reader(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
         std::thread::spawn(move || {
@@ -214,7 +214,7 @@ fn buffers_are_written_read_copied_filled_and_mapped() {
     Lab::new().passes("buffers", &[]);
 }
 
-/// What is wrong in memory is found, where the program is watched.
+/// Checks that an error in memory is found when the program is watched.
 #[test]
 #[ignore = "an installed runtime: cargo xtask test memcheck"]
 fn memcheck_finds_what_is_wrong() {
@@ -277,7 +277,7 @@ fn kernels_go_on_after_a_reset() {
     lab.passes("reset", &[&lab.usual()]);
 }
 
-/// What a kernel prints that is told how many lines.
+/// Returns the output of a kernel that prints `count` lines.
 fn lines(count: usize) -> String {
     (0..count).map(|line| format!("line {line}\n")).collect()
 }
@@ -287,7 +287,7 @@ fn lines(count: usize) -> String {
 fn kernels_print() {
     let mut lab = Lab::new();
     assert_eq!(lab.passes("printf", &[&lab.usual(), "5"]), lines(5));
-    // Room for eight lines: the kernel stalls, and goes on when they were read.
+    // Room for eight lines: the kernel stalls, and continues when they were read.
     lab.environment.push(("ACL_PRINTF_BUFFER_SIZE", "256"));
     assert_eq!(lab.passes("printf", &[&lab.usual(), "50"]), lines(50));
 }
@@ -340,7 +340,7 @@ fn packages_for_others_are_refused() {
     let lab = Lab::new();
     for package in [
         Package::of(&strange),
-        // Nobody has upgraded it.
+        // An old program that was not upgraded.
         Package::of(&old_program(Text::V14, Rom::Interface)),
     ] {
         let package = lab.package("strange.aocx", &package.bytes());
@@ -377,13 +377,13 @@ fn a_gpu_is_one_boards_of_two() {
     Lab::with([Simulation::default(), Simulation::default()]).passes("peer-two", &[]);
 }
 
-/// How a programming may fail, and what the library says of it.
+/// Failures of a programming, and the library's message for each.
 const FAILURES: [(Failure, &str); 2] = [
     (Failure::NoCable, "no cable"),
     (Failure::OtherBoard, "has configured another one"),
 ];
 
-/// A board that is not programmed the first time.
+/// Makes a lab with a board that is not programmed at the first attempt.
 fn unprogrammed(failure: Failure) -> Lab {
     let mut lab = Lab::new();
     lab.boards[0].failures.push_back(failure);
@@ -403,7 +403,7 @@ fn a_board_that_was_not_programmed_is_of_use_again() {
     }
 }
 
-/// The runtime does not look whether a board was programmed. The program ends, one way or another.
+/// The runtime does not check whether a board was programmed. The program ends in any case.
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn a_kernel_on_a_board_that_was_not_programmed_ends_the_program() {
@@ -417,7 +417,7 @@ fn a_kernel_on_a_board_that_was_not_programmed_ends_the_program() {
     }
 }
 
-/// A board whose kernels never end.
+/// Makes a lab with a board whose kernels never end.
 fn endless() -> Lab {
     let mut lab = Lab::booted(program(1));
     lab.boards[0].opencl.timing = Timing {
@@ -434,7 +434,7 @@ fn a_program_ends_without_releasing_anything() {
     lab.passes("leave", &[&lab.usual()]);
 }
 
-/// A program whose last words come from a function that runs at exit, after the library's own.
+/// Checks a program whose last output comes from a function that runs at exit, after the library's own.
 fn ends_with(lab: &Lab, part: &str, arguments: &[&str], last: &str) {
     let child = lab.command(part, arguments).spawn().unwrap();
     let ended = end(child, SOON);
@@ -455,7 +455,7 @@ fn a_destructor_reads_a_buffer() {
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn a_destructor_waits_for_a_kernel() {
-    // It runs for some milliseconds when the end has begun.
+    // The kernel runs for some milliseconds when the end has begun.
     let mut lab = Lab::booted(program(1));
     lab.boards[0].opencl.timing = Timing {
         start: 300_000,
@@ -487,7 +487,7 @@ fn a_program_is_ended_by_a_signal() {
     }
 }
 
-/// What the steps of a platform begin with.
+/// The same program as in the first steps with a platform.
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn the_smallest_program_shows_the_board() {

@@ -1,5 +1,5 @@
-//! A real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, over the simulated board and with the driver
-//! `libpeerlane_icd.so` around it, in one process with PoCL: copies between buffers of both
+//! Tests of a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, over the simulated board and with the
+//! driver `libpeerlane_icd.so` around it, in one process with PoCL: copies between buffers of both
 //! (`docs/cl_peerlane_copy_buffer.md`).
 
 use peerlane_icd as _;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a program sees of the runtime over the simulated board.
+/// The runtime over the simulated board, as a program sees it.
 struct Board {
     lab: Lab,
     runtime: PathBuf,
@@ -20,7 +20,7 @@ impl Board {
     fn new() -> Self {
         let lab = Lab::new();
         let runtime = Runtime::find().unwrap_or_else(|error| panic!("{error}"));
-        // Cargo puts both libraries beside the test.
+        // Cargo puts both libraries next to the test.
         let library = driver().with_file_name("libpeerlane_mmd_simulated.so");
         assert!(library.is_file(), "{}", library.display());
         fs::write(lab.path("peerlane.fcd"), format!("{}\n", library.display())).unwrap();
@@ -32,9 +32,9 @@ impl Board {
         Self { lab, runtime }
     }
 
-    /// A command with these drivers.
+    /// Returns a command with these drivers.
     fn command(&self, program: &Path, name: &str, drivers: &[&Path]) -> Command {
-        // Neither library is to wait for ever.
+        // If a library hangs, the command still ends.
         let mut command = Command::new("timeout");
         self.lab.set(&mut command);
         command
@@ -48,7 +48,7 @@ impl Board {
     }
 }
 
-/// Runs parts of the program with the board's platform and PoCL's.
+/// Runs parts of the program with the board's platform and PoCL's. They must pass.
 fn passes(parts: &[&str]) {
     let board = Board::new();
     let program = board.lab.copies();
@@ -67,8 +67,8 @@ fn passes(parts: &[&str]) {
     }
 }
 
-/// The runtime (v2025.0) by itself forgets bytes that were written into a sub-buffer when that is released before the
-/// buffer is used. It is so with the driver as without.
+/// The runtime (v2025.0) by itself loses bytes that were written into a sub-buffer when the sub-buffer is released
+/// before the buffer is used. Checks that the result is the same with the driver and without.
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn parts_of_buffers_are_as_the_runtime_has_them() {
@@ -81,10 +81,11 @@ fn parts_of_buffers_are_as_the_runtime_has_them() {
     println!("{bare}");
 }
 
-/// The runtime (v2025.0) by itself loses a reference to a queue out of order with each of its commands that fails with a
-/// user event, or ends the program where it was built with its assertions: it notes the failed command twice as completed
-/// (`acl_set_execution_status`, `acl_event.cpp`, and `acl_update_ooo_queue`, `acl_command_queue.cpp`), and submits it
-/// afterwards. It is so with the driver as without; the driver's copies keep clear of it.
+/// The runtime (v2025.0) by itself loses a reference to an out-of-order queue with each of its commands that fails with
+/// a user event, or ends the program where it was built with its assertions: it notes the failed command twice as
+/// completed (`acl_set_execution_status`, `acl_event.cpp`, and `acl_update_ooo_queue`, `acl_command_queue.cpp`), and
+/// submits it afterwards. Checks that the result is the same with the driver and without; the driver's copies avoid the
+/// case.
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn queues_are_as_the_runtime_has_them() {

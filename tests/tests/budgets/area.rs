@@ -1,4 +1,4 @@
-//! Area: the cells that Yosys takes.
+//! Area: the cells that Yosys uses.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,18 +9,19 @@ use serde::Deserialize;
 
 use crate::{Numbers, netlist};
 
-/// Quantity to how many.
+/// Number of each quantity.
 type Counts = BTreeMap<String, u64>;
 
-/// What a cell of a family counts as, or nothing where it takes no area of the fabric.
+/// Returns the quantity of a family that a cell counts as, and how often, or `None` where it takes no area of the
+/// fabric.
 type Classify = fn(&str) -> Option<(&'static str, u64)>;
 
 /// An FPGA family.
 #[derive(Debug)]
 pub(crate) struct Family {
     pub(crate) name: &'static str,
-    /// Flattened, as every vendor's tool works: constants of what the build leaves out go away across
-    /// modules, and only then do the two clocks of a RAM inside one domain turn out to be one.
+    /// Flattened, as every vendor's tool works: constants of the parts that the build leaves out are removed across
+    /// modules, and only then is it known that the two clocks of a RAM inside one domain are the same.
     synthesis: &'static str,
     classify: Classify,
 }
@@ -56,7 +57,7 @@ fn xc7(cell: &str) -> Option<(&'static str, u64)> {
         // Half a block RAM counts as one half.
         "RAMB36E1" => ("bram18", 2),
         "RAMB18E1" => ("bram18", 1),
-        // In the slice beside its LUTs; an inverter is taken into the next LUT.
+        // Part of the slice of its LUTs; an inverter becomes part of the next LUT.
         "CARRY4" | "MUXF7" | "MUXF8" | "INV" => return None,
         // A module's name, kept for debuggers.
         "$scopeinfo" => return None,
@@ -84,7 +85,7 @@ struct Statistics {
     modules: BTreeMap<String, Module>,
 }
 
-/// One module's own cells, submodules among them.
+/// One module's own cells, including submodules.
 #[derive(Debug, Deserialize)]
 struct Module {
     num_cells_by_type: BTreeMap<String, u64>,
@@ -99,7 +100,7 @@ impl Statistics {
         serde_json::from_str(&json).unwrap()
     }
 
-    /// What each module has itself, over all its instances.
+    /// Returns the cells of each module itself, over all its instances.
     fn by_module(&self, classify: Classify, design: &Design) -> BTreeMap<String, Counts> {
         let mut by_module = BTreeMap::new();
         let top = format!("\\{}", design.top().name);
@@ -150,8 +151,8 @@ pub(crate) fn measure(yosys: &Yosys, family: &Family, design: &Design) -> Number
         .collect()
 }
 
-/// Prints the area of each module. What the modules' borders hide from the tool is in it, so the sum
-/// is more than the budget's.
+/// Prints the area of each module. It includes logic that the tool cannot remove across the modules' borders, so the
+/// sum is more than the budget's.
 pub(crate) fn print_modules(yosys: &Yosys, design: &Design) {
     let statistics = Statistics::of(yosys, &BY_MODULE, design);
     let by_module = statistics.by_module(BY_MODULE.classify, design);

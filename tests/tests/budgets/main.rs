@@ -1,12 +1,12 @@
-//! The area and the speed of the default build and of the transaction layer alone, held to the files of
-//! `tests/budgets` and to their aims.
+//! Compares the area and the speed of the default build and of the transaction layer alone with the files of
+//! `tests/budgets` and with their aims.
 //!
-//! A number more than 3 % worse than its file fails; more than 3 % better asks for the file to be
-//! written again, so that the gain is kept: `PEERLANE_BLESS=1 cargo xtask test budgets speed`. A number
-//! that misses its aim fails whatever the file says.
+//! A number more than 3 % worse than its file fails. If it is more than 3 % better, the file must be written again, so
+//! that the gain is recorded: `PEERLANE_BLESS=1 cargo xtask test budgets speed`. A number that misses its aim fails in
+//! any case.
 //!
 //! Each file has the digest of the Verilog that its numbers were measured of. A plain `cargo test` compares the
-//! digests, which takes no time: who changes the Verilog measures it anew.
+//! digests, which takes no time: a change of the Verilog needs a new measurement.
 //!
 //! `PEERLANE_MODULES=1` also synthesises a build module by module and prints where its area goes.
 
@@ -26,17 +26,17 @@ use peerlane_tools::Cache;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// Parts in a hundred by which a number may be worse.
+/// Percent by which a number may be worse.
 const TOLERANCE: f64 = 3.0;
 
-/// Quantity to its number, for one family.
+/// Numbers of one family, by quantity.
 type Numbers = BTreeMap<String, f64>;
 
-/// What the file holds.
+/// Content of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Budget {
-    /// The digest of what was measured, by kind of number (`area`, `fmax`).
+    /// The digest of the measured Verilog, by kind of number (`area`, `fmax`).
     verilog: BTreeMap<String, String>,
     /// Cells, by family.
     area: BTreeMap<String, Numbers>,
@@ -44,7 +44,7 @@ struct Budget {
     fmax: BTreeMap<String, Numbers>,
 }
 
-/// Which numbers are good ones.
+/// The direction in which numbers are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Better {
     Less,
@@ -52,7 +52,7 @@ enum Better {
 }
 
 impl Better {
-    /// Whether `new` is worse than `old` by more than `percent`.
+    /// Returns whether `new` is worse than `old` by more than `percent`.
     fn worse(self, new: f64, old: f64, percent: f64) -> bool {
         let (large, small) = match self {
             Self::Less => (new, old),
@@ -63,7 +63,7 @@ impl Better {
     }
 }
 
-/// A limit that no recorded number moves.
+/// A limit that does not move with recorded numbers.
 #[derive(Debug)]
 struct Aim {
     family: &'static str,
@@ -73,12 +73,12 @@ struct Aim {
     source: &'static str,
 }
 
-/// What is measured.
+/// A design that is measured.
 #[derive(Debug)]
 struct Subject {
     /// The file of `tests/budgets`, without its ending.
     file: &'static str,
-    /// What stands at the file's head.
+    /// The text at the file's head.
     about: &'static str,
     area: fn() -> Design,
     speed: fn() -> Design,
@@ -106,7 +106,7 @@ const LAYER: Subject = Subject {
     aims: &LAYER_AIMS,
 };
 
-/// What the transaction layer is to be, from its requirements ("TLP", section Speed).
+/// Requirements of the transaction layer ("TLP", section Speed).
 const LAYER_AIMS: [Aim; 2] = [
     Aim {
         family: "xc7",
@@ -124,7 +124,7 @@ const LAYER_AIMS: [Aim; 2] = [
     },
 ];
 
-/// What the block is to be, from its requirements ("Engine", section Budgets).
+/// Requirements of the block ("Engine", section Budgets).
 const AIMS: [Aim; 4] = [
     Aim {
         family: "xc7",
@@ -156,7 +156,7 @@ const AIMS: [Aim; 4] = [
     },
 ];
 
-/// What differs from the file by more than the tolerance.
+/// Lists the numbers that differ from the file by more than the tolerance.
 fn compare(family: &str, held: &Numbers, measured: &Numbers, better: Better) -> Vec<String> {
     let quantities: BTreeSet<&String> = held.keys().chain(measured.keys()).collect();
     let mut findings = Vec::new();
@@ -179,7 +179,7 @@ fn compare(family: &str, held: &Numbers, measured: &Numbers, better: Better) -> 
 
 const BLESS: &str = "write it down with PEERLANE_BLESS=1";
 
-/// Which aims the numbers of a family miss.
+/// Lists the aims that the numbers of a family miss.
 fn missed(aims: &[Aim], family: &str, measured: &Numbers) -> Vec<String> {
     aims.iter()
         .filter(|aim| aim.family == family)
@@ -212,7 +212,7 @@ impl Subject {
     }
 }
 
-/// Tests run at the same time, and each writes its own part.
+/// A lock for writing: tests run at the same time, and each writes its own part.
 static WRITING: Mutex<()> = Mutex::new(());
 
 fn write(subject: &Subject, part: impl FnOnce(&mut Budget)) {
@@ -282,7 +282,7 @@ impl Kind {
     }
 }
 
-/// SHA-256 of what Yosys reads of a design: the Verilog without its comments.
+/// Returns the SHA-256 of the text that Yosys reads of a design: the Verilog without its comments.
 fn digest(design: &Design) -> String {
     let mut hash = Sha256::new();
     for module in &design.modules {
@@ -297,7 +297,7 @@ fn digest(design: &Design) -> String {
     format!("{:x}", hash.finalize())
 }
 
-/// Compares a family with the file, or writes it there.
+/// Compares a family with the file, or writes the family there.
 fn hold(
     subject: &Subject,
     kind: Kind,
@@ -325,7 +325,7 @@ fn hold(
     findings
 }
 
-/// Whether a subject's numbers were measured of today's Verilog.
+/// Checks that a subject's numbers were measured of today's Verilog.
 fn is_measured(subject: &Subject, kind: Kind) {
     let (name, suite) = match kind {
         Kind::Area => ("area", "budgets"),
@@ -450,6 +450,6 @@ fn a_missed_aim_is_named() {
     let findings = missed(&AIMS, "ecp5", &clocks);
     assert_eq!(findings.len(), 1);
     assert!(findings[0].starts_with("ecp5.pcie_clk: 149.9 misses the aim of at least 150 MHz"));
-    // Other families have budgets and no aims.
+    // Other families have budgets but no aims.
     assert!(missed(&AIMS, "cyclonev", &numbers(1e6, 1e6)).is_empty());
 }

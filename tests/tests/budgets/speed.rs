@@ -1,14 +1,13 @@
-//! Speed: how fast each clock may be where nextpnr places and routes the block alone.
+//! Speed: the highest frequency of each clock where nextpnr places and routes the block alone.
 //!
-//! The part is a Lattice LFE5UM5G-85F, speed grade 8 (it comes in no other). Its 4-input LUTs and
-//! 40 nm are slower than the boards' FPGAs: the number is a gate for changes, no promise for a board.
+//! The part is a Lattice LFE5UM5G-85F, speed grade 8 (it exists in no other). Its 4-input LUTs and 40 nm are slower
+//! than the boards' FPGAs: the number is a gate for changes, not a promise for a board.
 //!
-//! The block has ports by the thousand, and the part has 365 pins. `--out-of-context` is nextpnr's
-//! answer: ports end in the fabric and have no I/O cell and no place, and each clock is taken to be on
-//! a global net. So paths from and to ports are not timed, nor are paths between the two clocks; all
-//! others are. With its seed fixed, nextpnr comes to the same number on every run and machine. Another
-//! seed, or a change anywhere, moves it by as much as a tenth: three are placed, and of each clock the
-//! median counts.
+//! The block has thousands of ports, and the part has 365 pins. nextpnr's option for this is `--out-of-context`: ports
+//! end in the fabric and have no I/O cell and no place, and each clock is taken to be on a global net. So paths from
+//! and to ports are not timed, nor are paths between the two clocks; all others are. With its seed fixed, nextpnr gives
+//! the same number on every run and machine. Another seed, or a change anywhere, moves it by as much as a tenth: three
+//! seeds are placed, and the median of each clock counts.
 
 use std::{collections::BTreeMap, fs, path::Path, thread};
 
@@ -21,7 +20,7 @@ use crate::{Numbers, netlist};
 /// Flattened, with Yosys's default mapper for the family; no I/O cells.
 const SYNTHESIS: &str = "synth_ecp5 -noiopad";
 
-/// What nextpnr runs with. The wanted frequency is the aim; missing it is for this test to tell.
+/// Options of nextpnr. The wanted frequency is the aim; this test itself reports a miss.
 const PLACE_AND_ROUTE: [&str; 9] = [
     "--um5g-85k",
     "--speed",
@@ -34,7 +33,7 @@ const PLACE_AND_ROUTE: [&str; 9] = [
     "--timing-allow-fail",
 ];
 
-/// Where the placer begins.
+/// Seeds of the placer.
 const SEEDS: [&str; 3] = ["1", "2", "3"];
 
 /// The part of nextpnr's report that is read.
@@ -77,14 +76,14 @@ impl Slowest {
     fn print(&self) {
         let total: f64 = self.path.iter().map(|step| step.delay).sum();
         eprintln!("slowest path, {} to {}: {total:.2} ns", self.from, self.to);
-        // A carry chain is many steps that take no time.
+        // A carry chain has many steps that take no time.
         for step in self.path.iter().filter(|step| step.delay > 0.0) {
             eprintln!("  {:>5.2} {:<8} {}", step.delay, step.kind, step.to.cell);
         }
     }
 }
 
-/// Places and routes `block.json` of a directory.
+/// Places and routes `block.json` in a directory.
 fn place(nextpnr: &Nextpnr, directory: &Path, top: &str, seed: &str) -> Report {
     let report = format!("report-{seed}.json");
     let output = nextpnr
@@ -104,7 +103,7 @@ fn place(nextpnr: &Nextpnr, directory: &Path, top: &str, seed: &str) -> Report {
     serde_json::from_str(&json).unwrap()
 }
 
-/// MHz of each clock, to a tenth.
+/// Returns the MHz of each clock, to a tenth.
 pub(crate) fn measure(
     yosys: &Yosys,
     nextpnr: &Nextpnr,

@@ -1,8 +1,8 @@
-//! Lines, branches and edges of the transaction layer's Verilog that its tests reach, counted by Verilator.
+//! Counts the lines, branches and edges of the transaction layer's Verilog that its tests reach, by Verilator.
 //!
-//! What no test reaches is a gap, or cannot be reached, and then `tests/coverage/holes.toml` says why: by module and
-//! line of code for lines and branches, by module and signal for edges. A hole without a reason fails, and a reason
-//! without a hole, too. The report is `target/coverage.md`.
+//! A place that no test reaches is a gap, or cannot be reached, and then `tests/coverage/holes.toml` has the reason: by
+//! module and line of code for lines and branches, by module and signal for edges. A hole without a reason fails, and
+//! so does a reason without a hole. The report is `target/coverage.md`.
 
 mod points;
 
@@ -20,16 +20,16 @@ use peerlane_tests::programs::{LEFT_OUT, command, newest, target};
 use points::{Kind, Points};
 use serde::Deserialize;
 
-/// Programs of `hdl/tests`, and which of their tests have a transaction layer.
+/// Programs of `hdl/tests`, and those of their tests that have a transaction layer.
 const PROGRAMS: [(&str, &[&str]); 2] = [
     ("pcie", &[]),
     ("dma", &["host::", "stream::", "packets::", "interrupts::"]),
 ];
 
-/// What is counted.
+/// Prefix of the modules that are counted.
 const MODULES: &str = "peerlane_pcie";
 
-/// Why something is not reached: of modules by name, a line of code or a signal and the reason. `*` stands for all
+/// Reasons why places are not reached: for each module a line of code or a signal, and the reason. `*` stands for all
 /// modules.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +42,7 @@ struct Holes {
     signal: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Where a reason stands: `code` or `signal`, module, and what it is about.
+/// Place of a reason: `code` or `signal`, module, and the line or signal.
 type Place<'a> = (&'static str, &'a str, &'a str);
 
 impl Holes {
@@ -63,7 +63,7 @@ impl Holes {
         })
     }
 
-    /// The reason for a hole, that of its own module first.
+    /// Returns the reason for a hole; a reason of its own module comes first.
     fn reason(&self, kind: Kind, module: &str, what: &str) -> Option<(Place<'_>, &str)> {
         let of_kind = if kind == Kind::Edge { "signal" } else { "code" };
         let about = |of: &str, (table, module, about): Place<'_>| {
@@ -74,7 +74,7 @@ impl Holes {
     }
 }
 
-/// Whether a reason is for this: for the same, or for more bits of a signal.
+/// Returns whether a reason is for this place: for the same one, or for more bits of the signal.
 fn covers(reason: &str, what: &str) -> bool {
     let bits = |text: &str| {
         let (name, range) = text.strip_suffix(']')?.split_once('[')?;
@@ -92,7 +92,7 @@ fn covers(reason: &str, what: &str) -> bool {
     }
 }
 
-/// Runs a program, and counts what its models write as they go.
+/// Runs a program, and adds the counts that its models write as they go.
 fn counted(program: &Path, filters: &[&str], points: &mut Points) {
     let directory = tempfile::tempdir().unwrap();
     let mut child = command(program)
@@ -121,7 +121,8 @@ fn counted(program: &Path, filters: &[&str], points: &mut Points) {
     }
 }
 
-/// A table of the modules, and what is not reached; what of it has no reason, and reasons for nothing.
+/// Makes a table of the modules and of the places that are not reached. Also returns the places without a reason, and
+/// the reasons without a place.
 fn report(points: &Points, holes: &Holes) -> (String, Vec<String>) {
     let mut text = "| module | lines | branches | edges |\n| --- | --- | --- | --- |\n".to_owned();
     let share = |(reached, all): (usize, usize)| match all {

@@ -1,7 +1,7 @@
 //! Verilator's counts.
 //!
-//! A line of its file is `C '<fields>' <count>`; a field is `\x01`, its name, `\x02` and its value: `f` the file, `l`
-//! the line, `t` what is counted, `o` which branch, or signal and edge, `h` the instance.
+//! A line of Verilator's file is `C '<fields>' <count>`; a field is `\x01`, its name, `\x02` and its value: `f` the
+//! file, `l` the line, `t` the kind of point, `o` the branch, or signal and edge, `h` the instance.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use std::{
 
 use peerlane_hdl::pcie;
 
-/// What is counted.
+/// Kinds of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Line,
@@ -28,12 +28,12 @@ impl Kind {
     }
 }
 
-/// A point, in whatever instance.
+/// A point, in any instance.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Point {
     module: String,
     kind: Kind,
-    /// From the first one of the module on that has a point, a port: builds differ in what stands before. 0 of edges.
+    /// Counted from the module's first line with a point, a port: builds differ in the lines before it. 0 for edges.
     line: usize,
     /// Branch, or signal with bit and edge.
     what: String,
@@ -43,7 +43,7 @@ struct Point {
 #[derive(Debug, Default)]
 pub(crate) struct Points(BTreeMap<Point, u64>);
 
-/// Signals of simulations only: what memories give where an FPGA promises nothing.
+/// Signals of simulations only: values of memories where an FPGA promises nothing.
 const OF_SIMULATION: [&str; 3] = ["noise", "garbage", "collides"];
 
 fn point(fields: &str) -> Option<Point> {
@@ -92,7 +92,7 @@ impl Points {
         }
     }
 
-    /// Of each module how many lines, branches and edges were reached, of how many.
+    /// Returns for each module the numbers of lines, branches and edges that were reached, and of all.
     pub(crate) fn shares(&self) -> BTreeMap<&str, [(usize, usize); 3]> {
         let mut shares: BTreeMap<&str, [(usize, usize); 3]> = BTreeMap::new();
         for (point, count) in &self.0 {
@@ -105,7 +105,8 @@ impl Points {
         shares
     }
 
-    /// Module, kind, and what was not reached there: code, or a signal's bits of which some edge was not.
+    /// Returns module, kind, and the place that was not reached: code, or a signal's bits with an edge that was not
+    /// reached.
     pub(crate) fn holes(&self) -> BTreeSet<(String, Kind, String)> {
         let texts = texts();
         let mut holes = BTreeSet::new();
@@ -126,7 +127,7 @@ impl Points {
                 lines.nth(point.line)
             });
             let code = code.unwrap_or_default().trim();
-            // Where a register has been upset. The other arms of the last have a block.
+            // A state that only an upset register can have. The other last arms have a block.
             if code.starts_with("default: ") && !code.ends_with("begin") {
                 continue;
             }
@@ -146,7 +147,7 @@ impl Points {
     }
 }
 
-/// Name and bit of a signal's edge, `name[3]:0->1`.
+/// Splits a signal's edge, `name[3]:0->1`, into name and bit.
 fn signal(edge: &str) -> (&str, Option<u32>) {
     let (signal, _) = edge.split_once(':').unwrap_or((edge, ""));
     match signal.split_once('[') {
@@ -155,7 +156,7 @@ fn signal(edge: &str) -> (&str, Option<u32>) {
     }
 }
 
-/// Highest and lowest of the bits that stand side by side.
+/// Returns the highest and lowest bit of each run of adjacent bits.
 fn ranges(bits: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for bit in bits.iter().copied() {
@@ -167,7 +168,8 @@ fn ranges(bits: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// The Verilog of the modules. Where builds differ the line may be that of another; the code around is the same.
+/// Returns the Verilog of the modules. Where builds differ the line may be that of another build; the code around is
+/// the same.
 fn texts() -> BTreeMap<String, String> {
     let designs = [128, 256].map(|bits| pcie::generate(bits, pcie::patience_log2(250)).unwrap());
     let modules = designs.into_iter().flat_map(|design| design.modules);
@@ -187,7 +189,7 @@ fn a_point_is_read() {
     let port = "\x01f\x02m.v\x01l\x0210\x01t\x02toggle\x01o\x02clock:0->1";
     let mut points = Points::default();
     points.add(format!("# SystemC::Coverage-3\nC '{port}' 1\nC '{fields}' 0\n").as_bytes());
-    // The same in a build with three lines more above.
+    // The same point in a build with three lines more above.
     let below = [("l\x0210", "l\x0213"), ("403", "406")];
     let [port, same] = [port, fields].map(|text| {
         let moved = below.iter();

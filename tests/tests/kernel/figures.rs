@@ -1,10 +1,10 @@
-//! What was measured goes to whoever reports it: `cargo xtask test`, in its closing tables.
+//! Passes measured figures on to the program that reports them: `cargo xtask test`, in its closing tables.
 
 use std::{fs::File, io::Write};
 
 use peerlane_guest::Figure;
 
-/// Environment variable: the file that gets a line of JSON for each figure.
+/// Environment variable that names the file that gets a line of JSON for each figure.
 const FILE: &str = "PEERLANE_FIGURES";
 
 /// Passes a figure on, and prints it.

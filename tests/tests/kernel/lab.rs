@@ -16,25 +16,26 @@ use peerlane_guest::{PERIPHERY, Request};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
 use peerlane_vm::{Initramfs, Log, Machine, guest_program};
 
-/// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
+/// `PORT_TIMEOUT`, in cycles: the simulated board is slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
 
-/// Where the state of the memory's calibration is, beside the reference BSP's slaves, which has it in a system of its own.
+/// Offset of the state of the memory's calibration, next to the reference BSP's slaves. The BSP has it in a system of
+/// its own.
 const STATUS: u64 = 0x3810;
 
-/// Longer than it takes from the end of the emulator until the board has seen it.
+/// Longer than it takes from the end of the emulator until the board has noticed it.
 const GONE: Duration = Duration::from_secs(10);
 
 /// The slots and QEMU's names of the boards that a machine may have.
 const BOARDS: [(&str, &str); 2] = [("slot0", "board"), ("slot2", "second")];
 
-/// A name, and how its board differs from the machine's.
+/// A name, and a function that makes its board differ from the machine's.
 type OtherDriver = (&'static str, fn(&mut Board));
 
 /// Adds files to a machine, and lines to its script.
 type More = fn(&mut Initramfs);
 
-/// What a machine is made of, besides what every test has.
+/// Properties of a machine that differ between tests.
 #[derive(Debug)]
 pub(crate) struct Setup {
     params: Params,
@@ -97,7 +98,7 @@ struct Parts {
     fake_gpu: PathBuf,
     guest: PathBuf,
     example: PathBuf,
-    // The modules are in it.
+    // The directory that contains the modules.
     _built: tempfile::TempDir,
 }
 
@@ -119,14 +120,14 @@ fn parts() -> &'static Parts {
     })
 }
 
-/// Builds a directory's module.
+/// Builds the module in a directory.
 fn build(kernel: &Kernel, source: &Path, out: &Path) -> PathBuf {
     let mut modules = kernel.build(source, out, Lint::Compiler).unwrap();
     assert_eq!(modules.warnings, "", "{}", source.display());
     modules.files.pop().unwrap()
 }
 
-/// Builds the program in C that has nothing but the driver's header.
+/// Builds the C program that only uses the driver's header.
 fn build_example(out: &Path) -> PathBuf {
     let program = out.join("peerlane-example");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/uapi/example.c");
@@ -138,7 +139,7 @@ fn build_example(out: &Path) -> PathBuf {
     program
 }
 
-/// A board with an OpenCL side, and kernels of all kinds.
+/// Returns a board with an OpenCL side, and kernels of all kinds.
 fn configured(params: Params) -> Config {
     let mut config = Config::new(params);
     config.layout = config.layout.with_opencl();
@@ -146,26 +147,26 @@ fn configured(params: Params) -> Config {
     config
 }
 
-/// A program with all kernels, for boards with these parameters. Each number gives one with another hash.
+/// Returns a program with all kernels, for boards with these parameters. Each number gives one with another hash.
 pub(crate) fn program(params: Params, number: u8) -> Program {
     let hash = format!("{number:040x}");
     Program::of_all_kinds("simulated", &hash, 1 << params.memory_log2)
 }
 
-/// What the driver is to know of a board, as `peerlane driver` writes it.
+/// Returns the driver's description of a board, as `peerlane driver` writes it.
 fn board(config: &Config) -> Board {
     Board {
         name: "simulated".into(),
         vendor: config.ids.vendor,
         device: config.ids.device,
-        // Its vendor is whose the BSP's is.
+        // The BSP's vendor is also the subsystem's.
         subsystem: (None, Some(config.ids.subsystem)),
         build_id: config.block().build_id(),
         slaves: config.layout.slaves(),
         memory: 1 << config.params.memory_log2,
         clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
         stream: None,
-        // As the reference BSP connects them: the kernels first.
+        // In the order in which the reference BSP connects them: the kernels first.
         line: config
             .layout
             .cra
@@ -188,7 +189,7 @@ fn board(config: &Config) -> Board {
                     offset: parts.clock,
                     bytes: 0x800,
                 }),
-                // In a system of its own, which is not looked into.
+                // In a system of its own, which `peerlane driver` does not read.
                 version: None,
                 temperature: None,
                 status: parts.status.map(|offset| Range { offset, bytes: 4 }),
@@ -196,7 +197,7 @@ fn board(config: &Config) -> Board {
     }
 }
 
-/// The simulated board with the reference BSP's parameters is the one of the driver's committed table:
+/// Checks that the simulated board with the reference BSP's parameters is the board of the driver's committed table:
 /// both ways of placing the slaves, and of hashing them, agree.
 #[test]
 fn the_simulated_board_is_the_reference_bsps() {
@@ -211,7 +212,7 @@ fn the_simulated_board_is_the_reference_bsps() {
     );
 }
 
-/// The driver with the table of a board, built once for each.
+/// Returns the driver with the table of a board, built once for each.
 fn driver(kernel: &Kernel, board: &Board) -> PathBuf {
     type Drivers = Vec<(Board, PathBuf, tempfile::TempDir)>;
     static BUILT: Mutex<Drivers> = Mutex::new(Vec::new());
@@ -235,13 +236,13 @@ fn driver(kernel: &Kernel, board: &Board) -> PathBuf {
 }
 
 impl Setup {
-    /// With a board that does not show a window into its memory.
+    /// Sets a board that does not show a window into its memory.
     pub(crate) fn windowless(mut self) -> Self {
         self.windowless = true;
         self
     }
 
-    /// With a board whose FPGA can be configured over PCIe.
+    /// Sets a board whose FPGA can be configured over PCIe.
     pub(crate) fn cvp(mut self) -> Self {
         self.cvp = Some(CvpConfig {
             periphery: PERIPHERY,
@@ -250,144 +251,145 @@ impl Setup {
         self
     }
 
-    /// With a board whose fabric hangs on the resets of the link, as every board with `Txs` needs after a read that was not
-    /// answered. Others' goes on.
+    /// Sets a board whose fabric is reset with the link, which every board with `Txs` needs after an unanswered read.
+    /// Other boards' fabric is not reset.
     pub(crate) fn reset_fabric(mut self) -> Self {
         self.resets = Resets::Link;
         self
     }
 
-    /// With a board whose fabric hangs on every reset of the function, as one that is reset with its hard IP.
+    /// Sets a board whose fabric is reset with every reset of the function, like one that is reset with its hard IP.
     pub(crate) fn fabric_with_function(mut self) -> Self {
         self.resets = Resets::Fabric;
         self
     }
 
-    /// With a second board of the same kind, in a slot of its own.
+    /// Adds a second board of the same kind, in a slot of its own.
     pub(crate) fn two_boards(mut self) -> Self {
         self.two = true;
         self
     }
 
-    /// With a board of so many channels.
+    /// Sets the board's number of channels.
     pub(crate) fn channels(mut self, channels: u32) -> Self {
         self.params.channels = channels;
         self
     }
 
-    /// With a board whose table of vectors has so many entries, as its configuration space says.
+    /// Sets the entries of the board's table of vectors, as its configuration space reports them.
     pub(crate) fn table_entries(mut self, entries: u32) -> Self {
         self.entries = Some(entries);
         self
     }
 
-    /// Without huge pages of any kind.
+    /// Disables huge pages of all kinds.
     pub(crate) fn small_pages(mut self) -> Self {
         self.small_pages = true;
         self
     }
 
-    /// The driver is still loaded, and whatever the script left runs, as the machine goes off.
+    /// Leaves the driver loaded, and all processes that the script has started running, as the machine goes off.
     pub(crate) fn left_loaded(mut self) -> Self {
         self.left_loaded = true;
         self
     }
 
-    /// With one more driver, `/modules/NAME.ko`, which is built for another board than the machine's.
+    /// Adds a driver, `/modules/NAME.ko`, that is built for another board than the machine's.
     pub(crate) fn other_driver(mut self, name: &'static str, differs: fn(&mut Board)) -> Self {
         self.others.push((name, differs));
         self
     }
 
-    /// A block whose addresses the hard IP translates.
+    /// Sets a block whose addresses the hard IP translates.
     pub(crate) fn translated(mut self) -> Self {
         self.params.txs_addr_bits = 32;
         self.params.irq = Irq::Rxm;
         self
     }
 
-    /// With more files.
+    /// Adds files.
     pub(crate) fn with(mut self, more: More) -> Self {
         self.more.push(more);
         self
     }
 
-    /// With a translating IOMMU, strict.
+    /// Adds a translating IOMMU, strict.
     pub(crate) fn iommu(mut self) -> Self {
         self.iommu = true;
         self
     }
 
-    /// With a GPU that the kernel does not know to be reachable from the board.
+    /// Adds a GPU that the board cannot reach as far as the kernel knows.
     pub(crate) fn far_gpu(mut self) -> Self {
         self.far = true;
         self
     }
 
-    /// With a GPU that the board reaches through the host bridge, and so through an IOMMU. (A
-    /// switch passes requests on to its other ports by itself; QEMU's does not.)
+    /// Adds a GPU that the board reaches through the host bridge, and so through an IOMMU. (A switch passes requests on
+    /// to its other ports by itself; QEMU's does not.)
     pub(crate) fn gpu_at_the_root(mut self) -> Self {
         self.at_the_root = true;
         self
     }
 
-    /// With so much time.
+    /// Sets the time limit.
     pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// With so much memory.
+    /// Sets the memory.
     pub(crate) fn memory(mut self, mib: u32) -> Self {
         self.memory_mib = mib;
         self
     }
 
-    /// With so much memory of the stand-in for a GPU: a power of two.
+    /// Sets the memory of the mock GPU: a power of two.
     pub(crate) fn vram(mut self, mib: u32) -> Self {
         self.vram_mib = mib;
         self
     }
 
-    /// With a parameter of the driver.
+    /// Adds a parameter of the driver.
     pub(crate) fn parameter(mut self, parameter: &str) -> Self {
         self.parameters.push(' ');
         self.parameters.push_str(parameter);
         self
     }
 
-    /// With a parameter of the kernel.
+    /// Adds a parameter of the kernel.
     pub(crate) fn kernel_parameter(mut self, parameter: &'static str) -> Self {
         self.kernel_parameters.push(parameter);
         self
     }
 
-    /// With so many cycles until the block finds out that its port stands still.
+    /// Sets the cycles until the block finds out that its port is stalled.
     pub(crate) fn port_timeout(mut self, cycles: u32) -> Self {
         self.port_timeout = cycles;
         self
     }
 
-    /// A block without a table of vectors: the hard IP makes one message of its line.
+    /// Sets a block without a table of vectors: the hard IP makes one message of its interrupt line.
     pub(crate) fn irq_line(mut self) -> Self {
         self.params.irq = Irq::Rxm;
         self
     }
 
-    /// A block with the tagged port, whose completions carry a status.
+    /// Sets a block with the tagged port, whose completions carry a status.
     pub(crate) fn tagged(mut self) -> Self {
         self.params.port = Port::Stream;
         self
     }
 
-    /// A block with its own transaction layer, on the hard IP's Avalon-ST interface: it leads the host to all slaves.
-    /// A reset of the link resets all of it.
+    /// Sets a block with its own transaction layer, on the hard IP's Avalon-ST interface: the host accesses all slaves
+    /// through it. A reset of the link resets all of it.
     pub(crate) fn packets(mut self) -> Self {
         self.params.port = Port::Tlp;
         self.reset_fabric()
     }
 
-    /// One that gives reads up after thousands of cycles, in place of millions, and before its engine does.
+    /// Sets such a block that gives reads up after thousands of cycles, instead of millions, and before its engine
+    /// does.
     pub(crate) fn impatient_packets(self) -> Self {
         let longest = 130 << peerlane_block::IMPATIENCE_LOG2;
         let mut setup = self.packets().port_timeout(3 * longest);
@@ -395,8 +397,8 @@ impl Setup {
         setup
     }
 
-    /// Boots the machine with driver and stand-in loaded, runs a script in it, and fails if it
-    /// does, or the kernel complains, or the board broke a rule of its interfaces.
+    /// Boots the machine with driver and mock GPU loaded, and runs a script in it. Fails if the script fails, the
+    /// kernel complains, or the board broke a rule of its interfaces.
     pub(crate) fn run(self, script: &str) {
         let parts = parts();
         let work = tempfile::tempdir().unwrap();
@@ -487,7 +489,7 @@ impl Setup {
         machine = match self.small_pages {
             true => machine.parameter("transparent_hugepage=never"),
             false => machine
-                // Of 2 MiB, for buffers: a seventh of the memory.
+                // Pages of 2 MiB, for buffers: a seventh of the memory.
                 .parameter(&format!("hugepages={}", self.memory_mib * 9 / 128))
                 .parameter("transparent_hugepage=always"),
         };
@@ -511,13 +513,13 @@ impl Setup {
     }
 }
 
-/// Nobody has used a board of this machine as it must not be used, and it has broken no rule of its interfaces.
+/// Checks that no program has misused a board of this machine, and that the board has broken no rule of its interfaces.
 fn well_used(endpoint: &Endpoint, config: &Config, log: &Log) {
     let board = endpoint.handle();
-    // What it was when the machine went counts, not what it was just before.
+    // The state at the end of the machine counts, not the one just before.
     assert!(board.wait_left(GONE).unwrap(), "the machine stays");
     let status = board.status().unwrap();
-    // Where the function decodes nothing, the machine or the board sees it.
+    // The machine or the board notices accesses where the function decodes nothing.
     let bars = status.bars.iter();
     let bars: Ranges = bars.map(|bar| *bar..bar + config.layout.size).collect();
     let stores = log.unanswered().iter();
@@ -529,7 +531,7 @@ fn well_used(endpoint: &Endpoint, config: &Config, log: &Log) {
     assert_eq!(status.left_as_master, 0);
     assert_eq!(status.violations, 0, "{:?}", status.first_error);
     assert_eq!(status.strays, 0, "{:?}", status.first_stray);
-    // Nothing was read or written behind the back of who had taken it away.
+    // No memory was accessed after it had been taken away from the board.
     assert_eq!(status.unmapped_total, 0, "{:x?}", status.unmapped);
     assert_eq!(status.interrupts_lost, 0);
     let programmed = board.with_cvp(|cvp| cvp.record().clone());

@@ -1,4 +1,4 @@
-//! The board libraries for OpenCL, and what they want of a machine.
+//! The board libraries for OpenCL, and the files that they need in a machine.
 
 use crate::lab::program;
 use peerlane_endpoint::Params;
@@ -7,7 +7,7 @@ use peerlane_vm::{Initramfs, guest_library, guest_program};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What a machine has of them.
+/// Files of the libraries for a machine.
 struct Parts {
     libraries: [PathBuf; 2],
     loader: PathBuf,
@@ -24,8 +24,8 @@ fn parts() -> &'static Parts {
     })
 }
 
-/// Puts both libraries into a machine, the program that makes the runtime's calls, a stand-in for Quartus's
-/// programmer, and images: `/srv/1.bin` and `2.bin` of programs with all kernels, `spoilt.bin` of none.
+/// Puts both libraries into a machine, with the program that makes the runtime's calls, a mock of Quartus's programmer,
+/// and images: `/srv/1.bin` and `2.bin` of programs with all kernels, and `spoilt.bin` without a program.
 pub(crate) fn files(files: &mut Initramfs) {
     let parts = parts();
     for library in &parts.libraries {

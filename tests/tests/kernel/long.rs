@@ -1,10 +1,10 @@
-//! What takes long: many rounds of what is left to chance, and the largest transfers.
+//! Tests that take long: many rounds of tests that depend on chance, and the largest transfers.
 
 use std::time::Duration;
 
 use crate::lab::Setup;
 
-/// Longer than any of these takes.
+/// Longer than any of these tests takes.
 const DEADLINE: Duration = Duration::from_secs(2 * 3600);
 
 fn setup() -> Setup {
@@ -67,7 +67,7 @@ fn gpu_memory_goes_100_times() {
 #[test]
 #[ignore = "external tools, and long: cargo xtask test kernel-long"]
 fn transfers_of_all_sizes_with_a_gpu() {
-    // Memory for what is compared, beside the GPU's for 256 MiB at any offset.
+    // Memory for the compared data, in addition to the GPU's memory for 256 MiB at any offset.
     setup()
         .memory(2048)
         .vram(512)

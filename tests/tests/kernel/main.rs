@@ -1,9 +1,8 @@
-//! The kernel driver in Debian's kernel, in a virtual machine whose board is the emitted Verilog
-//! behind a vfio-user endpoint, and whose GPU is a test stand-in.
+//! Tests of the kernel driver in Debian's kernel, in a virtual machine whose board is the emitted Verilog at a
+//! vfio-user endpoint, and whose GPU is a mock.
 //!
-//! What happens in the machine is the guest program's (`tests/guest`); here are the machines, and
-//! what only the outside can see: FPGA memory, faults of the bus, every address that the board
-//! has touched.
+//! The guest program (`tests/guest`) does the work in the machine. This program has the machines, and checks that need
+//! the outside: FPGA memory, faults of the bus, every address that the board has accessed.
 
 mod figures;
 mod lab;
@@ -23,7 +22,7 @@ fn transfers_under_an_iommu() {
     Setup::default().iommu().run("peerlane-guest transfers");
 }
 
-/// One machine for what needs nothing special: a start takes as long as some of these.
+/// One machine for tests without special needs: its start takes as long as some of these tests.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn the_host_library_kept_regions_and_tracepoints() {
@@ -56,7 +55,7 @@ fn memory_of_a_gpu_under_an_iommu() {
         .run("peerlane-guest gpu");
 }
 
-/// Runs a script, and what looks at tracepoints.
+/// Runs a script, and tests of tracepoints.
 fn tracepoints(setup: Setup, script: &str) {
     if Flavour::chosen().unwrap() == Flavour::Memory {
         println!("skipped: the kernel with KASAN is built without tracing");

@@ -1,4 +1,4 @@
-//! The answers to what the programs in a machine ask.
+//! Answers to the requests of the programs in a machine.
 
 use crate::figures;
 use std::{error::Error, time::Duration};
@@ -12,7 +12,7 @@ use peerlane_guest::{
 use peerlane_vm::Qmp;
 use serde_json::json;
 
-/// The outside of a machine: what its programs cannot reach by themselves.
+/// The outside of a machine, which its programs cannot reach by themselves.
 pub(crate) struct Outside {
     board: Handle,
     /// QEMU's name of the board.
@@ -22,7 +22,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// That of a board, of which QEMU has this name.
+    /// Makes the outside of a board for which QEMU has this name.
     pub(crate) fn new(board: Handle, id: &'static str) -> Self {
         Self {
             board,
@@ -32,7 +32,7 @@ impl Outside {
         }
     }
 
-    /// The same of a machine that has another board, too.
+    /// Adds the outside of the machine's second board.
     pub(crate) fn with(mut self, second: Self) -> Self {
         self.second = Some(Box::new(second));
         self
@@ -139,7 +139,7 @@ impl Outside {
         }
     }
 
-    /// Says how long kernels take from now on.
+    /// Sets the time that kernels take from now on.
     fn time_kernels(&self, timing: Timing) -> Result<(), peerlane_endpoint::Error> {
         self.board.with_board(move |board| {
             if let Some(side) = board.opencl_mut() {
@@ -148,7 +148,7 @@ impl Outside {
         })
     }
 
-    /// FPGA memory is calibrated after so many cycles, or never.
+    /// Calibrates FPGA memory after so many cycles, or never.
     fn calibrate(&self, after: Option<u64>) -> Result<(), peerlane_endpoint::Error> {
         self.board.with_board(move |board| {
             if let Some(side) = board.opencl_mut() {
@@ -157,7 +157,7 @@ impl Outside {
         })
     }
 
-    /// Configures the FPGA, if that is a program.
+    /// Configures the FPGA, if the text is a program.
     fn program(&self, program: &str) -> Result<Reply, peerlane_endpoint::Error> {
         match serde_json::from_str::<Program>(program) {
             Ok(program) => {
@@ -229,7 +229,7 @@ impl Outside {
     }
 }
 
-/// What a stretch of FPGA memory holds.
+/// Returns the content of a stretch of FPGA memory.
 fn bytes(stretch: &Stretch) -> Vec<u8> {
     let mut bytes = vec![0; stretch.length as usize];
     pattern(stretch.seed, &mut bytes);

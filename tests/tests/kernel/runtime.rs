@@ -1,5 +1,5 @@
-//! OpenCL programs with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, in the machine: over the
-//! board library, the driver and the block's Verilog. Program and runtime are as they are for any board.
+//! Tests of OpenCL programs with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, in the machine: over
+//! the board library, the driver and the block's Verilog. Program and runtime are the same as for any board.
 
 use crate::lab::{Setup, program};
 use crate::libraries;
@@ -30,13 +30,13 @@ fn parts() -> &'static Parts {
     })
 }
 
-/// Puts runtime and program into a machine, beside the board library; the file by which the runtime finds that, and
-/// packages `/srv/1.aocx` and `2.aocx`.
+/// Puts runtime and program into a machine, in addition to the board library, the file by which the runtime finds that
+/// library, and packages `/srv/1.aocx` and `2.aocx`.
 fn files(files: &mut Initramfs) {
     libraries::files(files);
     let parts = parts();
     files.library(&parts.runtime.library()).unwrap();
-    // It needs the runtime, and what that needs.
+    // This also adds the runtime's own libraries.
     files.program(parts.program.file()).unwrap();
     files
         .file("srv/peerlane.fcd", b"/lib/libpeerlane_mmd.so\n")

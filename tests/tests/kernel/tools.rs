@@ -1,4 +1,4 @@
-//! Examples, and tools of the command `peerlane`, as they stand, on `/dev/peerlane0`.
+//! Tests of unchanged examples, and of tools of the command `peerlane`, on `/dev/peerlane0`.
 
 use crate::lab::Setup;
 use peerlane_tools::{Cache, Requirements};
@@ -14,7 +14,7 @@ fn files(files: &mut Initramfs) {
         .unwrap();
 }
 
-/// There is no GPU that CUDA knows, so the processor stands for one, in the host's memory.
+/// CUDA finds no GPU, so the processor takes its place, in the host's memory.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn examples_and_tools() {
@@ -30,12 +30,12 @@ fn examples_and_tools() {
     );
 }
 
-/// A file of the repository.
+/// Returns the path of a file of the repository.
 fn source(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// The first example in C and in Rust.
+/// Adds the first example in C and in Rust.
 fn compiled(files: &mut Initramfs) {
     let library = guest_library("libpeerlane.so").unwrap();
     let work = tempfile::tempdir().unwrap();
@@ -48,18 +48,18 @@ fn compiled(files: &mut Initramfs) {
         .status();
     assert!(status.unwrap().success());
     files.program(&program).unwrap();
-    // By the name that the linker has put into the program, as a package installs it.
+    // With the name that the linker has put into the program, as a package installs it.
     files.place(&library, "lib/libpeerlane.so.1").unwrap();
     files
         .shared_program(&guest_example("hello").unwrap())
         .unwrap();
 }
 
-/// An interpreter with the package, as pip would install it, and programs for it.
+/// Adds an interpreter with the package, as pip would install it, and programs for it.
 fn python(files: &mut Initramfs) {
     let cache = Cache::open().unwrap();
     let python = cache.python(Requirements::Package).unwrap();
-    // An exception that nobody takes is printed by `traceback`, and `wait_for` wants it there.
+    // `traceback` prints an uncaught exception, and `wait_for` needs it.
     files
         .python(
             &python,

@@ -1,4 +1,4 @@
-//! The driver on other machines and boards than those of the default run, and what takes longer.
+//! Tests of the driver on other machines and boards than those of the default run, and tests that take longer.
 
 mod machines;
 
@@ -50,7 +50,7 @@ fn what_an_administrator_sees_and_sets() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn an_attacker_beside_a_victim() {
-    // As much as the board fills with zeros while somebody waits.
+    // No more memory than the board fills with zeros while a process waits.
     Setup::default()
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest hostile");
@@ -61,13 +61,13 @@ fn an_attacker_beside_a_victim() {
 fn reprogrammed_over_pcie() {
     Setup::default()
         .cvp()
-        // The last is refused: this machine has no IOMMU.
+        // `configure_all` is refused: this machine has no IOMMU.
         .parameter("memory_pool_mib=16 hold_all=1 configure_all=1")
-        // For its probes, where the kernel has some.
+        // For the test's probes, where the kernel supports them.
         .run("mount -t tracefs tracefs /sys/kernel/tracing || true; peerlane-guest programming");
 }
 
-/// Nothing reads the BAR of a board without a configuration, not even after a reset.
+/// Checks that nothing reads the BAR of a board without a configuration, not even after a reset.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn left_empty_on_a_line() {
@@ -78,7 +78,7 @@ fn left_empty_on_a_line() {
         .run("peerlane-guest programming --filter programming.left_empty");
 }
 
-/// Who may configure only because the administrator has said so has so much time.
+/// A user that may configure only because the administrator allows it has this much time.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn reprogrammed_by_a_user() {
@@ -98,7 +98,7 @@ fn the_board_libraries_for_opencl() {
         .run("peerlane-guest libraries");
 }
 
-/// Transfers of more than 512 KiB go in windows.
+/// Transfers of more than 512 KiB are split into windows.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn the_board_libraries_with_few_entries() {
@@ -108,7 +108,7 @@ fn the_board_libraries_with_few_entries() {
         .run("peerlane-guest libraries --filter contract");
 }
 
-/// Loads the driver `$1`, with the parameters `$2`: it must leave the board alone and say `$3`.
+/// Loads the driver `$1`, with the parameters `$2`. The driver must not touch the board, and must report `$3`.
 const REFUSED: &str = "refused() {\n\
     rmmod peerlane\n\
     dmesg -c >/dev/null\n\
@@ -120,8 +120,8 @@ const REFUSED: &str = "refused() {\n\
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn boards_of_another_layout_are_refused() {
-    // The same block elsewhere is another build, and the driver for it says so. Drivers whose tables
-    // name the right build and impossible places do not believe their tables.
+    // The same block at another place is another build, and the driver for it reports that. Drivers whose tables have
+    // the right build and impossible places do not trust their tables.
     Setup::default()
         .other_driver("elsewhere", |board| {
             board.slaves.att += 0x1_0000;
@@ -151,7 +151,8 @@ fn boards_of_another_layout_are_refused() {
         ));
 }
 
-/// The vendor's board has the same vendor and device: it is another driver's, and is not read from either.
+/// The vendor's board has the same vendor and device: it belongs to another driver, and this driver does not even read
+/// it.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_board_of_another_subsystem_is_not_looked_at() {
@@ -191,7 +192,7 @@ fn memory_of_a_gpu() {
     Setup::default().reset_fabric().run("peerlane-guest gpu");
 }
 
-/// As NVIDIA's driver does it: NVIDIA/open-gpu-kernel-modules, issue 1324.
+/// Raw addresses as from NVIDIA's driver: NVIDIA/open-gpu-kernel-modules, issue 1324.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu_that_gives_raw_addresses() {
@@ -217,7 +218,7 @@ fn memory_of_a_gpu_behind_the_host_bridge_and_an_iommu() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu_on_a_board_that_is_stuck() {
-    // A port that stands still is not found out by itself in that time.
+    // The block does not find out in that time that its port is stalled.
     Setup::default()
         .iommu()
         .port_timeout(1_000_000_000)
@@ -231,7 +232,7 @@ fn memory_of_a_gpu_far_away() {
     Setup::default().far_gpu().run("peerlane-guest gpu-far");
 }
 
-/// The way is there in this machine, whatever the kernel knows of it.
+/// The path exists in this machine, although the kernel does not know it.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu_far_away_that_is_tried() {
@@ -256,7 +257,7 @@ fn faults_where_resets_do_not_reach_the_fabric() {
     );
 }
 
-/// One read that is not answered ends all on this port, until the link is reset.
+/// One unanswered read ends all reads on this port, until the link is reset.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn reads_that_are_not_answered() {
@@ -268,7 +269,8 @@ fn reads_that_are_not_answered() {
     );
 }
 
-/// With `pci=pcie_bus_perf` a function asks for as much at once as a packet carries, and the kernel lets it have no more.
+/// With `pci=pcie_bus_perf` a function asks for as much at once as a packet carries, and the kernel does not let it
+/// have more.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_board_that_may_not_read_enough_at_once_is_refused() {
@@ -278,8 +280,8 @@ fn a_board_that_may_not_read_enough_at_once_is_refused() {
     );
 }
 
-/// Only a reset of the link reaches the block, and opens a dead port. The kernel would have a function level reset first,
-/// and the way from D3hot to D0, which do not.
+/// Only a reset of the link reaches the block, and opens a dead port. The kernel would try a function level reset
+/// first, and the transition from D3hot to D0; neither reaches the block.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_dead_port_is_opened_by_a_reset_of_the_link() {
@@ -324,7 +326,7 @@ fn what_tracepoints_say_without_a_table_of_vectors() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn costs() {
-    // Room for the pages of the largest transfer.
+    // Memory for the pages of the largest transfer.
     Setup::default()
         .memory(2048)
         .parameter("kept_gpu_mib=256")
@@ -360,8 +362,8 @@ fn fpga_memory() {
         .run("peerlane-guest memory");
 }
 
-/// Where the kernel does not ask for them, the registers of Advanced Error Reporting are left to the firmware
-/// (`pci_aer_available` in Linux' `drivers/acpi/pci_root.c`).
+/// Where the kernel does not ask for control of them, the registers of Advanced Error Reporting are left to the
+/// firmware (`pci_aer_available` in Linux' `drivers/acpi/pci_root.c`).
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn reports_of_errors_that_are_the_firmwares() {
@@ -371,7 +373,7 @@ fn reports_of_errors_that_are_the_firmwares() {
         .run("peerlane-guest opencl --filter opencl.reports");
 }
 
-/// Of QEMU's ports each can be hot-plugged. It does not take devices with MSI-X out.
+/// All of QEMU's ports can be hot-plugged. QEMU does not take devices with MSI-X out.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn programmed_in_a_slot_for_hot_plugging() {
@@ -398,7 +400,7 @@ fn a_machine_that_goes_off_under_load() {
         .run("peerlane-guest left-running --filter faults.left_running");
 }
 
-/// A process goes on to begin and to end configurations: the board stays at rest.
+/// A process keeps beginning and ending configurations. Checks that the board stays idle.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_machine_that_goes_off_while_a_board_is_configured() {
@@ -445,9 +447,9 @@ fn ends_in_every_order_behind_a_transaction_layer() {
     Setup::default().packets().run("peerlane-guest lifetimes");
 }
 
-/// But for those of a port that stands still: behind a transaction layer what the host reads from the board is behind
-/// what the board writes (PCI Express Base Specification 2.1, table 2-34), so that the host finds the board gone. And but
-/// for the line of legacy interrupts, which this build has not.
+/// Without the tests of a stalled port: with a transaction layer the host's reads from the board come after the board's
+/// writes (PCI Express Base Specification 2.1, table 2-34), so the host finds the board gone. And without the line of
+/// legacy interrupts, which this build does not have.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn faults_behind_a_transaction_layer() {
@@ -459,7 +461,7 @@ fn faults_behind_a_transaction_layer() {
     );
 }
 
-/// Reads of which the transaction layer hears nothing in time: the kernel's log says so, and how many they are.
+/// Reads that the transaction layer gives up for lack of an answer: the kernel's log reports them, and their number.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn reads_that_a_transaction_layer_gives_up_are_told() {

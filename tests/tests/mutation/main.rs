@@ -1,13 +1,13 @@
-//! How good are the block's tests? Mutants of its Verilog (`peerlane_verilog::mutants`), drawn evenly over the modules
-//! that decide what goes to the link, against the tests of `hdl/tests` and the proofs: each mutant that none finds is a
-//! gap, or changes nothing that can be seen, and then `tests/mutation/explained.toml` says why.
+//! Measures how good the block's tests are. Mutants of its Verilog (`peerlane_verilog::mutants`), drawn evenly over the
+//! modules that decide which packets go to the link, run against the tests of `hdl/tests` and the proofs. A mutant that
+//! none finds is a gap, or changes nothing that can be seen, and then `tests/mutation/explained.toml` has the reason.
 //!
-//! All mutants that were drawn stand in one model of each build, and a test process begins as one of them. The tests
-//! run one after the other until one fails, those first that have found the most in the least time. What no test has
-//! found is put into what is proved of its module.
+//! All drawn mutants are in one model of each build, and a test process starts as one of them. The tests run one after
+//! the other until one fails, those first that have found the most in the least time. A mutant that no test has found
+//! is then put into the proofs of its module.
 //!
-//! `PEERLANE_DRAW=N` draws N mutants in place of [`DRAWN`], `PEERLANE_MODULES=receive,fence` those of some groups, and
-//! `PEERLANE_NUMBERS=1,2` leaves of what is drawn those that have these numbers.
+//! `PEERLANE_DRAW=N` draws N mutants instead of [`DRAWN`], `PEERLANE_MODULES=receive,fence` draws from some groups
+//! only, and `PEERLANE_NUMBERS=1,2` keeps only the drawn mutants with these numbers.
 //! The report is `target/mutation.md`.
 
 mod proofs;
@@ -37,10 +37,10 @@ use tests::{Experience, Test};
 /// Mutants that are drawn.
 const DRAWN: usize = 300;
 
-/// The least of a hundred that have to be found, those that are explained apart.
+/// The least percentage of mutants that must be found, not counting those that are explained.
 const AIM: f64 = 95.0;
 
-/// Group and prefix of its modules' names.
+/// Each group, and the prefix of its modules' names.
 const GROUPS: [(&str, &str); 4] = [
     ("pcie", "peerlane_pcie"),
     ("segment", "segment"),
@@ -48,7 +48,7 @@ const GROUPS: [(&str, &str); 4] = [
     ("fence", "peerlane_engine_fence"),
 ];
 
-/// The build that has all of them.
+/// Returns the parameters of a build that has all of these modules.
 fn params() -> Params {
     Params {
         port: Port::Tlp,
@@ -60,7 +60,7 @@ fn params() -> Params {
     }
 }
 
-/// A mutant, and whose it is.
+/// A mutant, and its group and module.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     group: &'static str,
@@ -68,7 +68,7 @@ pub(crate) struct Candidate {
     mutant: Mutant,
 }
 
-/// All mutants of some groups, in the order of the modules and of their lines.
+/// Returns all mutants of some groups, in the order of the modules and of their lines.
 fn candidates(groups: &[&'static str]) -> Vec<Candidate> {
     let mut found = Vec::new();
     for module in generate(&params()).unwrap().modules {
@@ -89,8 +89,8 @@ fn candidates(groups: &[&'static str]) -> Vec<Candidate> {
     found
 }
 
-/// So many of them: of each module its share, those with the smallest numbers. These are digests, so a module's are drawn
-/// from all of it, and are the same ones while other modules change.
+/// Draws `number` mutants: from each module its share, those with the smallest numbers. The numbers are digests, so
+/// they are spread over the module, and stay the same when other modules change.
 fn drawn(candidates: &[Candidate], number: usize) -> Vec<Candidate> {
     let number = number.min(candidates.len());
     let mut drawn = Vec::new();
@@ -107,7 +107,7 @@ fn drawn(candidates: &[Candidate], number: usize) -> Vec<Candidate> {
     drawn
 }
 
-/// What `work` makes of each item and its index, on all processors.
+/// Returns the result of `work` for each item and its index, computed on all processors.
 fn on_all_processors<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(usize, &T) -> R + Sync,
@@ -134,7 +134,7 @@ fn on_all_processors<T: Sync, R: Send>(
     done.into_values().collect()
 }
 
-/// Tries each mutant.
+/// Runs the tests on each mutant.
 fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
     let experience = Mutex::new(Experience::default());
     on_all_processors(drawn, |index, candidate| {
@@ -158,7 +158,7 @@ fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
     })
 }
 
-/// Tries the proofs on what no test has found.
+/// Runs the proofs on mutants that no test has found.
 fn proved(found: Vec<Found>) -> Vec<Found> {
     let proofs = Proofs::all();
     on_all_processors(&found, |_, one| {
@@ -242,7 +242,7 @@ fn a_draw_is_even() {
     }
 }
 
-/// What is explained stays so while another module changes.
+/// Checks that most explained mutants are still drawn after another module has changed.
 #[test]
 fn a_draw_stays_beside_a_change() {
     let all = candidates(&["pcie"]);

@@ -1,4 +1,4 @@
-//! What was found.
+//! The results.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -18,14 +18,14 @@ impl Found {
     }
 }
 
-/// Numbers of mutants that nothing can find, and why.
+/// Returns the numbers of mutants that nothing can find, with the reasons.
 pub(crate) fn explained() -> BTreeMap<String, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("mutation/explained.toml");
     let text = fs::read_to_string(&path).unwrap();
     toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Mutants that were explained, and found all the same: what is said of them is not true.
+/// Lists mutants that were explained, and found nevertheless: their explanation is not true.
 pub(crate) fn not_true(found: &[Found]) -> Vec<String> {
     let explained = explained();
     let wrong = |one: &Found| {
@@ -63,7 +63,7 @@ impl Group {
             .collect()
     }
 
-    /// Of a hundred that can be found.
+    /// Returns the percentage of those that can be found.
     pub(crate) fn score(&self) -> f64 {
         match self.drawn - self.explained {
             0 => 100.0,
@@ -72,7 +72,7 @@ impl Group {
     }
 }
 
-/// A table of the groups, and the mutants that nothing has found.
+/// Makes a table of the groups, and of the mutants that nothing has found.
 pub(crate) fn markdown(groups: &[Group], found: &[Found]) -> String {
     let explained = explained();
     let mut text =

@@ -1,4 +1,4 @@
-//! The tests that are to find mutants.
+//! The tests that look for mutants.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,8 @@ use crate::{Candidate, on_all_processors};
 /// The test programs of `hdl/tests`.
 const PROGRAMS: [&str; 3] = ["pcie", "dma", "interrupts"];
 
-/// A mutant that makes a test take longer than this many times its time, and [`GRACE`], has hung it.
+/// Factor of the time limit: a mutant that makes a test take longer than this many times its time, plus [`GRACE`], has
+/// hung it.
 const PATIENCE: u32 = 8;
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -26,13 +27,13 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct Test {
     program: PathBuf,
     name: String,
-    /// What it takes without a mutant.
+    /// Its time without a mutant.
     takes: Duration,
     /// The modules of its models.
     modules: BTreeSet<String>,
 }
 
-/// As `peerlane_block::MODULES`: the names of modules that a model has.
+/// Environment variable of `peerlane_block::MODULES`: the file for the names of a model's modules.
 const MODULES: &str = "PEERLANE_MODULES_OF_MODELS";
 
 impl Test {
@@ -55,7 +56,7 @@ impl Test {
         command
     }
 
-    /// Runs a test without a mutant, for what it takes. `None`: its models have none of these modules.
+    /// Runs a test without a mutant, to measure its time. `None`: its models have none of these modules.
     fn known(program: &Path, name: &str, list: &Path, modules: &BTreeSet<&str>) -> Option<Self> {
         let mut test = Self {
             program: program.to_owned(),
@@ -71,7 +72,7 @@ impl Test {
             assert!(status.success(), "{name} fails without a mutant");
             begun.elapsed()
         };
-        // Once to have the models, once to be timed.
+        // Once to compile the models, once to be timed.
         run();
         let names = std::fs::read_to_string(told.path()).unwrap();
         if !names.lines().any(|name| modules.contains(name)) {
@@ -84,14 +85,14 @@ impl Test {
         Some(test)
     }
 
-    /// Whether it passes.
+    /// Returns whether the test passes with a mutant.
     fn passes(&self, list: &Path, mutant: u32) -> bool {
         let limit = self.takes * PATIENCE + GRACE;
         ends(self.start(list, Some(mutant)), limit).is_some_and(|status| status.success())
     }
 }
 
-/// How a process ends; `None`: it did not, and was ended.
+/// Waits for the end of a process; `None`: it did not end in time, and was killed.
 fn ends(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     let begun = Instant::now();
     loop {
@@ -107,8 +108,8 @@ fn ends(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// All tests that have one of the mutants' modules, with what they take: each must pass as long as no mutant is
-/// selected. The models are compiled here. As many run at once as later, so that they take as long.
+/// Returns all tests that have one of the mutants' modules, with their times: each must pass as long as no mutant is
+/// selected. The models are compiled here. As many tests run at once as later, so that the times are comparable.
 pub(crate) fn timed(list: &Path, drawn: &[Candidate]) -> Vec<Test> {
     let modules: BTreeSet<_> = drawn.iter().map(|one| one.module.as_str()).collect();
     let mut names = Vec::new();
@@ -127,12 +128,12 @@ pub(crate) fn timed(list: &Path, drawn: &[Candidate]) -> Vec<Test> {
     known.into_iter().flatten().collect()
 }
 
-/// How many mutants of a group a test has found, of how many that it was asked about.
+/// For each group and test: the number of mutants that it has found, and the number that it was run on.
 #[derive(Debug, Default)]
 pub(crate) struct Experience(BTreeMap<(&'static str, usize), (u32, u32)>);
 
 impl Experience {
-    /// The tests in the order in which one fails the soonest, as far as is known.
+    /// Returns the tests in the order in which one fails the soonest, as far as is known.
     fn order(&self, group: &'static str, tests: &[Test]) -> Vec<usize> {
         let worth = |index: usize| {
             let (found, asked) = self.0.get(&(group, index)).copied().unwrap_or_default();
@@ -151,7 +152,7 @@ impl Experience {
     }
 }
 
-/// The test that finds a mutant.
+/// Returns the test that finds a mutant.
 pub(crate) fn first_that_fails(
     list: &Path,
     tests: &[Test],

@@ -1,11 +1,12 @@
-//! A mutant in what is proved: the mutation suite asks whether a proof sees what no test has seen.
+//! Puts a mutant into a module under proof: the mutation suite asks whether a proof finds a mutant that no test has
+//! found.
 
 use std::env;
 
 use peerlane_tests::programs::MUTANT_OF;
 use peerlane_verilog::mutants::{SELECT, apply};
 
-/// Stands in the module that has it.
+/// A line in the module that has the mutant.
 const MARK: &str = "// has the mutant";
 
 fn wanted() -> Option<(String, u32)> {
@@ -13,8 +14,8 @@ fn wanted() -> Option<(String, u32)> {
     Some((module, env::var(SELECT).ok()?.parse().ok()?))
 }
 
-/// A module under proof, with the mutant where it is its own. The whole block has `peerlane_pcie_asks` for the
-/// `peerlane_asks` of a proof.
+/// Returns a module under proof, with the mutant if it belongs to this module. The whole block has `peerlane_pcie_asks`
+/// for the `peerlane_asks` of a proof.
 pub fn planted(name: &str, verilog: &str) -> String {
     let own = name.strip_prefix("peerlane").unwrap_or(name);
     let mutant = wanted().filter(|(module, _)| module.ends_with(own));
@@ -26,12 +27,12 @@ pub fn planted(name: &str, verilog: &str) -> String {
         )
 }
 
-/// Whether a mutant is asked for.
+/// Returns whether a mutant is asked for.
 pub fn is_wanted() -> bool {
     wanted().is_some()
 }
 
-/// Whether a design has nothing to do with the mutant that is asked for.
+/// Returns whether a design does not contain the mutant that is asked for.
 pub fn is_elsewhere(design: &str) -> bool {
     is_wanted() && !design.contains(MARK)
 }

@@ -1,19 +1,19 @@
-//! The proofs of what the host asks of the board: that reads of the target are answered exactly once. How they are put
-//! together is told in `tests/proofs/pcie_requests.sv`.
+//! Proofs of the host's requests to the board: reads of the target are answered exactly once.
+//! `tests/proofs/pcie_requests.sv` describes how they fit together.
 
 use super::{PINS_ONLY, Reach, holds_and_has_teeth, sees_in_the_block, verilog, views::without};
 use peerlane_hdl::pcie::target::{bus::Bus, replies::Replies, requests::Requests};
 
-/// Enough for a request of two completions, and for one behind it.
+/// Enough for a request of two completions, and for another one after it.
 const REQUEST_FAULTS: u64 = 12;
 
-/// Enough for two completions, one of them behind posted packets.
+/// Enough for two completions, one of them after posted packets.
 const REPLY_FAULTS: u64 = 14;
 
-/// Enough for a bus of little patience to go down, to bring what it owes, and to be up again.
+/// Enough for a bus with a short time limit to go down, to bring the data that it owes, and to be up again.
 const BUS_FAULTS: u64 = 26;
 
-/// Requests whose completions have `W` bits a beat. Their queue is left open.
+/// Returns requests whose completions have `W` bits a beat. Their queue is left open.
 fn requests<const W: usize>() -> String {
     let block = verilog("peerlane_requests", Requests::<W>::default());
     without(&block, "peerlane_requests_fifo_mlab_32x80")
@@ -26,7 +26,7 @@ fn requests_proof(part: u64, mutants: &[u64], edits: &[(&str, &str)]) {
     let parameters = [("PART", part)];
     let mutants = mutants.iter().copied();
     holds_and_has_teeth(name, &design, file, &parameters, reach, mutants);
-    // What the block's registers are to hold says nothing of a faulty block: only the pins do.
+    // The assertions about the block's registers do not apply to a faulty block: only the pins count.
     let parameters = [("PART", part), ("MUTANT", PINS_ONLY)];
     sees_in_the_block(name, &design, file, &parameters, reach, edits);
 }
@@ -34,10 +34,10 @@ fn requests_proof(part: u64, mutants: &[u64], edits: &[(&str, &str)]) {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn a_target_read_is_cut_into_pieces_that_ask_for_every_dword_once() {
-    // A request that ends with its first piece, one that goes on behind its end, one that is given up while the bus is up;
-    // a byte count that leaves out what is not wanted of the first dword twice, or of the last; a lower address with it in
-    // every piece; a piece that says it is the first; bytes that are not wanted, at the beginning and at the end; a beat
-    // too many; a place on the bus that does not move on; a refusal that comes twice.
+    // A request that ends with its first piece, one that goes on past its end, one that is given up while the bus is
+    // up; a byte count that subtracts the unwanted bytes of the first dword twice, or those of the last; a lower
+    // address with these bytes in every piece; a piece that claims to be the first; bytes that are not wanted, at the
+    // beginning and at the end; a beat too many; a place on the bus that does not move on; a refusal that comes twice.
     let edits = [
         (
             "if (part_last_q) begin\n                state",
@@ -94,7 +94,7 @@ fn the_byte_count_of_a_request_that_is_no_read_is_four() {
     requests_proof(2, &[], &[("count_now = 12'd4;", "count_now = 12'd0;")]);
 }
 
-/// The design of completions of `W` bits a beat, with nothing in the memories of its FIFOs.
+/// Returns the design of completions of `W` bits a beat, with nothing in the memories of its FIFOs.
 fn replies<const W: usize>() -> String {
     let data = format!("ram_block_256x{W}");
     ["ram_mlab_16x74", "ram_mlab_16x80", "ram_mlab_16x8", &data]
@@ -113,10 +113,10 @@ fn every_piece_of_a_target_read_gives_one_completion_or_comes_behind_a_failure()
     holds_and_has_teeth(name, &design, file, &[], reach, 1..=5);
     let wide = [("LANES", 4), ("KEPT", 248)];
     holds_and_has_teeth(name, &replies::<256>(), file, &wide, reach, []);
-    // A request that goes on behind its failure, one that never is anything but failed, one whose failure is forgotten; a
-    // failure that looks well, or that nobody serves; data of a failure that stay, or go into the next completion; a
-    // count of qwords that a dropped piece leaves behind; room of a dropped piece that is lost, room given back for
-    // another; a bus that nobody is done with; a completion before the posted packets.
+    // A request that continues after its failure, one that always counts as failed, one whose failure is dropped; a
+    // failure that looks well, or that is never completed; data of a failure that stay, or go into the next completion;
+    // a count of qwords that a dropped piece leaves; room of a dropped piece that is lost, room freed for another
+    // piece; a bus that is never released; a completion before the posted packets.
     let edits = [
         ("skip = failed_q & (~expected_data[70]);", "skip = 1'b0;"),
         (
@@ -157,7 +157,7 @@ fn the_completions_of_256_bits_that_are_kept_fit_into_their_memory() {
     let reach = Reach::Induction(REPLY_FAULTS);
     let wide = [("PART", 2), ("LANES", 4)];
     holds_and_has_teeth(name, &replies::<256>(), file, &wide, reach, []);
-    // A last beat that is not shown; one that is shown too late.
+    // A last beat that is not visible; one that is visible too late.
     let edits = [
         ("whole_d = tail_next;", "whole_d = tail_q;"),
         ("((~held_q) | pop);", "(~held_q);"),
@@ -181,8 +181,8 @@ fn the_bus_of_the_target_stays_down_while_anybody_waits_for_it() {
     let design = verilog("peerlane_bus", Bus::new(3));
     let reach = Reach::Induction(BUS_FAULTS);
     holds_and_has_teeth(name, &design, file, &[], reach, 1..=4);
-    // A bus that is up while it is waited for, while it owes qwords, that never goes down; a qword that is not counted; a
-    // read that is withdrawn, one that takes the place of one that stands.
+    // A bus that is up while a completion waits for it, or while it owes qwords, or that never goes down; a qword that
+    // is not counted; a read that is withdrawn, one that replaces an offered one.
     let edits = [
         (
             "else if ((~live) & (~owes_q)) begin",

@@ -1,23 +1,23 @@
-//! What a proof sees of a design: its memories in a form that a solver can bear, or a module left open.
+//! The view of a design that a proof gets: its memories in a form that a solver can handle, or a module left open.
 
-/// How a proof sees the memories of a design.
+/// A proof's view of the memories of a design.
 #[derive(Debug, Clone, Copy)]
 pub enum Memories {
     /// All of their words.
     Whole,
-    /// One word each, at a place that the solver chooses and keeps; every other is anything when it is
-    /// read. What holds so, holds.
+    /// One word each, at a place that the solver chooses and keeps; every other word is anything when it is read.
+    /// Properties that hold in this view hold for the whole memory.
     OneWord,
     /// Sixteen words: for proofs of so few cycles that no FIFO takes more.
     Sixteen,
 }
 
-/// What a proof needs of memories beside their Verilog.
+/// Changes the Verilog of memories for a proof.
 ///
-/// Where an FPGA does not say what a word reads as, it is anything: the Verilog's own model for simulation, with
-/// a choice of the solver for its garbage. And every memory gets a second way to read it, by which a wrapper can
-/// say what a word holds, one that is still on its way into the memory included: `spy`, at `spy_at`, which it
-/// chooses; and, if it is very small, `every` word at once.
+/// Where an FPGA does not define the value of a word, the value is anything: the Verilog's own model for simulation,
+/// with a choice of the solver for its garbage. Every memory also gets a second read port, by which a wrapper can name
+/// the content of a word, including one that is still on its way into the memory: `spy`, at `spy_at`, which the wrapper
+/// chooses; and, if the memory is very small, `every` word at once.
 pub fn memories(verilog: &str, seen: Memories) -> String {
     let Some((width, last)) = verilog.lines().find_map(|line| {
         let (_, declared) = line.split_once(" reg ")?;
@@ -34,7 +34,7 @@ pub fn memories(verilog: &str, seen: Memories) -> String {
     let (read, end) = cut(rest, "];");
     let spy_at = format!("wire [{}:0] spy_at;", last.max(1).ilog2());
     let forwards = start.ends_with("if (writing");
-    // A word as it reads, where it stands in the memory as `held`.
+    // The value of a word whose content in the memory is `held`.
     let whole = |at: &str, held: &str| {
         if forwards {
             format!(
@@ -95,7 +95,7 @@ pub fn memories(verilog: &str, seen: Memories) -> String {
     };
     let start = start.replace(&format!("{width} cells [0:{last}];\n"), &declared.0);
     let spy = format!("  wire {width} spy = {};\n", whole("spy_at", "held"));
-    // What is kept beside the memory is in it.
+    // A word that is held outside of the memory is also in the memory.
     let kept = if forwards {
         "  always @* if (settling && settling_at == spy_at) assert (settling_data == held);\n"
     } else {
@@ -109,7 +109,7 @@ pub fn memories(verilog: &str, seen: Memories) -> String {
     )
 }
 
-/// A module of a memory as simulation sees it, with anything for garbage.
+/// Returns a module of a memory as simulation sees it, with anything for garbage.
 fn simulated(verilog: &str) -> String {
     let mut skips = false;
     let mut text = String::new();
@@ -133,7 +133,7 @@ fn simulated(verilog: &str) -> String {
     text
 }
 
-/// The design with nothing in `module`, whose outputs are anything.
+/// Returns the design with an empty `module`, whose outputs are anything.
 pub fn without(design: &str, module: &str) -> String {
     let (before, rest) = design.split_once(&format!("module {module} (")).unwrap();
     let (ports, rest) = rest.split_once(");\n").unwrap();

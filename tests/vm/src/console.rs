@@ -1,4 +1,4 @@
-//! The machine's console: the kernel's log and what programs print.
+//! The machine's console: the kernel's log and the output of programs.
 
 /// Texts in a line of the kernel's log by which it complains about itself or a device, after
 /// `Documentation/admin-guide` and `Documentation/dev-tools` of the kernel. Taint by modules that
@@ -26,19 +26,19 @@ const COMPLAINTS: [&str; 20] = [
     "refcount_t:",
 ];
 
-/// What a machine said on its console until it powered off.
+/// Output of a machine on its console until it powered off.
 #[derive(Debug, Clone)]
 pub struct Log {
     console: String,
     unanswered: Vec<u64>,
 }
 
-/// What QEMU writes before the address of an access that no device takes
-/// (`memory_region_access_valid` in its `system/memory.c`).
+/// Text that QEMU writes before the address of an access that no device takes (`memory_region_access_valid` in its
+/// `system/memory.c`).
 const ADDRESS: &str = " at addr 0x";
 
 impl Log {
-    /// From the bytes that came out of the serial port, and QEMU's log of invalid accesses.
+    /// Makes a log of the bytes that came out of the serial port, and of QEMU's log of invalid accesses.
     pub(crate) fn new(bytes: &[u8], invalid: &[u8]) -> Self {
         let text: String = String::from_utf8_lossy(bytes)
             .chars()
@@ -56,18 +56,18 @@ impl Log {
         }
     }
 
-    /// All of it.
+    /// Returns the whole console.
     pub fn console(&self) -> &str {
         &self.console
     }
 
-    /// Physical addresses that a processor accessed and no device took: a device's that decodes no
-    /// accesses to its memory, for one.
+    /// Returns the physical addresses that a processor accessed and no device took, for example those of a device that
+    /// decodes no accesses to its memory.
     pub fn unanswered(&self) -> &[u64] {
         &self.unanswered
     }
 
-    /// Its last lines, for a message, after those before by which programs say that a test failed.
+    /// Returns its last lines, for a message, after earlier lines by which programs report that a test failed.
     pub(crate) fn end(&self) -> String {
         const LINES: usize = 80;
         let lines: Vec<&str> = self.console.lines().collect();
@@ -76,7 +76,7 @@ impl Log {
         failed.chain(last).copied().collect::<Vec<_>>().join("\n")
     }
 
-    /// The lines by which the kernel complains, less those that contain one of `expected`.
+    /// Returns the lines by which the kernel complains, without those that contain one of `expected`.
     pub(crate) fn complaints(&self, expected: &[String]) -> Vec<&str> {
         self.console
             .lines()

@@ -1,4 +1,4 @@
-//! The process of QEMU, and what it leaves behind.
+//! The process of QEMU, and the files that it leaves.
 
 use std::{
     fs::{self, File},
@@ -14,10 +14,10 @@ use tempfile::TempDir;
 
 use crate::{Error, Log, Result, error::io_error};
 
-/// How often a wait looks whether there is something new.
+/// Interval in which a wait looks for changes.
 const POLL: Duration = Duration::from_millis(10);
 
-/// QEMU, running. Dropped, it is killed.
+/// A running QEMU. It is killed on drop.
 #[derive(Debug)]
 pub(crate) struct Emulator {
     child: Child,
@@ -46,7 +46,7 @@ impl Emulator {
         })
     }
 
-    /// The connection that QEMU makes while it starts.
+    /// Accepts the connection that QEMU makes while it starts.
     pub(crate) fn accept(&mut self, listener: &UnixListener) -> Result<UnixStream> {
         let accept = || -> io::Result<Option<UnixStream>> {
             listener.set_nonblocking(true)?;
@@ -70,7 +70,7 @@ impl Emulator {
         }
     }
 
-    /// Waits until it ends.
+    /// Waits until QEMU ends.
     pub(crate) fn wait(&mut self) -> Result<ExitStatus> {
         loop {
             if let Some(status) = self.ended()? {
@@ -81,7 +81,7 @@ impl Emulator {
         }
     }
 
-    /// Fails when its time is up.
+    /// Fails when the time is up.
     pub(crate) fn check_deadline(&self) -> Result<()> {
         if self.start.elapsed() < self.deadline {
             return Ok(());
@@ -92,7 +92,7 @@ impl Emulator {
         })
     }
 
-    /// The console as it is now.
+    /// Returns the console as it is now.
     pub(crate) fn log(&self) -> Log {
         let read = |path| fs::read(path).unwrap_or_default();
         Log::new(
@@ -101,13 +101,13 @@ impl Emulator {
         )
     }
 
-    /// What QEMU said itself, and the end of the console.
+    /// Returns QEMU's own output, and the end of the console.
     pub(crate) fn output(&self) -> String {
         let said = fs::read(self.work.path().join(SAID)).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let said: Vec<&str> = said
             .lines()
-            // The processor that is emulated is not complete, which every start says.
+            // The emulated processor is not complete, which every start reports.
             .filter(|line| !line.contains("TCG doesn't support requested feature"))
             .collect();
         format!("{}\n{}", said.join("\n"), self.log().end())
@@ -132,16 +132,16 @@ impl Emulator {
     }
 }
 
-/// The file of the machine's first serial port, in the working directory.
+/// Name of the file of the machine's first serial port, in the working directory.
 pub(crate) const CONSOLE: &str = "console";
-/// The file of accesses that no device took, in the same.
+/// Name of the file of accesses that no device took, in the working directory.
 pub(crate) const UNANSWERED: &str = "unanswered";
-/// The file of what QEMU says, in the same.
+/// Name of the file of QEMU's own output, in the working directory.
 const SAID: &str = "qemu";
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // It may have ended by itself; then neither does anything.
+        // QEMU may have ended by itself; then neither call has an effect.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if thread::panicking() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a machine.
+//! Errors of machines.
 
 use std::{io, path::PathBuf};
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 /// Result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a machine did not do what it should.
+/// The reason why a machine failed.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,11 +16,11 @@ pub enum Error {
     #[error("cannot {action} `{}`: {source}", path.display())]
     #[diagnostic(help("check the file, its permissions and the free space"))]
     Io {
-        /// What was tried, as a verb: "read", "create".
+        /// The operation, as a verb: "read", "create".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
@@ -33,7 +33,7 @@ pub enum Error {
     Guest {
         /// Package and program.
         program: String,
-        /// What cargo said.
+        /// The output of cargo.
         output: String,
     },
 
@@ -45,17 +45,17 @@ pub enum Error {
     Libraries {
         /// The program or library.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
-    /// What a Python interpreter needs is not known.
+    /// The files that a Python interpreter needs are not known.
     #[error("what `{}` needs is not known: {reason}", interpreter.display())]
     #[diagnostic(help("PEERLANE_PYTHON names another interpreter"))]
     Python {
         /// The interpreter.
         interpreter: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
@@ -63,9 +63,9 @@ pub enum Error {
     #[error("QEMU {what}\n{output}")]
     #[diagnostic(help("the last lines are QEMU's own, and the machine's console"))]
     Qemu {
-        /// What it did.
+        /// The event.
         what: String,
-        /// What it said, and the end of the console.
+        /// QEMU's output, and the end of the console.
         output: String,
     },
 
@@ -75,7 +75,7 @@ pub enum Error {
     Qmp {
         /// The command.
         command: String,
-        /// What it said.
+        /// QEMU's answer.
         answer: String,
     },
 
@@ -83,19 +83,19 @@ pub enum Error {
     #[error("the machine was not done after {seconds} s\n{output}")]
     #[diagnostic(help("look at the last lines of its console; `Machine::deadline` sets the time"))]
     Deadline {
-        /// The time it had.
+        /// The time that it had.
         seconds: u64,
         /// The end of the console.
         output: String,
     },
 
-    /// A program in the machine asked something that the test does not understand.
+    /// A program in the machine asked a question that the test does not understand.
     #[error("the machine asked `{question}`, which is no question of this test: {reason}")]
     #[diagnostic(help("program and test have to agree on the type of the question"))]
     Question {
         /// The line.
         question: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 

@@ -1,7 +1,7 @@
 //! Programs and libraries for the machine.
 //!
-//! They are those of the workspace, as the tests themselves are built: same features, flags and directory, so
-//! nothing is compiled a second time. Machines get the shared libraries of this computer with them.
+//! They are built from the workspace like the tests themselves: with the same features, flags and directory, so nothing
+//! is compiled a second time. Machines also get the shared libraries of this computer.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::{Error, Result, error::io_error};
 
-/// Builds the program `bin` of the workspace and says where it is. A machine takes it by
+/// Builds the program `bin` of the workspace and returns its path. A machine takes it by
 /// [`Initramfs::shared_program`](crate::Initramfs::shared_program).
 ///
 /// # Errors
@@ -22,7 +22,7 @@ pub fn guest_program(bin: &str) -> Result<PathBuf> {
     built(&["--bin", bin], bin)
 }
 
-/// Builds the example `name` of the workspace and says where it is, for
+/// Builds the example `name` of the workspace and returns its path, for
 /// [`Initramfs::shared_program`](crate::Initramfs::shared_program).
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub fn guest_example(name: &str) -> Result<PathBuf> {
     built(&["--example", name], name)
 }
 
-/// Builds the workspace's libraries and says where the file `name` of them is. A machine takes it by
+/// Builds the workspace's libraries and returns the path of their file `name`. A machine takes it by
 /// [`Initramfs::library`](crate::Initramfs::library).
 ///
 /// # Errors
@@ -40,7 +40,7 @@ pub fn guest_library(name: &str) -> Result<PathBuf> {
     built(&["--lib"], name)
 }
 
-/// Builds some targets of the whole workspace, and finds the file with this name among what came of it.
+/// Builds some targets of the whole workspace, and finds the file with this name among the outputs.
 fn built(targets: &[&str], name: &str) -> Result<PathBuf> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
@@ -65,14 +65,14 @@ fn built(targets: &[&str], name: &str) -> Result<PathBuf> {
     find(&said, name).ok_or_else(|| failed("cargo built nothing of this name".to_owned()))
 }
 
-/// What cargo says of something that it built (the book of cargo, External tools, JSON messages).
+/// A message of cargo about a target that it built (the book of cargo, External tools, JSON messages).
 #[derive(Deserialize)]
 struct Artifact {
     #[serde(default)]
     filenames: Vec<PathBuf>,
 }
 
-/// The file with this name among all that cargo built.
+/// Finds the file with this name among all that cargo built.
 fn find(said: &str, name: &str) -> Option<PathBuf> {
     said.lines()
         .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())

@@ -1,4 +1,4 @@
-//! The files of a machine, as the kernel takes them: a cpio archive that it unpacks into memory.
+//! The files of a machine, in the form for the kernel: a cpio archive that it unpacks into memory.
 
 use std::{
     collections::BTreeSet,
@@ -24,19 +24,19 @@ pub struct Initramfs {
     archive: Vec<u8>,
     script: String,
     entries: u32,
-    /// What else there is.
+    /// Paths that exist already.
     paths: BTreeSet<String>,
 }
 
 impl Initramfs {
-    /// Busybox, with all its commands, and an empty script.
+    /// Makes files with busybox, all its commands, and an empty script.
     ///
     /// # Errors
     /// When busybox cannot be read.
     pub fn new(qemu: &Qemu) -> Result<Self> {
         let mut files = Self {
             archive: Vec::new(),
-            // Loaders of many systems look there only if they are told to.
+            // Loaders of many systems only look there with this setting.
             script: "set -e\nexport LD_LIBRARY_PATH=/lib\n".to_owned(),
             entries: 0,
             paths: BTreeSet::new(),
@@ -156,7 +156,7 @@ impl Initramfs {
         self.add(target, 0o100_000 | mode, &content)
     }
 
-    /// Appends an entry. Its mode tells the file's kind, too, as `st_mode` does.
+    /// Appends an entry. Its mode contains the file's kind, too, as in `st_mode`.
     fn add(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<()> {
         self.entries += 1;
         let size = u32::try_from(content.len())
@@ -172,7 +172,7 @@ impl Initramfs {
             .map_err(io_error("pack", path))
     }
 
-    /// The archive with the script in it.
+    /// Returns the archive with the script in it.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
         let script = std::mem::take(&mut self.script);
         self.add("script", 0o100_644, script.as_bytes())?;
@@ -180,7 +180,7 @@ impl Initramfs {
     }
 }
 
-/// The name of a file that goes into the machine.
+/// Returns the name of a file that goes into the machine.
 fn name(file: &Path) -> Result<&str> {
     file.file_name()
         .and_then(|name| name.to_str())

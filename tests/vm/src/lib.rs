@@ -1,8 +1,7 @@
-//! Virtual machines for tests: QEMU with a kernel that knows nothing of the test, busybox, and
-//! the test's own programs and modules.
+//! Virtual machines for tests: QEMU with an ordinary kernel, busybox, and the test's own programs and modules.
 //!
-//! A test puts what the machine needs into an [`Initramfs`], describes the [`Machine`], starts it,
-//! and answers the questions of the programs in it until it powers off:
+//! A test puts the machine's files into an [`Initramfs`], describes the [`Machine`], starts it, and answers the
+//! questions of the programs in it until it powers off:
 //!
 //! ```no_run
 //! # fn main() -> miette::Result<()> {
@@ -25,8 +24,8 @@
 //! panics while it owns a [`Vm`] has its console printed. No machine outlives its [`Vm`].
 //!
 //! # Environment
-//! - `PEERLANE_ACCEL`: QEMU's accelerator. Default: `tcg`, which is there everywhere. It is
-//!   slower than `kvm` and the same on every machine.
+//! - `PEERLANE_ACCEL`: QEMU's accelerator. Default: `tcg`, which exists everywhere. It is slower than `kvm` and the
+//!   same on every machine.
 
 mod console;
 mod emulator;

@@ -10,13 +10,13 @@ use crate::{Error, Result, error::io_error};
 /// A shared library.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Library {
-    /// Where the machine is to have it.
+    /// Path in the machine.
     pub(crate) place: String,
-    /// Where this computer has it.
+    /// Path on this computer.
     pub(crate) found: PathBuf,
 }
 
-/// All that the loader would take for a file, itself among them, as `ldd` says.
+/// Returns all libraries that the loader would load for a file, including the loader itself, as `ldd` lists them.
 pub(crate) fn of(file: &Path) -> Result<Vec<Library>> {
     let output = Command::new("ldd").arg(file).output();
     let output = output.map_err(io_error("run", "ldd"))?;
@@ -30,8 +30,8 @@ pub(crate) fn of(file: &Path) -> Result<Vec<Library>> {
     }
 }
 
-/// Reads what `ldd` says: `NAME => PATH (ADDRESS)` for a library, `PATH (ADDRESS)` for the loader, and
-/// `NAME (ADDRESS)` for what the kernel brings (ldd(1)).
+/// Parses the output of `ldd`: `NAME => PATH (ADDRESS)` for a library, `PATH (ADDRESS)` for the loader, and `NAME
+/// (ADDRESS)` for a library that the kernel provides (ldd(1)).
 fn parse(said: &str) -> Result<Vec<Library>, String> {
     let mut libraries = Vec::new();
     for line in said.lines() {

@@ -1,4 +1,4 @@
-//! What a machine is made of.
+//! Description of a machine.
 
 use std::{
     env,
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{Initramfs, Result, Vm};
 
-/// Names the accelerator.
+/// Environment variable that names the accelerator.
 const ACCELERATOR: &str = "PEERLANE_ACCEL";
-/// How long QEMU waits for a reply of a device that another process serves, in milliseconds. A
-/// model that is single-stepped takes its time; a test of a device that hangs sets its own.
+/// Time that QEMU waits for a reply of a device that another process serves, in milliseconds. A model that is
+/// single-stepped is slow; a test of a device that hangs sets its own time.
 const REPLY_MS: u32 = 60_000;
 
 /// A machine before it starts: a PC with PCIe (QEMU's `q35`).
@@ -37,7 +37,7 @@ pub struct Machine {
     deadline: Duration,
 }
 
-/// Paths and names by which a starting machine is reached.
+/// Paths of the files and sockets of a starting machine.
 pub(crate) struct Files {
     pub(crate) initramfs: PathBuf,
     pub(crate) console: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) struct Files {
 }
 
 impl Machine {
-    /// A machine with one processor and 1 GiB of memory, no slots, and two minutes' time.
+    /// Makes a machine with one processor and 1 GiB of memory, no slots, and a time limit of two minutes.
     pub fn new(qemu: &Qemu, kernel: &Kernel, files: Initramfs) -> Self {
         Self {
             qemu: qemu.clone(),
@@ -55,7 +55,7 @@ impl Machine {
             files,
             memory_mib: 1024,
             cpus: 1,
-            // On it the kernel lets any two devices reach each other.
+            // With this processor the kernel lets any two devices reach each other.
             processor: "EPYC",
             iommu: false,
             reboots: false,
@@ -68,23 +68,22 @@ impl Machine {
         }
     }
 
-    /// Its memory, in MiB.
+    /// Sets the memory, in MiB.
     #[must_use]
     pub fn memory(mut self, mib: u32) -> Self {
         self.memory_mib = mib;
         self
     }
 
-    /// The number of its processors.
+    /// Sets the number of processors.
     #[must_use]
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus;
         self
     }
 
-    /// Gives it a processor with which the kernel does not know that devices reach each other,
-    /// unless a switch is between them (`cpu_supports_p2pdma` and `pci_p2pdma_whitelist` in
-    /// Linux' `drivers/pci/p2pdma.c`).
+    /// Sets a processor with which the kernel does not know that devices reach each other, unless a switch is between
+    /// them (`cpu_supports_p2pdma` and `pci_p2pdma_whitelist` in Linux' `drivers/pci/p2pdma.c`).
     #[must_use]
     pub fn devices_apart(mut self) -> Self {
         self.processor = "Haswell";
@@ -98,22 +97,21 @@ impl Machine {
         self
     }
 
-    /// Lets it start again when it is reset. Else a reset, as a panic's, ends it.
+    /// Lets the machine start again when it is reset. Otherwise a reset, such as that of a panic, ends it.
     #[must_use]
     pub fn reboots(mut self) -> Self {
         self.reboots = true;
         self
     }
 
-    /// A PCIe switch with slots, the buses `slot0`, `slot1` and so on. Its ports are devices of
-    /// the same names.
+    /// Adds a PCIe switch with slots, the buses `slot0`, `slot1` and so on. Its ports are devices of the same names.
     #[must_use]
     pub fn slots(mut self, slots: u8) -> Self {
         self.slots = slots;
         self
     }
 
-    /// A device whose BAR 2 is `file`, shared with whoever else maps it: QEMU's `ivshmem-plain`.
+    /// Adds a device whose BAR 2 is `file`, shared with all other processes that map it: QEMU's `ivshmem-plain`.
     /// `bytes` is a power of two, and the file's length; the file is created when missing.
     #[must_use]
     pub fn shared_memory(mut self, bus: &str, id: &str, file: &Path, bytes: u64) -> Self {
@@ -125,7 +123,7 @@ impl Machine {
         self.device(json!({ "driver": "ivshmem-plain", "id": id, "bus": bus, "memdev": memory }))
     }
 
-    /// A device that the process listening at `socket` serves, by the vfio-user protocol.
+    /// Adds a device that the process listening at `socket` serves, by the vfio-user protocol.
     #[must_use]
     pub fn vfio_user(self, bus: &str, id: &str, socket: &Path) -> Self {
         self.device(json!({
@@ -134,44 +132,44 @@ impl Machine {
         }))
     }
 
-    /// Any device, as QEMU takes it: `{"driver": …, "id": …, "bus": "slot0"}`.
+    /// Adds any device, as QEMU takes it: `{"driver": …, "id": …, "bus": "slot0"}`.
     #[must_use]
     pub fn device(mut self, device: Value) -> Self {
         self.devices.push(device);
         self
     }
 
-    /// A parameter of the kernel's.
+    /// Adds a parameter of the kernel's.
     #[must_use]
     pub fn parameter(mut self, parameter: &str) -> Self {
         self.parameters.push(parameter.to_owned());
         self
     }
 
-    /// A text in the kernel's log that is not a complaint in this test, which provokes it.
+    /// Adds a text in the kernel's log that is not a complaint in this test, because the test provokes it.
     #[must_use]
     pub fn expect(mut self, text: &str) -> Self {
         self.expected.push(text.to_owned());
         self
     }
 
-    /// The time that it has from its start until it is off. A kernel with checks gets a multiple.
+    /// Sets the time from the machine's start until it is off. A kernel with checks gets a multiple.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Starts it.
+    /// Starts the machine.
     ///
     /// # Errors
-    /// When QEMU does not start or does not take the devices, and file errors.
+    /// If QEMU does not start or does not take the devices, and for file errors.
     pub fn start(self) -> Result<Vm> {
         Vm::start(self)
     }
 
-    /// Takes it apart: the archive of its files, what the kernel may complain about, and the time
-    /// it has.
+    /// Takes the machine apart: the archive of its files, the complaints of the kernel that are expected, and its time
+    /// limit.
     pub(crate) fn into_parts(self) -> Result<(Vec<u8>, Vec<String>, Duration)> {
         let slower = match self.kernel.flavour() {
             Flavour::Debian => 1,
@@ -181,7 +179,7 @@ impl Machine {
         Ok((self.files.finish()?, self.expected, self.deadline * slower))
     }
 
-    /// The command that starts it.
+    /// Returns the command that starts the machine.
     pub(crate) fn command(&self, files: &Files) -> Command {
         let mut command = self.qemu.command();
         let accelerator = env::var(ACCELERATOR).unwrap_or_else(|_| "tcg".to_owned());
@@ -225,7 +223,7 @@ impl Machine {
         if !self.reboots {
             command.arg("-no-reboot");
         }
-        // Before the devices that are behind it.
+        // Before the devices that use it.
         if self.iommu {
             command.args(["-device", "intel-iommu,caching-mode=on"]);
         }
@@ -238,11 +236,11 @@ impl Machine {
         command
     }
 
-    /// Warnings and worse are shown from the start, and an oops ends the machine.
+    /// Returns the kernel's parameters: warnings and worse are shown from the start, and an oops ends the machine.
     fn kernel_parameters(&self) -> String {
         let mut parameters = vec!["console=ttyS0", "loglevel=5", "oops=panic", "panic=-1"];
-        // On a busy host an emulated processor may see no tick of the timer for as long as the
-        // kernel looks for one.
+        // On a busy host an emulated processor may see no tick of the timer during the time in which the kernel looks
+        // for one.
         parameters.push("no_timer_check");
         if self.iommu {
             parameters.extend(["intel_iommu=on", "iommu.strict=1"]);
@@ -269,7 +267,7 @@ impl Machine {
     }
 }
 
-/// A path in one of QEMU's comma-separated options.
+/// Returns a path in the form for QEMU's comma-separated options.
 fn option(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }

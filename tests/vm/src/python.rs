@@ -1,4 +1,4 @@
-//! A Python interpreter for the machine, with no more of its library than a program imports.
+//! A Python interpreter for the machine, with only those parts of its library that a program imports.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use crate::{Error, Result, error::io_error};
 
-/// Imports what is named, and says what that took: the interpreter, where its library is, and all files.
+/// Imports the named modules, and prints the interpreter, the place of its library, and all files that the imports
+/// needed.
 const QUESTION: &str = "\
 import importlib, json, os, sys
 for name in sys.argv[1:]:
@@ -19,24 +20,24 @@ print(json.dumps({
     'files': sorted(file for file in files if file),
 }))";
 
-/// What a program takes of an interpreter.
+/// Parts of an interpreter that a program needs.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Parts {
     /// The interpreter itself.
     pub(crate) program: PathBuf,
-    /// Where its library is: `PYTHONHOME`.
+    /// Place of its library: `PYTHONHOME`.
     pub(crate) prefix: String,
     /// Modules in Python, and shared libraries.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What it takes to import some modules of the standard library.
+/// Returns the parts that are needed to import some modules of the standard library.
 pub(crate) fn parts(python: &Python, imports: &[&str]) -> Result<Parts> {
     let failed = |reason: String| Error::Python {
         interpreter: python.interpreter.clone(),
         reason,
     };
-    // Isolated: nothing of the user's, nor of this directory, is imported.
+    // Isolated: no modules of the user, or of this directory, are imported.
     let output = std::process::Command::new(&python.interpreter)
         .args(["-I", "-S", "-c", QUESTION])
         .args(imports)

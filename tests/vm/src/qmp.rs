@@ -17,13 +17,13 @@ pub struct Qmp {
 }
 
 impl Qmp {
-    /// Over the connection that QEMU made.
+    /// Uses the connection that QEMU made.
     pub(crate) fn new(stream: UnixStream) -> Result<Self> {
         let mut qmp = Self {
             replies: BufReader::new(stream),
             reset: false,
         };
-        // Its greeting; then it wants to know which extensions are used: none.
+        // QEMU sends a greeting; then it expects the list of extensions that are used: none.
         qmp.line("connect")?;
         qmp.execute("qmp_capabilities", json!({}))?;
         Ok(qmp)
@@ -32,7 +32,7 @@ impl Qmp {
     /// Plugs a device in, given as QEMU takes it: `{"driver": …, "id": …, "bus": "slot1"}`.
     ///
     /// # Errors
-    /// When QEMU refuses it, or has ended.
+    /// If QEMU refuses it, or has ended.
     pub fn device_add(&mut self, device: Value) -> Result<()> {
         self.execute("device_add", device).map(drop)
     }
@@ -41,9 +41,9 @@ impl Qmp {
     /// name of it: `SURP_DOWN`, `COMP_TIMEOUT`, `POISON_TLP`, `RCVR`, …
     ///
     /// # Errors
-    /// When the device has no such registers, or QEMU has ended.
+    /// If the device has no such registers, or QEMU has ended.
     pub fn inject_aer(&mut self, device: &str, error: &str) -> Result<()> {
-        // Only QEMU's command line for people has it, which answers in words.
+        // Only QEMU's command line for people has this command, and answers in words.
         let command = format!("pcie_aer_inject_error {device} {error}");
         let answer = self.execute(
             "human-monitor-command",
@@ -62,16 +62,16 @@ impl Qmp {
     /// question is being answered gets no answer any more.
     ///
     /// # Errors
-    /// When QEMU has ended.
+    /// If QEMU has ended.
     pub fn reset(&mut self) -> Result<()> {
         self.reset = true;
         self.execute("system_reset", json!({})).map(drop)
     }
 
-    /// Any command of QEMU's QMP reference. Gives what it returns.
+    /// Executes any command of QEMU's QMP reference. Returns its result.
     ///
     /// # Errors
-    /// When QEMU refuses it, or has ended.
+    /// If QEMU refuses it, or has ended.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value> {
         let request = json!({ "execute": command, "arguments": arguments });
         let mut stream = self.replies.get_ref();
@@ -89,11 +89,11 @@ impl Qmp {
                     answer: error["desc"].to_string(),
                 });
             }
-            // An event: nobody waits for one.
+            // An event, for which no caller waits.
         }
     }
 
-    /// Whether the machine was reset since the last call.
+    /// Returns whether the machine was reset since the last call.
     pub(crate) fn was_reset(&mut self) -> bool {
         std::mem::take(&mut self.reset)
     }
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine that has said `script` before it is asked; gives what it was asked.
+    /// Plays a machine that sends `script` before it is asked; returns the questions that it was asked.
     fn machine(script: &'static str) -> (Result<Qmp>, thread::JoinHandle<Vec<String>>) {
         let (here, there) = UnixStream::pair().unwrap();
         let asked = thread::spawn(move || {

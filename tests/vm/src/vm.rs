@@ -16,12 +16,12 @@ use crate::{
     machine::Files,
 };
 
-/// How often a wait for a question looks at the machine itself.
+/// Interval in which a wait for a question checks the machine itself.
 const POLL: Duration = Duration::from_millis(500);
-/// What the kernel says when it can do no more; a machine that may reboot would try again.
+/// Text that the kernel prints when it cannot continue; a machine that may reboot would try again.
 const PANIC: &str = "Kernel panic";
 
-/// A machine that runs. Dropped, it is killed.
+/// A running machine. It is killed on drop.
 #[derive(Debug)]
 pub struct Vm {
     emulator: Emulator,
@@ -30,7 +30,7 @@ pub struct Vm {
     expected: Vec<String>,
 }
 
-/// What `init` says when the script has ended.
+/// Message of `init` when the script has ended.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptEnd {
@@ -69,12 +69,11 @@ impl Vm {
         })
     }
 
-    /// Answers what programs in the machine ask (`peerlane_guest::Control`) until it is off, and
-    /// gives what it said on its console. The handler may use the machine's outside meanwhile.
+    /// Answers the questions of programs in the machine (`peerlane_guest::Control`) until it is off, and returns the
+    /// output on its console. During a question the handler may use the machine's outside.
     ///
     /// # Errors
-    /// When the script failed, the kernel complained, the machine ended or hangs; and when a
-    /// question is none of type `Q`.
+    /// If the script failed, the kernel complained, the machine ended or hangs; and if a question is not of type `Q`.
     pub fn run<Q: DeserializeOwned, A: Serialize>(
         mut self,
         mut handler: impl FnMut(&mut Qmp, Q) -> A,
@@ -110,7 +109,7 @@ impl Vm {
         }
     }
 
-    /// The next line from the machine; none when QEMU has ended.
+    /// Returns the next line from the machine; `None` when QEMU has ended.
     fn line(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
         loop {
@@ -119,7 +118,7 @@ impl Vm {
                     return Ok(Some(String::from_utf8_lossy(&line).trim().to_owned()));
                 }
                 Ok(_) => return Ok(None),
-                // What came so far stays in `line`.
+                // The part that was read so far stays in `line`.
                 Err(error) if is_timeout(&error) => {}
                 Err(error) => return Err(broken(error)),
             }
@@ -131,7 +130,7 @@ impl Vm {
         }
     }
 
-    /// Fails when the kernel complained.
+    /// Fails if the kernel complained.
     fn check_kernel(&self, log: &Log) -> Result<()> {
         let complaints = log.complaints(&self.expected);
         if complaints.is_empty() {

@@ -1,14 +1,14 @@
 //! Kernels with their own checks switched on, built from Debian's source.
 //!
-//! Their configuration is small: what a machine of the tests has, what the driver and the tests
-//! need, and the checks. Everything else is off, so that they build in minutes.
+//! Their configuration is small: the devices of a machine of the tests, the options for the driver and the tests, and
+//! the checks. Everything else is off, so that they build in minutes.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command, thread};
 
 use super::{AER_INJECT, BUILD, SOURCES, Setup, VMLINUZ, make, metadata, source};
 use crate::{Result, debian::Debian, error::io_error};
 
-/// What is not compiled; the makefiles and the descriptions of options have to be there.
+/// Files that are not compiled; the makefiles and the descriptions of options have to be there.
 const EXCLUDED: [&str; 12] = [
     "Documentation/*/*",
     "arch/*/boot/dts",
@@ -28,25 +28,25 @@ const SOURCE: &str = "source";
 const OUT: &str = "out";
 /// The options asked for, below `src`.
 const OPTIONS: &str = "options";
-/// What modules are built against, below `src`.
+/// The files that modules are built against, below `src`.
 const HEADERS: &str = "linux";
 
 /// Checks of locks, of sleeping, and of how other interfaces are used.
 pub(super) const LOCKS: &str = include_str!("config/locks.config");
 /// Checks of memory.
 pub(super) const MEMORY: &str = include_str!("config/memory.config");
-/// What every kernel of the tests has.
+/// Options of all kernels of the tests.
 const COMMON: &str = include_str!("config/common.config");
 
-/// Changes when what is made here of `checks` changes.
+/// Returns a text that changes when the output of this module for `checks` changes.
 pub(super) fn key(checks: &str) -> String {
     format!("2\n{COMMON}\n{checks}")
 }
 
-/// Sets the kernel with `checks` up in `setup.home`. Gives its release.
+/// Sets the kernel with `checks` up in `setup.home`. Returns its release.
 pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
     let debian = Debian::open(setup.cache, "the kernel", setup.progress)?;
-    // Says clearly when the series is gone.
+    // Fails with a clear message when the series is gone.
     source::newest(&debian)?;
     source::unpack(setup, &debian, SOURCE, &EXCLUDED)?;
     drop(debian);
@@ -88,8 +88,7 @@ pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
 }
 
 /// Makes the lock of the kernel's own `aer_inject` a raw one. It is taken below `pci_lock`, a raw one
-/// (`aer_inj_read_config` in `drivers/pci/pcie/aer_inject.c`); that is reported by `PROVE_LOCKING`, which
-/// then looks at nothing more.
+/// (`aer_inj_read_config` in `drivers/pci/pcie/aer_inject.c`). `PROVE_LOCKING` reports that, and stops checking.
 fn mend_aer_inject(setup: &Setup<'_>) -> Result<()> {
     let path = setup.source(SOURCE).join("drivers/pci/pcie/aer_inject.c");
     let text = fs::read_to_string(&path).map_err(io_error("read", &path))?;
@@ -99,7 +98,7 @@ fn mend_aer_inject(setup: &Setup<'_>) -> Result<()> {
     fs::write(&path, mended).map_err(io_error("write", &path))
 }
 
-/// The source of `aer_inject` with its lock a raw one, if it has such a lock.
+/// Returns the source of `aer_inject` with its lock a raw one, if it has such a lock.
 fn with_raw_lock(text: &str) -> Option<String> {
     let mended = text
         .replace(
@@ -119,8 +118,8 @@ fn with_raw_lock(text: &str) -> Option<String> {
         .then_some(mended)
 }
 
-/// Configures the source: what is asked for, what that brings, and nothing else. Refuses to go on
-/// when an option asked for is not there.
+/// Configures the source: the options asked for, the options that these select, and nothing else. Fails if an option
+/// asked for is missing.
 fn configure(setup: &Setup<'_>, checks: &str) -> Result<()> {
     setup.progress.step("configuring");
     let name = setup.flavour.name();
@@ -146,7 +145,7 @@ fn configure(setup: &Setup<'_>, checks: &str) -> Result<()> {
     )))
 }
 
-/// The options asked for that a configuration does not have as they were asked for.
+/// Returns the options asked for that a configuration does not have in that form.
 fn missing<'a>(asked: &'a str, config: &str) -> Vec<&'a str> {
     asked
         .lines()
@@ -162,7 +161,7 @@ fn missing<'a>(asked: &'a str, config: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// kbuild on the source.
+/// Returns kbuild on the source.
 fn source_make(setup: &Setup<'_>) -> Command {
     let mut command = make(&setup.root(), setup.flavour);
     command

@@ -1,4 +1,4 @@
-//! What a module in Rust needs of the kernel, beyond what one in C does: the compiled crates'
+//! The files that a module in Rust needs of the kernel, in addition to those for one in C: the compiled crates'
 //! metadata.
 
 use std::{fs, path::Path};

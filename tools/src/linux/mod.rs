@@ -1,4 +1,4 @@
-//! Linux kernels for tests, each with all that builds modules for it.
+//! Linux kernels for tests, each with all files to build modules for it.
 //!
 //! [`Flavour::Debian`] is a kernel as Debian ships it. The others are built here, from Debian's
 //! source by Debian's compilers, with the kernel's own checks switched on.
@@ -22,19 +22,19 @@ use crate::{
     process::{self, tail, text},
 };
 
-/// The series of Linux that Peerlane's driver is written for. The newest of it that Debian's
-/// backports have is taken when the kernel is set up.
+/// The series of Linux that Peerlane's driver is written for. The newest release of it in Debian's backports is taken
+/// when the kernel is set up.
 pub const LINUX_SERIES: &str = "7.3";
 
-/// Which kernel.
+/// A kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flavour {
     /// As Debian ships it.
     Debian,
     /// With checks of locks (lockdep), of sleeping in atomic context, and of the DMA API; by gcc.
     Locks,
-    /// With checks of memory: of what is accessed (KASAN), of indices and shifts (UBSAN), and of
-    /// what nobody has any more (kmemleak); by clang, which KASAN in Rust code needs.
+    /// With checks of memory: of accesses (KASAN), of indices and shifts (UBSAN), and of lost allocations (kmemleak);
+    /// by clang, which KASAN in Rust code needs.
     Memory,
 }
 
@@ -42,11 +42,10 @@ impl Flavour {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Debian, Self::Locks, Self::Memory];
 
-    /// The one that the environment variable `PEERLANE_KERNEL` names; Debian's own when it is not
-    /// set.
+    /// Returns the kernel that the environment variable `PEERLANE_KERNEL` names; Debian's own if it is not set.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When no kernel has that name.
     pub fn chosen() -> Result<Self> {
         match env::var(CHOICE).ok().filter(|name| !name.is_empty()) {
             None => Ok(Self::Debian),
@@ -62,7 +61,7 @@ impl Flavour {
         Self::ALL.into_iter().find(|flavour| flavour.name() == name)
     }
 
-    /// Its name, for people and directories.
+    /// Returns its name, for people and directories.
     pub fn name(self) -> &'static str {
         match self {
             Self::Debian => "debian",
@@ -71,7 +70,7 @@ impl Flavour {
         }
     }
 
-    /// The checks that it is built with, when it is built here.
+    /// Returns the checks that it is built with, if it is built here.
     fn checks(self) -> Option<&'static str> {
         match self {
             Self::Debian => None,
@@ -80,7 +79,7 @@ impl Flavour {
         }
     }
 
-    /// The compiler of the kernel, and so of its modules, as kbuild takes it.
+    /// Returns the compiler of the kernel, and so of its modules, in the form that kbuild takes.
     fn compiler(self) -> &'static str {
         match self {
             Self::Debian | Self::Locks => "CC=x86_64-linux-gnu-gcc-14",
@@ -91,20 +90,19 @@ impl Flavour {
 
 /// Names a flavour.
 const CHOICE: &str = "PEERLANE_KERNEL";
-/// Where the kernel's directory `src` is seen in the toolchain's root. Headers have this path in
-/// their makefiles.
+/// Place of the kernel's directory `src` in the toolchain's root. Headers have this path in their makefiles.
 const SOURCES: &str = "/usr/src";
-/// What modules are built against, below `src`.
+/// The files that modules are built against, below `src`.
 const BUILD: &str = "build";
 const VMLINUZ: &str = "vmlinuz";
 const RELEASE: &str = "release";
 const AER_INJECT: &str = "modules/aer_inject.ko";
-/// Where a module's source is seen in the root.
+/// Place of a module's source in the root.
 const MODULE_SOURCE: &str = "/module/source";
-/// Where a module's build directory is seen in the root.
+/// Place of a module's build directory in the root.
 const MODULE_OUT: &str = "/module/out";
 
-/// A kernel, and what builds modules for it.
+/// A kernel, and the tools to build modules for it.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     flavour: Flavour,
@@ -113,16 +111,16 @@ pub struct Kernel {
     toolchain: PathBuf,
 }
 
-/// What [`Kernel::build`] made.
+/// Result of [`Kernel::build`].
 #[derive(Debug)]
 pub struct Modules {
     /// The modules, `*.ko`, in the build directory.
     pub files: Vec<PathBuf>,
-    /// All that the compilers and kbuild complained about. Empty when they did not.
+    /// All complaints of the compilers and kbuild. Empty if there were none.
     pub warnings: String,
 }
 
-/// How [`Kernel::build`] compiles Rust.
+/// The way in which [`Kernel::build`] compiles Rust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lint {
     /// With rustc.
@@ -132,34 +130,33 @@ pub enum Lint {
 }
 
 impl Kernel {
-    /// Which one it is.
+    /// Returns the kernel's flavour.
     pub fn flavour(&self) -> Flavour {
         self.flavour
     }
 
-    /// Its release, as `uname -r` says it.
+    /// Returns its release, as `uname -r` reports it.
     pub fn release(&self) -> &str {
         &self.release
     }
 
-    /// The kernel's image, which a machine boots.
+    /// Returns the kernel's image, which a machine boots.
     pub fn vmlinuz(&self) -> PathBuf {
         self.home.join(VMLINUZ)
     }
 
-    /// The module `aer_inject`, which puts errors into a device's PCIe error registers.
+    /// Returns the module `aer_inject`, which injects errors into a device's PCIe error registers.
     pub fn aer_inject(&self) -> PathBuf {
         self.home.join(AER_INJECT)
     }
 
-    /// Builds the modules of the directory `source`, which has a `Kbuild` file and is not written,
-    /// in the directory `out`, which is created when missing. Nothing outside of `source` is seen
-    /// by the build.
+    /// Builds the modules of the directory `source` in the directory `out`, which is created when missing. `source` has
+    /// a `Kbuild` file and is not written. The build sees no directory outside of `source`.
     ///
-    /// What an earlier build left in `out` is used again; warnings about that are not repeated.
+    /// Files that an earlier build left in `out` are used again; warnings about them are not repeated.
     ///
     /// # Errors
-    /// [`Error::Module`] with the compilers' words when they refuse the source; file errors.
+    /// [`Error::Module`] with the compilers' output when they refuse the source; file errors.
     pub fn build(&self, source: &Path, out: &Path, lint: Lint) -> Result<Modules> {
         fs::create_dir_all(out).map_err(io_error("create", out))?;
         let canonical = |path: &Path| path.canonicalize().map_err(io_error("open", path));
@@ -202,12 +199,12 @@ impl Kernel {
 }
 
 impl Cache {
-    /// A kernel of the series [`LINUX_SERIES`] and what builds modules for it. Debian's own
-    /// takes a few minutes to set up, each of the others ten or more.
+    /// Returns a kernel of the series [`LINUX_SERIES`] and the tools to build modules for it. Debian's own takes a few
+    /// minutes to set up, each of the others ten or more.
     ///
     /// # Errors
-    /// As [`Cache::qemu`]; when the machine does not let programs run in a root of their own; when
-    /// Debian has no kernel of the series any more.
+    /// As [`Cache::qemu`]; when the machine does not let programs run in a root of their own; when Debian has no kernel
+    /// of the series any more.
     pub fn kernel(&self, flavour: Flavour) -> Result<Kernel> {
         chroot::check("the kernel's build")?;
         let (toolchain_recipe, toolchain) = toolchain::install(self)?;
@@ -263,12 +260,12 @@ struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// The toolchain's root with the kernel's sources in it, writable.
+    /// Returns the toolchain's root with the kernel's sources in it, writable.
     fn root(&self) -> Chroot {
         Chroot::new(self.toolchain).writes(&self.home.join("src"), SOURCES)
     }
 
-    /// A path below `src`.
+    /// Returns a path below `src`.
     fn source(&self, path: impl AsRef<Path>) -> PathBuf {
         self.home.join("src").join(path)
     }
@@ -292,8 +289,8 @@ impl Setup<'_> {
         }
     }
 
-    /// Builds `aer_inject` out of the kernel's source in `source` (below `src`) against what
-    /// [`BUILD`] links to.
+    /// Builds `aer_inject` out of the kernel's source in `source` (below `src`) against the files that [`BUILD`] links
+    /// to.
     fn aer_inject(&self, source: &str) -> Result<()> {
         let out = self.home.join("aer_inject");
         fs::create_dir(&out).map_err(io_error("create", &out))?;
@@ -313,7 +310,7 @@ impl Setup<'_> {
     }
 }
 
-/// kbuild in `root`, with what every run of it is told.
+/// Returns kbuild in `root`, with the arguments of every run of it.
 fn make(root: &Chroot, flavour: Flavour) -> Command {
     let mut command = root.command("make");
     command
@@ -323,7 +320,7 @@ fn make(root: &Chroot, flavour: Flavour) -> Command {
             flavour.compiler(),
             "HOSTCC=gcc-14",
         ])
-        // Else the build asks the system, which the root has none of.
+        // Otherwise the build asks the system, and the root has no answer.
         .args(["KBUILD_BUILD_USER=peerlane", "KBUILD_BUILD_HOST=peerlane"]);
     command
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use super::{LINUX_SERIES, SOURCES, Setup};
 use crate::{Error, Result, debian::Debian, error::io_error};
 
-/// The newest release of the series that Debian has: `7.3.4+deb13`.
+/// Returns the newest release of the series that Debian has: `7.3.4+deb13`.
 pub(super) fn newest(debian: &Debian) -> Result<String> {
     let prefix = "linux-headers-";
     let names = debian.names(prefix)?;
@@ -33,7 +33,7 @@ pub(super) fn newest(debian: &Debian) -> Result<String> {
         })
 }
 
-/// Of `releases`, such as `7.3.4+deb13`, the highest of `series`.
+/// Returns the highest release of `series` among `releases`, such as `7.3.4+deb13`.
 fn newest_of<'a>(series: &str, releases: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     releases
         .filter_map(|release| {
@@ -50,7 +50,7 @@ fn newest_of<'a>(series: &str, releases: impl Iterator<Item = &'a str>) -> Optio
 /// Where [`fetch`] puts the package, below `src`.
 pub(super) const PACKAGE: &str = "package";
 
-/// Fetches Debian's source of the series. Gives the path of the archive, below `src`.
+/// Fetches Debian's source of the series. Returns the path of the archive, below `src`.
 pub(super) fn fetch(setup: &Setup<'_>, debian: &Debian) -> Result<String> {
     let package = package();
     let directory = setup.source(PACKAGE);
@@ -63,8 +63,7 @@ fn package() -> String {
     format!("linux-source-{LINUX_SERIES}")
 }
 
-/// Unpacks Debian's source of the series to `src/NAME`, without what matches `excluded` (patterns
-/// of paths in it).
+/// Unpacks Debian's source of the series to `src/NAME`, without files that match `excluded` (patterns of paths in it).
 pub(super) fn unpack(
     setup: &Setup<'_>,
     debian: &Debian,

@@ -1,23 +1,23 @@
 //! The kernel that Debian ships, and the metadata that its headers lack.
 //!
-//! The metadata is made again from Debian's source by the script of the driver's package: tests
-//! and administrators build against the same. It is taken only when the code exports exactly the
-//! symbols that the shipped kernel exports.
+//! The metadata is made again from Debian's source by the script of the driver's package: tests and administrators
+//! build against the same files. It is taken only if the code exports exactly the symbols that the shipped kernel
+//! exports.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::{BUILD, SOURCES, Setup, VMLINUZ, source};
 use crate::{Result, debian::Debian, error::io_error};
 
-/// Makes what modules are built against.
+/// The script that makes the files that modules are built against.
 const METADATA: &str = include_str!("../../../driver/dkms/metadata.sh");
-/// Changes when what is made here changes.
+/// A text that changes when the output of this module changes.
 pub(super) const KEY: &str = concat!("2\n", include_str!("../../../driver/dkms/metadata.sh"));
 
 /// Where the metadata is made, below `src`.
 const WORK: &str = "work";
 
-/// Sets it up in `setup.home`. Gives its release.
+/// Sets the kernel up in `setup.home`. Returns its release.
 pub(super) fn install(setup: &Setup<'_>) -> Result<String> {
     let debian = Debian::open(setup.cache, "the kernel", setup.progress)?;
     let version = source::newest(&debian)?;

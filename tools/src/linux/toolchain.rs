@@ -9,8 +9,8 @@ use std::{
 use super::{MODULE_OUT, MODULE_SOURCE, SOURCES};
 use crate::{Cache, Recipe, Result, chroot, debian::Debian, error::io_error};
 
-/// What the kernel's documentation (`process/changes.rst`) asks for, and what Debian's root has
-/// beside it.
+/// The packages that the kernel's documentation (`process/changes.rst`) asks for, and the further packages of Debian's
+/// root.
 const PACKAGES: &[&str] = &[
     // A root in which make and sh run.
     "base-files",
@@ -60,14 +60,14 @@ const USELESS: &[&str] = &[
     "usr/lib/llvm-19/include",
 ];
 
-/// Where builds see directories of the machine.
+/// Places in the root of directories of the machine, for builds.
 const MOUNTED: [&str; 3] = [SOURCES, MODULE_SOURCE, MODULE_OUT];
 
 const RUSTC: &str = "usr/bin/rustc";
-/// Where the compiler's own library is looked for by the kernel's build.
+/// The place where the kernel's build looks for the compiler's own library.
 const LIBRARY: &str = "usr/lib/rustlib/src/rust/library";
 
-/// The root, and a text that changes when it does.
+/// Returns the root, and a text that changes with it.
 pub(super) fn install(cache: &Cache) -> Result<(String, PathBuf)> {
     let recipe = Recipe::new(
         "linux-toolchain",
@@ -90,8 +90,8 @@ pub(super) fn install(cache: &Cache) -> Result<(String, PathBuf)> {
     Ok((recipe.hash(), root))
 }
 
-/// Takes away what no build reads, and frees [`SOURCES`] of the compiler's source, of which only
-/// the library is needed.
+/// Removes files that no build reads, and frees [`SOURCES`] of the compiler's source, of which only the library is
+/// needed.
 fn trim(root: &Path) -> Result<()> {
     for directory in USELESS {
         let path = root.join(directory);

@@ -18,25 +18,25 @@ pub(super) struct Link<'a> {
     /// The line on which it begins, from 1.
     pub(super) line: usize,
     pub(super) is_picture: bool,
-    /// Where the whole link stands, in bytes.
+    /// Place of the whole link, in bytes.
     place: Range<usize>,
-    /// Where what is shown of it stands.
+    /// Place of the text or picture that it shows.
     shown: Range<usize>,
 }
 
 impl Link<'_> {
-    /// Whether it leads to another site.
+    /// Reports whether it leads to another site.
     pub(super) fn is_elsewhere(&self) -> bool {
         let scheme = self.target.split(['/', '#', '?']).next();
         scheme.is_some_and(|scheme| scheme.contains(':'))
     }
 
-    /// The file, if it is not that of the document itself.
+    /// Returns the file, if it is not that of the document itself.
     pub(super) fn path(&self) -> &str {
         self.target.split('#').next().unwrap_or("")
     }
 
-    /// The heading.
+    /// Returns the heading.
     pub(super) fn heading(&self) -> Option<&str> {
         self.target.split_once('#').map(|(_, heading)| heading)
     }
@@ -48,18 +48,18 @@ impl Document {
         Self { text, names }
     }
 
-    /// Whether links find something in it under this name.
+    /// Reports whether links find a place in it under this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
-    /// Those that are written out where they stand, in order; not those in code.
+    /// Returns the links that are written out in the text, in order; not those in code.
     pub(super) fn links(&self) -> impl Iterator<Item = Link<'_>> {
         let mut links: Vec<Link<'_>> = Vec::new();
-        // Of each that is open, its place among all.
+        // The index of each open link.
         let mut open: Vec<usize> = Vec::new();
         for (event, place) in parser(&self.text).into_offset_iter() {
-            // What stands in an open link is what is shown of it.
+            // Text within an open link is the text that it shows.
             if let (Some(index), false) = (open.last(), is_end_of_link(&event)) {
                 let shown = &mut links[*index].shown;
                 *shown = shown.start.min(place.start)..shown.end.max(place.end);
@@ -86,15 +86,15 @@ impl Document {
                 _ => {}
             }
         }
-        // Those by reference and in angle brackets have no target of their own here.
+        // Links by reference and in angle brackets have no target of their own here.
         links.into_iter().filter(|link| !link.target.is_empty())
     }
 
-    /// The text with other targets; where there is none, what the link shows stays alone.
+    /// Returns the text with other targets; for a link without a new target, only the text that it shows stays.
     pub(super) fn with_links(&self, mut turn: impl FnMut(&Link<'_>) -> Option<String>) -> String {
         let mut text = self.text.clone();
         let links: Vec<_> = self.links().collect();
-        // From the end, so that places stay true.
+        // From the end, so that places stay valid.
         for link in links.iter().rev() {
             let shown = self.text.get(link.shown.clone()).unwrap_or("");
             let mark = if link.is_picture { "!" } else { "" };
@@ -116,8 +116,8 @@ fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH)
 }
 
-/// The names that are given outright, and those of all headings, as forges and mdBook make them: lower
-/// case, without punctuation, hyphens for spaces, a number behind what has been there.
+/// Returns the names that are given outright, and those of all headings, as forges and mdBook make them: lower case,
+/// without punctuation, hyphens for spaces, a number at the end of a repeated one.
 fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut seen: HashMap<String, usize> = HashMap::new();

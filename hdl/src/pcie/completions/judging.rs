@@ -1,10 +1,10 @@
-//! The completion beside its read, and what follows from it.
+//! Comparison of a completion with its read, and the results of it.
 
 use super::Completions;
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// What the header says by itself, while its tag is looked up.
+/// Reads the form of the header while its tag is looked up.
 pub(super) struct Form;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Form> for Completions<W, B, E> {
@@ -26,7 +26,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Form> for Completions<
     }
 }
 
-/// The completion beside its read.
+/// Compares the completion with its read.
 pub(super) struct Judgement;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Completions<W, B, E> {
@@ -37,7 +37,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
         self.status.next = self.b_data.q.val().get_bits::<3>(45);
         self.lower.next = self.b_data.q.val().get_bits::<7>(64);
 
-        // No more than what is left, so nothing of its form has wrapped.
+        // No more than the bytes that are left, so no value of its form has wrapped.
         self.fits.next = self.b_sized.q.val()
             & ((self.b_last.q.val() & self.b_exact.q.val())
                 | (!self.b_last.q.val() & self.b_even.q.val()))
@@ -59,7 +59,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
             self.code.next = 4.into();
         }
         self.tells.next = self.b_known.q.val() & !self.b_failed.q.val();
-        // A code that is not 0, or it is given up.
+        // A code that is not 0, or the read is given up.
         self.fails.next = self.b_known.q.val()
             & (!self.b_brings.q.val() | !self.fits.val() | self.poisoned.val());
         self.shut.next = self.b_known.q.val()
@@ -81,7 +81,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
     }
 }
 
-/// What is free, and how far the read has come.
+/// Computes the room that is free, and the progress of the read.
 pub(super) struct Ends;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<W, B, E> {
@@ -89,7 +89,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
     fn update(&mut self) {
         self.b_bit.next = self.one.val() << self.b_tag.q.val();
         self.closes.next = self.judge.val() & (self.shut.val() | self.fails.val());
-        // One that was given up is looked at again and again.
+        // A read that was given up is looked at again and again.
         self.moved.d.next = self.judge.val()
             & self.b_known.q.val()
             & (self.b_expires.q.val() != self.b_failed.q.val());
@@ -121,7 +121,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
             self.progress.write_data.next.at = self.opening_word.q.val().at;
         }
 
-        // Lines: those that are behind it, or all that are left. They are free as its last beat has come.
+        // Lines: those that the completion has passed, or all that are left. They are free when its last beat has come.
         self.lines_left.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
             + bit_cast::<11, 10>(self.b_left.q.val())
             + 63;

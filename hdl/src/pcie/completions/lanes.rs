@@ -32,7 +32,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
             self.c_sop.d.next = self.b_sop.q.val();
             self.c_eop.d.next = self.b_eop.q.val();
             self.c_data.d.next = self.b_data.q.val();
-            // No data come behind it.
+            // No data come after it.
             if self.b_on.q.val() & self.b_lost.q.val() {
                 self.c_lost.d.next = true;
             }

@@ -1,13 +1,13 @@
 //! The master of the host bus: an Avalon-MM master of 64 bits, with bursts of up to 256 bytes and reads that wait for
 //! their data (Avalon Interface Specifications, "Pipelined Transfers", "Burst Transfers").
 //!
-//! Writes and reads take turns, by the burst. What stands on the bus stays there until it is taken.
+//! Writes and reads take turns, by the burst. A command stays on the bus until it is taken.
 //!
-//! A bus that does not take what stands there, or does not bring what was asked for, is *down* after a time. From
-//! then on reads are answered without it, and what it brings late is dropped: data come in order, so as many beats as it
-//! owes. It is up again when it owes nothing. While it takes nothing, writes are dropped, too: nothing
-//! that the hard IP brings, completions least of all, may wait for a bus that is dead. If it takes a burst after all of
-//! which the rest was dropped, beats without a byte enabled follow.
+//! A bus that does not take a command, or does not bring the data that it was asked for, is *down* after a time. From
+//! then on reads are answered without it, and its late data are dropped: data come in order, so it drops as many beats
+//! as the bus owes. The bus is up again when it owes nothing. While it takes nothing, writes are dropped, too: no
+//! packet from the hard IP, least of all a completion, may wait for a bus that is dead. If the bus still takes a burst
+//! whose rest was dropped, beats without an enabled byte follow.
 //!
 //! The bus is reset with this block.
 
@@ -44,7 +44,7 @@ pub struct Bus {
     pub waitrequest: Signal<In, Bit>,
     pub readdata: Signal<In, Bits<64>>,
     pub readdatavalid: Signal<In, Bit>,
-    /// What it brings of what was asked for; while it is down nobody waits for it.
+    /// Data of the bus; while it is down, no request waits for them.
     pub data_valid: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<64>>,
     /// Completions wait for it.
@@ -82,7 +82,7 @@ pub struct Bus {
     amid: Signal<Local, Bit>,
     drop: Signal<Local, Bit>,
     may_write: Signal<Local, Bit>,
-    /// The same while no burst is under way.
+    /// The first beat of a write, while no burst is under way.
     first_write: Signal<Local, Bit>,
     may_ask: Signal<Local, Bit>,
     pick_ask: Signal<Local, Bit>,
@@ -189,7 +189,7 @@ impl Part<Commands> for Bus {
     }
 }
 
-/// What comes back, and what does not; and the reset.
+/// Takes the data of the bus, and notices missing data; and the reset.
 struct Answers;
 
 impl Part<Answers> for Bus {

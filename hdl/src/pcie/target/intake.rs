@@ -1,19 +1,18 @@
-//! What the host asks of the board, packet by packet: writes to the bus, what wants an answer into the queue of
-//! requests.
+//! The host's requests to the board, packet by packet: writes go to the bus, requests that want an answer into the
+//! queue of requests.
 //!
-//! The parts of a packet stand where [`crate::pcie::posts`] says. So a qword of the payload is a qword of memory, and
-//! the bus, which has 64 bits, takes them one by one without any shift.
+//! The parts of a packet are where [`crate::pcie::posts`] says. So a qword of the payload is a qword of memory, and the
+//! bus, which has 64 bits, takes them one by one without any shift.
 //!
-//! Writes leave from here in the order in which they came. A read that comes behind a write enters the queue when the
-//! last of the write has left. One that waits there does not hold up the writes behind it.
+//! Writes leave from here in the order in which they came. A read that comes after a write enters the queue when the
+//! last beat of the write has left. A read that waits there does not hold up later writes.
 //!
-//! The hard IP has answered or dropped what is malformed and what it serves itself (Intel Arria 10 Avalon-ST
-//! Interface for PCIe 683647, section 9.3). Of what comes:
+//! The hard IP has answered or dropped malformed packets and those that it serves itself (Intel Arria 10 Avalon-ST
+//! Interface for PCIe 683647, section 9.3). Of the packets that come:
 //!
-//! - writes that no BAR claims are dropped, and the hard IP is told;
-//! - so are writes whose data are marked as poisoned; the hard IP has reported them;
-//! - messages are dropped: those that a function must know the hard IP takes (683093, Transaction Layer routing
-//!   rules);
+//! - writes that no BAR claims are dropped, and the hard IP is notified;
+//! - writes whose data are marked as poisoned are dropped as well; the hard IP has reported them;
+//! - messages are dropped: the hard IP takes those that a function must know (683093, Transaction Layer routing rules);
 //! - all other requests want an answer. [`super::requests`] gives it.
 
 use crate::pcie::words::Request;
@@ -40,8 +39,8 @@ pub enum IntakeState {
 pub struct Intake<const W: usize, const E: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// The hard IP's packets that are no completions; never refused, but that `pause` asks for a pause. `claimed`
-    /// comes with the first beat: a BAR claims it.
+    /// The hard IP's packets that are not completions; never refused, but `pause` asks for a pause. `claimed` comes
+    /// with the first beat: a BAR claims the packet.
     pub rx_valid: Signal<In, Bit>,
     pub rx_sop: Signal<In, Bit>,
     pub rx_claimed: Signal<In, Bit>,
@@ -49,7 +48,8 @@ pub struct Intake<const W: usize, const E: usize> {
     pub pause: Signal<Out, Bit>,
     /// Beats that wait.
     pub level: Signal<Out, Bits<6>>,
-    /// A beat of a write for the bus: of how many qwords from which on its burst is, whether it is the first of it.
+    /// A beat of a write for the bus: the qwords and the first qword of its burst, and whether it is the first beat of
+    /// it.
     pub write_valid: Signal<Out, Bit>,
     pub write_first: Signal<Out, Bit>,
     pub write_address: Signal<Out, Bits<29>>,
@@ -129,7 +129,7 @@ impl<const W: usize, const E: usize> Logic for Intake<W, E> {
     parts!(Arriving, Leaving);
 }
 
-/// What comes, and what it is.
+/// Takes packets, and finds their kind.
 struct Arriving;
 
 impl<const W: usize, const E: usize> Part<Arriving> for Intake<W, E> {
@@ -162,13 +162,13 @@ impl<const W: usize, const E: usize> Part<Arriving> for Intake<W, E> {
             | (bit_cast::<E, 1>(self.rx_sop.val().into()) << self.flags_place.val())
             | (bit_cast::<E, 1>(self.rx_claimed.val().into()) << self.claimed_place.val());
         self.level.next = self.beats.level.val();
-        // Of 32 places; three beats come behind a pause, and some are under way.
+        // Of 32 places; three beats come after a pause, and some are under way.
         self.full_soon.d.next = self.beats.level.val() > 20;
         self.pause.next = self.full_soon.q.val();
         self.front.next = bit_cast::<W, E>(self.beats.data.val());
         self.flags.next = bit_cast::<2, E>(self.beats.data.val() >> self.flags_place.val());
 
-        // What the packet is.
+        // The kind of the packet.
         self.is_write.next = !self.kind.q.val().any() & self.brings.q.val();
         self.is_message.next = self.kind.q.val().get_bits::<2>(3) == 2;
         self.length.next = bit_cast::<11, 10>(self.header.q.val().dwords);
@@ -194,7 +194,7 @@ impl<const W: usize, const E: usize> Part<Arriving> for Intake<W, E> {
         if self.span.val().get_bit(0) {
             self.enable_high.next = (bit_cast::<8, 4>(self.last.val()) << 4) | 0x0F;
         }
-        // The payload begins in qword 2, behind three dwords of header in the second half of qword 1.
+        // The payload begins in qword 2, or in the second half of qword 1 after three dwords of header.
         self.is_late.next = self.long.q.val() | !self.header.q.val().address.get_bit(0);
 
         // No burst crosses 256 bytes.
@@ -220,7 +220,7 @@ impl<const W: usize, const E: usize> Part<Leaving> for Intake<W, E> {
         self.ends.next = self.left.q.val() == 1;
         match self.state.q.val() {
             IntakeState::Idle => {
-                // Beats behind the first of a packet that nobody wants are skipped.
+                // Later beats of a packet that is not wanted are skipped.
                 self.pop.next = self.beats.valid.val() & !self.flags.val().get_bit(0);
                 self.header.d.next.claimed = self.flags.val().get_bit(1);
                 self.header.d.next.is_read =
@@ -267,7 +267,7 @@ impl<const W: usize, const E: usize> Part<Leaving> for Intake<W, E> {
                         self.pop.next = true;
                         self.state.d.next = IntakeState::Idle;
                     } else {
-                        // A beat of two qwords has the header alone, or one qword behind it.
+                        // A beat of two qwords has the header alone, or the header and one qword.
                         self.pop.next = self.is_late.val() & self.is_narrow.val().any();
                         self.state.d.next = IntakeState::Write;
                     }

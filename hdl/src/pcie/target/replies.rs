@@ -1,11 +1,11 @@
-//! What the bus brings, into completions: qwords into the beats of packets, the header's words beside them.
+//! Makes completions of the data of the bus: qwords go into the beats of packets, the header's words are next to them.
 //!
-//! A completion leaves when all of it is there, and not before the posted writes that were accepted until then: the
-//! host may read from a register that they are done (PCI Express Base Specification 2.1, section 2.4.1: a read
-//! completion does not pass a posted request).
+//! A completion leaves when all of it is there, and after the posted writes that were accepted until then: the host may
+//! read from a register that they are done (PCI Express Base Specification 2.1, section 2.4.1: a read completion does
+//! not pass a posted request).
 //!
-//! What the bus does not bring ends its request with Completer Abort: once, with the number of bytes that are
-//! missing. What was brought of that completion is taken back.
+//! A request whose data the bus does not bring ends with Completer Abort: once, with the number of bytes that are
+//! missing. Data that have come for that completion are dropped.
 
 use super::store::{BEATS, Store};
 use crate::pcie::words::{Piece, ReplyHead};
@@ -15,7 +15,7 @@ use rust_hdl::prelude::*;
 
 /// A completion's data come from the bus.
 pub const BUS: u64 = 0;
-/// Nobody serves the request.
+/// No slave serves the request.
 pub const REFUSED: u64 = 1;
 /// No byte is wanted: one dword of zeros.
 pub const NOTHING: u64 = 2;
@@ -30,7 +30,7 @@ pub const PIECES: u64 = 16;
 pub struct Replies<const W: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// One of so many beats is to come; there is room for any, or none is to come; some need the bus.
+    /// A completion of so many beats is to come; there is room for any, or none is to come; some need the bus.
     pub push: Signal<In, Bit>,
     pub piece: Signal<In, Piece>,
     pub need: Signal<In, Bits<6>>,
@@ -58,12 +58,13 @@ pub struct Replies<const W: usize> {
     /// How many posted packets were accepted before each.
     stamps: SmallFifo<Bits<8>, 4, 5>,
     store: Store<W>,
-    /// Completions under way, beats kept for them, those that are to come of the bus.
+    /// Completions under way, beats kept for them, those of them whose data are to come from the bus.
     pieces: DFF<Bits<5>>,
     used: DFF<Bits<9>>,
-    /// There is room for any of them. That stands a cycle behind a push, when none follows yet.
+    /// There is room for any of them. It is valid from the second cycle after a push, when the next push cannot come
+    /// yet.
     room: DFF<Bit>,
-    /// What became free in the last cycle.
+    /// Places and beats that became free in the last cycle.
     leaves: DFF<Bits<5>>,
     given: DFF<Bits<9>>,
     from_bus: DFF<Bits<5>>,
@@ -73,7 +74,7 @@ pub struct Replies<const W: usize> {
     sent: DFF<Bits<8>>,
     /// The request has failed: the rest of it is dropped.
     failed: DFF<Bit>,
-    /// One that is ready.
+    /// A completion that is ready.
     told: DFF<Bit>,
     told_head: DFF<ReplyHead>,
     /// Of the completion under way: its next qword's number, from 1 on, whether that is the first, its place, the beat.
@@ -123,8 +124,8 @@ impl<const W: usize> Default for Replies<W> {
             no_data_empty: Constant::new((lanes - 2).into()),
             zero: Constant::new(Bits::<W>::default()),
             most_pieces: Constant::new(PIECES.into()),
-            // Room is left for 256 bytes behind a header, and for as much of a completion that is being sent: its room is
-            // given back with its first beat.
+            // Room is left for a header and 256 bytes, and for as much of a completion that is being sent: its room is
+            // released with its first beat.
             most_beats: Constant::new((BEATS as u64 + 1 - 2 * (32 + 2_u64).div_ceil(lanes)).into()),
             bus: Constant::new(BUS.into()),
             refused: Constant::new(REFUSED.into()),
@@ -252,7 +253,7 @@ impl<const W: usize> Part<Ending> for Replies<W> {
             self.told_head.d.next.bare = true;
         }
 
-        // Behind the posted packets that were accepted before.
+        // After the posted packets that were accepted before.
         self.accepted_now.next = self.accepted.q.val();
         if self.posted.val() {
             self.accepted_now.next = self.accepted.q.val() + 1;

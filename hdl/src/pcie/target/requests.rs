@@ -1,18 +1,18 @@
-//! Requests that want an answer: reads of the bus, cut into completions, and what is refused.
+//! Requests that want an answer: reads of the bus, cut into completions, and requests that are refused.
 //!
 //! A read is answered in completions that end at multiples of 128 bytes, the Read Completion Boundary of an endpoint,
 //! or with the read. They carry the Max Payload Size at most, and 256 bytes (PCI Express Base Specification 2.1,
-//! sections 2.2.9, 2.3.1.1). Each is read from the bus when there is room for all of it. So what the bus brings is never
-//! held up by what leaves, and no write waits for either.
+//! sections 2.2.9, 2.3.1.1). Each is read from the bus when there is room for all of it. So packets that leave never
+//! hold up the data of the bus, and no write waits for either.
 //!
-//! No byte is read that was not asked for: a first or a last qword of which only some bytes are wanted is read
-//! alone, with its byte enables; what is between them is read in a burst.
+//! No byte is read that was not asked for: a first or a last qword of which only some bytes are wanted is read alone,
+//! with its byte enables; the qwords between them are read in a burst.
 //!
 //! A read of no byte (length 1, no byte enabled) is answered without the bus, when the writes before it have left
 //! for the bus. Hosts flush writes with it.
 //!
-//! What no BAR claims, and what is no read of memory, gets Unsupported Request. While the bus does not answer, reads
-//! get Completer Abort.
+//! A request that no BAR claims, or that is not a read of memory, gets Unsupported Request. While the bus does not
+//! answer, reads get Completer Abort.
 
 use super::replies::{ABORTED, BUS, NOTHING, REFUSED};
 use crate::pcie::words::{Piece, Request};
@@ -30,7 +30,7 @@ pub enum RequestState {
     Idle,
     /// Where its next completion ends.
     Measure,
-    /// What that has in it.
+    /// Contents of that completion.
     Cut,
     /// It is asked for.
     Ask,
@@ -56,7 +56,8 @@ pub struct Requests<const W: usize> {
     pub ask_beats: Signal<Out, Bits<6>>,
     pub ask_enable: Signal<Out, Bits<8>>,
     pub ask_take: Signal<In, Bit>,
-    /// A completion of so many beats is to come. There is room for any, which stays so until one comes; none is to come yet.
+    /// A completion of so many beats is to come. There is room for any, which stays so until one comes; none is to come
+    /// yet.
     pub push: Signal<Out, Bit>,
     pub piece: Signal<Out, Piece>,
     pub need: Signal<Out, Bits<6>>,
@@ -67,7 +68,8 @@ pub struct Requests<const W: usize> {
 
     queue: SmallFifo<Request, 5, 6>,
     state: DFF<RequestState>,
-    /// There was room in the cycle before. A completion is behind the one before it by three cycles, so it is seen in that.
+    /// There was room in the cycle before. A completion comes three cycles after the one before it at the earliest, so
+    /// this sees the room that the one before has taken.
     room: DFF<Bit>,
     now: DFF<Request>,
     /// Dwords and bytes that are left, from where on; nothing was asked for.
@@ -141,7 +143,7 @@ impl<const W: usize> Logic for Requests<W> {
     parts!(Measuring, Asking);
 }
 
-/// What the request is, and its next completion.
+/// Measures the request and its next completion.
 struct Measuring;
 
 impl<const W: usize> Part<Measuring> for Requests<W> {
@@ -176,7 +178,7 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
         self.take.next = !self.queue.full.val();
         self.level.next = self.queue.level.val();
 
-        // Bytes before the first that is enabled, and behind the last.
+        // Bytes before the first enabled byte, and after the last.
         self.head_last.next = self.now.q.val().last;
         if self.now.q.val().dwords == 1 {
             self.head_last.next = self.now.q.val().first;
@@ -207,7 +209,7 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
             & !self.now.q.val().first.any();
         self.lead_now.next = self.lead.q.val();
         self.count_now.next = self.count.q.val();
-        // Only of a read of memory they say something.
+        // They mean something only for a read of memory.
         if self.opens.q.val() {
             self.lead_now.next = 0.into();
             if self.is_none.val() {
@@ -248,7 +250,7 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
         // Bytes from its first that counts on.
         self.bytes.next =
             (bit_cast::<12, 11>(self.size.q.val()) << 2) - bit_cast::<12, 2>(self.lead.q.val());
-        // Data begin in qword 1 of the packet, behind the header's last dword, or in qword 2.
+        // Data begin in qword 1 of the packet, after the header's last dword, or in qword 2.
         self.end.next = bit_cast::<7, 6>(self.qwords.val()) + 2;
         if self.at.q.val().get_bit(0) {
             self.end.next = bit_cast::<7, 6>(self.qwords.val()) + 1;
@@ -270,8 +272,8 @@ impl<const W: usize> Part<Asking> for Requests<W> {
             self.on_bus.q.val() & !self.down.val() & (self.room.q.val() | !self.ask_opens.q.val());
         self.saw_refused.next = false;
         self.from_bus.next = self.source.q.val() == self.bus.val();
-        // Data come in order, so what needs none of the bus's waits for what is under way. It is done before the bus
-        // brings anything to what comes behind it.
+        // Data come in order. So a completion that needs no data of the bus waits for those under way. It is done
+        // before the bus brings any data for later completions.
         self.room.d.next = self.has_room.val();
         self.may.next = self.room.q.val() & self.idle.val();
 
@@ -352,7 +354,7 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                 self.ask_left.d.next = self.qwords.val();
                 self.ask_at.d.next = bit_cast::<29, 30>(self.at.q.val() >> 1);
                 self.ask_opens.d.next = true;
-                // The one behind it.
+                // The completion after it.
                 self.opens.d.next = false;
                 self.at.d.next = self.at.q.val() + bit_cast::<30, 11>(self.size.q.val());
                 self.left.d.next = self.left.q.val() - self.size.q.val();
@@ -378,7 +380,7 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                         }
                     }
                 } else if !self.ask_opens.q.val() {
-                    // What is asked for in part has failed, and with it the request.
+                    // The completion that was asked for in part has failed, and with it the request.
                     self.on_bus.d.next = false;
                     self.state.d.next = RequestState::Idle;
                 } else if self.may.val() {

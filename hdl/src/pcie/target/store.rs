@@ -1,4 +1,4 @@
-//! The data of completions: beats that are shown once their packet is complete, and can be taken back before.
+//! The data of completions: beats that are shown once their packet is complete. They can be dropped before that.
 
 use crate::prim::BlockRam;
 use peerlane_verilog::DocBlock;
@@ -9,17 +9,18 @@ pub const BEATS: usize = 1 << LOG2;
 
 const LOG2: usize = 8;
 
-/// A FIFO of [`BEATS`] beats; whoever fills it counts them.
+/// A FIFO of [`BEATS`] beats. The user counts the beats in it.
 #[derive(DocBlock)]
 pub struct Store<const W: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub push: Signal<In, Bit>,
     pub data_in: Signal<In, Bits<W>>,
-    /// What was pushed, in this cycle too, is complete; or what was pushed since the last time is not wanted.
+    /// All pushed beats, those of this cycle too, are complete; or the beats pushed since the last `commit` are not
+    /// wanted.
     pub commit: Signal<In, Bit>,
     pub rewind: Signal<In, Bit>,
-    /// The oldest beat of those that are complete: two cycles behind `commit` it is there.
+    /// The oldest complete beat: there from two cycles after `commit` on.
     pub data: Signal<Out, Bits<W>>,
     pub pop: Signal<In, Bit>,
 
@@ -27,7 +28,7 @@ pub struct Store<const W: usize> {
     ram: BlockRam<Bits<W>, 8>,
     head: DFF<Bits<8>>,
     tail: DFF<Bits<8>>,
-    /// Behind the last beat that is complete.
+    /// The place after the last complete beat.
     whole: DFF<Bits<8>>,
     held: DFF<Bit>,
     fetch: Signal<Local, Bit>,

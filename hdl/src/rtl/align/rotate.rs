@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 /// The bytes to their lanes.
 pub(super) struct Rotation;
 
-/// What of two beats goes out; and the reset.
+/// Merges two beats into one; and the reset.
 pub(super) struct Merge;
 
 impl<const W: usize, const B: usize> Part<Rotation> for Align<W, B> {
@@ -47,7 +47,7 @@ impl<const W: usize, const B: usize> Part<Rotation> for Align<W, B> {
             self.turned.d.next = false;
         }
 
-        // The beat, and what is to become of it.
+        // The beat, and the values for its rotation and its merge.
         self.start_mask.next = self.lanes.val();
         if self.first.q.val() {
             self.start_mask.next = self.lanes.val() << self.start_lane.q.val();
@@ -78,7 +78,7 @@ impl<const W: usize, const B: usize> Part<Rotation> for Align<W, B> {
 impl<const W: usize, const B: usize> Part<Merge> for Align<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Merge: lanes below `B - keep` come from the beat before. The merged beat goes out, or beside.
+        // Merge: lanes below `B - keep` come from the beat before. The merged beat goes out, or into `spare`.
         self.keep_mask.next = self.ones.val() >> (bit_cast::<9, 6>(self.turned_keep.q.val()) << 3);
         self.merged_data.next = (self.previous.q.val() & self.keep_mask.val())
             | (self.turned_data.q.val() & !self.keep_mask.val());

@@ -1,10 +1,10 @@
-//! What each step takes and gives.
+//! The steps of a realignment.
 
 use super::Align;
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// What a step takes, and what the next job is like.
+/// Chooses the beats that a step takes, and measures the next job.
 pub(super) struct Measure;
 
 /// The step.
@@ -33,7 +33,7 @@ impl<const W: usize, const B: usize> Part<Measure> for Align<W, B> {
             bit_cast::<11, 5>(self.target.val()) + bit_cast::<11, 10>(self.bytes.val());
         self.load.next = self.next_job.q.val()
             & (!self.active.q.val() | (self.step.val() & self.final_step.q.val()));
-        // Not while one waits, be it loaded in this cycle: a short path.
+        // Not while a job waits, even one that is loaded in this cycle: a short path.
         self.measure.next = self.job.val() & !self.next_job.q.val();
         self.job_take.next = self.measure.val();
         if self.measure.val() {

@@ -9,14 +9,14 @@ pub struct Levels<const N: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub levels: Signal<In, Bits<N>>,
-    /// Behind this cycle a new count begins; the old one stays aside, to be had with `aside`.
+    /// After this cycle a new count begins; the old one is put aside, and can be read with `aside`.
     pub split: Signal<In, Bit>,
-    /// The counter that is looked at; of one that there is not, `amount` is undefined. `aside`: at the count
-    /// that was put aside.
+    /// The counter that is looked at; for a counter that does not exist, `amount` is undefined. `aside`: reads the
+    /// count that was put aside.
     pub number: Signal<In, Bits<3>>,
     pub aside: Signal<In, Bit>,
     pub amount: Signal<Out, Bits<6>>,
-    /// `amount`, of the cycles before this one, is taken.
+    /// `amount`, which counts the cycles before this one, is taken.
     pub visit: Signal<In, Bit>,
     #[given]
     running: [DFF<Bits<6>>; N],

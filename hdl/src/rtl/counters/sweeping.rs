@@ -1,10 +1,10 @@
-//! The sweeper, by which events become counts in the memory, and software's reads of them.
+//! The sweeper, which moves small counts into the memory, and software's reads of the memory.
 
 use super::{Counters, SnapshotState};
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// What was gathered goes into the memory.
+/// Moves the small counts into the memory.
 pub(super) struct Sweeping;
 
 /// Software's reads; and the reset.
@@ -13,7 +13,7 @@ pub(super) struct Showing;
 impl Part<Sweeping> for Counters {
     #[hdl_gen]
     fn update(&mut self) {
-        // The sweeper takes what they have gathered, with a counter's low word.
+        // The sweeper takes the tally's count, with a counter's low word.
         self.sweep_bytes.next = (self.slot.val() == 5) & !self.high.val();
         self.sweep_count.next = (self.slot.val() == 6) & !self.high.val();
         self.requests.sweep.next = self.sweep_bytes.val() | self.sweep_count.val();
@@ -107,7 +107,7 @@ impl Part<Sweeping> for Counters {
         }
         self.increment.d.next = self.taken.q.val() + self.added.val();
 
-        // Four cycles later; the total was read meanwhile.
+        // Four cycles later; the total has been read by then.
         self.base.next = bit_cast::<9, 2>(self.slot.val().get_bits::<2>(0))
             | (bit_cast::<9, 1>(self.slot.val().get_bit(3).into()) << 2)
             | (bit_cast::<9, 6>(self.sweep_channel.q.val()) << 3);
@@ -158,7 +158,7 @@ impl Part<Showing> for Counters {
         } else if self.counter.val() == 5 {
             self.asked_slot.next = 3.into();
         }
-        // What is not there reads as level 9, which is not there.
+        // An address without a counter reads as level 9, which does not exist.
         self.asked_base.next = 16.into();
         self.asked_direction.next = true;
         if self.address.val().get_bit(5) {

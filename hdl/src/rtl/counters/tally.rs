@@ -4,13 +4,13 @@ use crate::prim::{BlockRam, SmallFifo};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// `2^A` rows of `D` bits in two fields, half of the rows of each direction. An event is a word of `F` bits,
-/// `{row, amount}`, that waits in the FIFO of its direction; the row becomes the sum of what it was, the
-/// amount and a constant.
+/// `2^A` rows of `D` bits in two fields, half of the rows of each direction. An event is a word of `F` bits, `{row,
+/// amount}`, that waits in the FIFO of its direction; the row becomes the sum of its old value, the amount and a
+/// constant.
 ///
-/// An update takes three cycles and one begins in each. The directions have every second cycle each, so
-/// updates of one row are at least two cycles apart: an update may read its row while another one
-/// writes it, and takes what that one has written.
+/// An update takes three cycles and one begins in each. The directions have every second cycle each, so updates of one
+/// row are at least two cycles apart: an update may read its row while the update before writes it, and then takes the
+/// value that is written.
 #[derive(DocBlock)]
 pub struct Tally<const D: usize, const A: usize, const F: usize> {
     pub clock: Signal<In, Clock>,
@@ -27,7 +27,7 @@ pub struct Tally<const D: usize, const A: usize, const F: usize> {
     pub sweep_row: Signal<In, Bits<A>>,
     pub sweep_low: Signal<In, Bit>,
     pub sweep_high: Signal<In, Bit>,
-    /// What the row was, two cycles after `sweep`.
+    /// The old value of the row, two cycles after `sweep`.
     pub held: Signal<Out, Bits<D>>,
     writes: SmallFifo<Bits<F>, 4, 5>,
     reads: SmallFifo<Bits<F>, 4, 5>,
@@ -64,8 +64,8 @@ pub struct Tally<const D: usize, const A: usize, const F: usize> {
 }
 
 impl<const D: usize, const A: usize, const F: usize> Tally<D, A, F> {
-    /// A tally whose rows have a low field of `low_bits` and whose words have an amount of `amount_bits`; to it,
-    /// `constant` is added. Bits of a word's row that are not in `row_mask` are ignored.
+    /// Makes a tally whose rows have a low field of `low_bits` and whose words have an amount of `amount_bits`;
+    /// `constant` is added to the amount. Bits of a word's row that are not in `row_mask` are ignored.
     pub fn new(low_bits: usize, amount_bits: usize, constant: u64, row_mask: u64) -> Self {
         assert!(F == A - 1 + amount_bits && F <= D);
         let low_field: Bits<D> = ((1u64 << low_bits) - 1).into();
@@ -112,7 +112,7 @@ impl<const D: usize, const A: usize, const F: usize> Logic for Tally<D, A, F> {
         self.reads.push.next = self.read_event.val();
         self.reads.data_in.next = self.read_word.val();
 
-        // What happens in this turn.
+        // The row and the increment of this turn.
         self.word.next = self.writes.data.val();
         self.issue.next = self.writes.valid.val();
         if self.direction.val() {

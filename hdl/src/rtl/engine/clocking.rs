@@ -1,4 +1,4 @@
-//! Clocks and resets of the parts, the sweep behind a reset, and the soft reset.
+//! Clocks and resets of the parts, the sweep after a reset, and the soft reset.
 
 use super::{Engine, RESETS};
 use crate::prim::Part;
@@ -67,14 +67,15 @@ impl<const W: usize, const B: usize, const E: usize> Part<Clocking> for Engine<W
         self.write_path.mem_clock.next = self.clk.val();
         self.read_path.mem_clock.next = self.clk.val();
 
-        // Reset: either side's reset resets both. What stands at a bus of the other side, and what is owed there,
-        // is not forgotten. Then the memories are cleared beside the ATT.
+        // Reset: either side's reset resets both. A beat on a bus of the other side stays, and so does the account of
+        // the answers that the bus owes. Then the memories of the channels are cleared together with the ATT.
         self.pcie_hold.trigger.next = self.link_reset.val();
         self.mem_hold.trigger.next = self.reset.val();
         self.pcie_sees.unsynced.next = self.mem_hold.held.val();
         self.mem_sees.unsynced.next = self.pcie_hold.held.val();
-        // The memory's side hears first: a pointer that was reset must not look like a command there. The other
-        // way round nothing comes of it, for a word that nobody wrote needs more cycles to be a burst or an end.
+        // The memory's side is reset first: a pointer that was reset must not look like a command there. The other
+        // order would do no harm here, because a word that was not written needs more cycles to become a burst or an
+        // end.
         self.core_reset.d.next = self.pcie_hold.late.val() | self.pcie_sees.synced.val();
         self.mem_reset.d.next = self.mem_hold.held.val() | self.mem_sees.synced.val();
         for i in 0..RESETS {

@@ -1,4 +1,4 @@
-//! The host's window into FPGA memory, and what is counted.
+//! The host's window into FPGA memory, and the inputs of the counters.
 
 use super::Engine;
 use crate::prim::Part;
@@ -13,8 +13,8 @@ pub(super) struct Counting;
 impl<const W: usize, const B: usize, const E: usize> Part<Windowing> for Engine<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        // The window: the host's accesses, moved to its base. The base stands still while it is used:
-        // software reads it back before the first access.
+        // The window: the host's accesses, moved to its base. The base does not change while it is used: software reads
+        // it back before the first access.
         if self.registers.window_lo_we.val() {
             self.window_low.d.next = self.csr.writedata.val().get_bits::<16>(16);
         }

@@ -1,4 +1,4 @@
-//! What the directions do not have alike, the fence, completion and interrupts, the PCIe port and FPGA memory.
+//! The differences between the directions, the fence, completion and interrupts, the PCIe port and FPGA memory.
 
 use super::Engine;
 use crate::prim::Part;
@@ -8,13 +8,13 @@ use crate::rtl::ports::{
 };
 use rust_hdl::prelude::*;
 
-/// What both directions share.
+/// The parts that both directions share.
 pub(super) struct Sides;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        // What only one direction has.
+        // Signals that only one direction has.
         self.write_queue.sent.next = self.port.sent.val();
         self.read_queue.sent.next = self.port.sent.val() & self.port.asked.val();
         self.write_segment.port_down.next = self.port.dead.val();

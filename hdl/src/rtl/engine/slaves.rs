@@ -5,7 +5,7 @@ use crate::prim::Part;
 use crate::rtl::ports::RegisterSlave;
 use rust_hdl::prelude::*;
 
-/// What the host writes and reads.
+/// Connects the slaves that the host writes and reads.
 pub(super) struct Slaves;
 
 impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, B, E> {
@@ -37,7 +37,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.doorbell.next = self.pages.write_doorbell_we.val() | self.pages.read_doorbell_we.val();
         self.refused.next = self.write_queue.refused.val() | self.read_queue.refused.val();
 
-        // What the registers show.
+        // Values that the registers show.
         self.registers.build_id.next = self.build_id.val();
         self.registers.caps0_channels.next = self.channel_count.val();
         self.registers.caps0_port_bytes.next = self.port_bytes.val();
@@ -108,7 +108,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.registers.channel_control_run.next = self.channels.selected_run.val();
         self.registers.channel_control_abort.next = self.channels.selected_abort.val();
         self.selected.next = self.one.val() << self.registers.channel_select_channel.val();
-        // What stands at the port from before a reset is of nobody knows which channel.
+        // The channel of a beat that is at the port from before a reset is not known, so all channels are busy.
         self.selected_write_busy.d.next =
             (self.write_queue.busy.val() & self.selected.val()).any() | self.port.rinses.val();
         self.registers.channel_status_write_busy.next = self.selected_write_busy.q.val();

@@ -1,14 +1,14 @@
-//! Interrupt moderation: of the events of a channel, which one interrupts the host.
+//! Interrupt moderation: which of the events of a channel interrupts the host.
 //!
 //! An event waits until `count` events of its channel wait, or until the oldest of them is `time` × 256
-//! cycles old, or until an urgent one comes; then the channel fires, once for all of them. A count of 0
-//! or 1 fires at once. A time of 0 is no limit: with a count above 1 the last events of a burst may then
-//! wait for ever, so a driver sets both.
+//! cycles old, or until an urgent one comes; then the channel fires, once for all of them. A count of 0 or 1 fires at
+//! once. A time of 0 means no limit: with a count above 1 the last events of a burst may then wait for ever, so a
+//! driver sets both.
 //!
-//! Every channel is visited once in 256 cycles, and the visits are what counts a channel's time. So it
-//! fires at most `time` × 256 + 8 cycles after the oldest event, and up to 256 cycles earlier. A visit
-//! also looks at settings that have changed while events wait. Settings that are written in the very cycle
-//! in which they are looked up fire what waits: one interrupt too early instead of a wait.
+//! Every channel is visited once in 256 cycles, and the visits count a channel's time. So it fires at most `time` × 256
+//! + 8 cycles after the oldest event, and up to 256 cycles earlier. A visit also looks at settings that have changed
+//! while events wait. If settings are written in the same cycle in which they are looked up, the waiting events fire:
+//! one interrupt too early instead of a wait.
 //!
 //! An event or a visit takes two cycles: its channel's words are read, then written back. The next one
 //! may begin a cycle later, except on the same channel. Events may come every second cycle: each
@@ -121,8 +121,8 @@ impl Logic for Moderation {
         self.waits.write_clock.next = self.clock.val();
         self.waits.read_clock.next = self.clock.val();
 
-        // What begins: an event, or the visit of the channel whose turn it is, or both in one. Not a
-        // channel whose words are about to be written back.
+        // The access that begins: an event, or the visit of the channel whose turn it is, or both in one. Not a channel
+        // whose words are about to be written back.
         self.tick.d.next = self.tick.q.val() + 1;
         self.swept.d.next = self.swept.q.val() | self.tick.q.val().get_bits::<6>(0).all();
         self.turn.next = self.tick.q.val().get_bits::<6>(2);
@@ -196,7 +196,7 @@ impl Logic for Moderation {
         self.fired.next = self.fired_now.q.val();
         self.fired_channel.next = self.fired_at.q.val();
 
-        // Write back. Where nothing waits the age means nothing.
+        // Write back. Without waiting events the age means nothing.
         self.age_next.next = 1.into();
         if self.waiting.val().any() {
             self.age_next.next = self.age.val() + self.at_visit.q.val();
@@ -212,7 +212,7 @@ impl Logic for Moderation {
         self.settings.write_address.next = self.write_channel.val();
         self.settings.write_data.next = (bit_cast::<24, 16>(self.write_time.val()) << 8)
             | bit_cast::<24, 8>(self.write_count.val());
-        // With a count of 0 nothing ever waits: the time need not be cleared.
+        // With a count of 0 no event ever waits: the time need not be cleared.
         if !self.swept.q.val() {
             self.waits.write_enable.next = true;
             self.waits.write_address.next = self.tick.q.val().get_bits::<6>(0);

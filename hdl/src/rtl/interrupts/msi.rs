@@ -1,9 +1,11 @@
-//! MSI: one message for the block's interrupt line and the OpenCL kernel's, of a transaction layer that sees what
-//! software has written into the function's MSI capability (PCI Local Bus Specification 3.0, section 6.8.1).
+//! MSI: one message for the block's interrupt line and the OpenCL kernel's, in builds with a transaction layer, which
+//! sees the values that software has written into the function's MSI capability (PCI Local Bus Specification 3.0,
+//! section 6.8.1).
 //!
-//! A line that rises is a cause, and so is one that stands when MSI is enabled. A cause is due until its message is
-//! made; a message that is made stands until it is taken, whatever software does meanwhile. Of causes that come before
-//! there is one message. A host that has MSI-X enabled gets no MSI: the two are never enabled together.
+//! A line that rises is a cause, and so is a line that is high when MSI is enabled. A cause is due until its message is
+//! made. A message that was made stays until it is taken, even if software changes the settings before that. Causes
+//! that come before the message is made have one message. A host that has MSI-X enabled gets no MSI: the two are never
+//! enabled together.
 
 use crate::rtl::ports::PostSource;
 use peerlane_verilog::DocBlock;
@@ -22,7 +24,7 @@ pub struct Msi {
     /// Levels.
     pub line: Signal<In, Bit>,
     pub kernel_irq: Signal<In, Bit>,
-    /// Another message stands at the port.
+    /// Another message waits at the port.
     pub hold: Signal<In, Bit>,
     /// The message: a write of four bytes, whose upper half is 0.
     pub message: PostSource<32>,

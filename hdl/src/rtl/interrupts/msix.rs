@@ -1,22 +1,22 @@
 //! MSI-X: the table, the pending bits, and the messages (PCI Local Bus Specification 3.0, section
 //! 6.8.2; PCI Express Base Specification, "MSI-X Capability and Table Structure").
 //!
-//! Vector 0 is for general causes, vector 1 for the OpenCL kernel, vector 2 + c for channel c. A cause
-//! sets the vector's pending bit. A vector that is pending, and masked neither by itself nor with its
-//! function, becomes a message; the pending bit goes as the port takes the message, and stays if there
-//! is a new cause in that cycle. What is masked stays pending and is sent when it is unmasked. The
-//! specification wants a pending bit withdrawn when what it stands for is settled while the vector is
-//! masked: the kernel's is, as its level falls; that a completion has been read cannot be seen from here.
-//! The kernel's level is pending whenever it stands while its vector is masked. So who masks the vector, looks at the
-//! kernels and unmasks it has a message if one of them still interrupts.
+//! Vector 0 is for general causes, vector 1 for the OpenCL kernel, vector 2 + c for channel c. A cause sets the
+//! vector's pending bit. A vector that is pending, and masked neither by itself nor with its function, becomes a
+//! message; the pending bit is cleared when the port takes the message, and stays if there is a new cause in that
+//! cycle. A masked vector stays pending and is sent when it is unmasked. The specification wants a pending bit
+//! withdrawn when its cause is settled while the vector is masked: the kernel's is, as its level falls; whether a
+//! completion has been read cannot be seen from here. The kernel's level is pending whenever it is high while its
+//! vector is masked. So software that masks the vector, looks at the kernels and unmasks it gets a message if one of
+//! them still interrupts.
 //!
 //! Each vector has its turn, one cycle if it has nothing to send. So between the moment when a vector
 //! may be sent and its message there is at most one message of each other vector.
 //!
-//! The table is a RAM that the host and the messages share, the host first. A message is read word by
-//! word, and given up when its vector is masked before the last: a host masks a vector before it gives
-//! it a new address. Once complete it stands until it is taken, even if the host masks it meanwhile.
-//! Addresses and data of the table are undefined after a reset of the function, but every vector is masked.
+//! The table is a RAM that the host and the messages share, the host first. A message is read word by word, and given
+//! up when its vector is masked before the last word: a host masks a vector before it sets a new address. A complete
+//! message stays until it is taken, even if the host masks the vector before that. Addresses and data of the table are
+//! undefined after a reset of the function, but every vector is masked.
 
 use crate::prim::BlockRam;
 use crate::rtl::ports::{PostSource, RegisterSlave};
@@ -31,11 +31,12 @@ pub const FIRST_CHANNEL: usize = 2;
 pub struct Msix {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// With the function: every vector is masked. The host knows of no other reset.
+    /// With the function: every vector is masked. The host sees no other reset.
     pub mask_all: Signal<In, Bit>,
     /// Causes.
     pub general: Signal<In, Bit>,
-    /// A level: its rising edge is the cause, or that it stands while MSI-X is not enabled or the vector masked.
+    /// A level. Its rising edge is the cause, and so is a high level while MSI-X is not enabled or the vector is
+    /// masked.
     pub kernel_irq: Signal<In, Bit>,
     pub fired: Signal<In, Bit>,
     pub fired_channel: Signal<In, Bits<6>>,
@@ -65,7 +66,7 @@ pub struct Msix {
     low: DFF<Bits<32>>,
     high: DFF<Bits<32>>,
     data: DFF<Bits<32>>,
-    /// What the host has read: a word of the table, or this.
+    /// The word that the host has read: a word of the table, or this.
     from_table: DFF<Bit>,
     is_address: DFF<Bit>,
     shown: DFF<Bits<32>>,
@@ -167,7 +168,7 @@ impl Logic for Msix {
         self.table.readdata.next = self.shown.q.val();
         if self.from_table.q.val() {
             self.table.readdata.next = self.words.read_data.val();
-            // The two low bits of an address are 0 whatever was written.
+            // The two low bits of an address are always 0, regardless of the written value.
             if self.is_address.q.val() {
                 self.table.readdata.next = (self.words.read_data.val() >> 2) << 2;
             }

@@ -1,18 +1,19 @@
-//! Who has something queued, who has something under way.
+//! Channels with descriptors that are queued, and channels with descriptors under way.
 
 use super::DescriptorQueue;
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// Who has something queued or under way; and the reset.
+/// Finds the channels with descriptors that are queued or under way; and the reset.
 pub(super) struct Busy;
 
 impl Part<Busy> for DescriptorQueue {
     #[hdl_gen]
     fn update(&mut self) {
-        // Who has something queued, who has something under way. What is compared is compared a cycle
-        // before it counts; a doorbell of the cycle before that, of that, or of this wins.
-        // One slot is left, asked without a carry: of a sum of two numbers, each bit and the carry into it.
+        // Channels with descriptors that are queued, and channels with descriptors under way. Numbers are compared a
+        // cycle before the result counts; a doorbell in one of these three cycles (the one before, that one, this one)
+        // has priority. One slot is left: tested without a carry chain, by each bit of the sum of two numbers and the
+        // carry into that bit.
         self.last_carry.next = (self.head_software.read_data.val() & self.last_slot.val())
             | ((self.head_software.read_data.val() | self.last_slot.val())
                 & !self.tail_software.read_data.val());
@@ -60,7 +61,8 @@ impl Part<Busy> for DescriptorQueue {
             | self.arrived.val()
             | self.arrived_lately.q.val())
             & self.all_channels.val();
-        // The last of a descriptor was given to the port at least two cycles before it counts as ended here.
+        // The last beat of a descriptor was given to the port at least two cycles before the descriptor counts as ended
+        // here.
         self.leaving.d.next =
             (self.leaving.q.val() | self.finished.val()) & self.all_channels.val();
         if self.sent.val() {

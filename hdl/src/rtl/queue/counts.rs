@@ -1,4 +1,4 @@
-//! The oldest descriptor, and the counts of what was accepted, started and ended.
+//! The oldest descriptor, and the counts of accepted, started and ended descriptors.
 
 use super::{DWORDS, DescriptorQueue};
 use crate::prim::Part;
@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 /// The oldest descriptor, for the request maker.
 pub(super) struct Oldest;
 
-/// What was accepted, started and ended.
+/// Counts accepted, started and ended descriptors.
 pub(super) struct Counts;
 
 impl Part<Oldest> for DescriptorQueue {
@@ -16,7 +16,7 @@ impl Part<Oldest> for DescriptorQueue {
         // The engine's side.
         self.head_engine.read_address.next = self.engine.select.val();
         self.newest_engine.read_address.next = self.engine.select.val();
-        // `select` has stood for a cycle when its descriptor starts.
+        // `select` has been stable for a cycle when its descriptor starts.
         self.head_before.d.next = self.head_engine.read_data.val();
         self.head_next.next = self.head_before.q.val() + 1;
         self.engine.number.next = self.head_engine.read_data.val();

@@ -23,7 +23,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Intake> for ReadPath<W
         self.tag_bit.next = self.one.val() << self.next_tag.q.val();
         self.tag_lost.next = (self.lost.val() & self.tag_bit.val()).any();
         self.tag_used.next = (self.used.q.val() & self.tag_bit.val()).any();
-        // Requests come several cycles apart: room is looked for anew when one has been counted.
+        // Requests come several cycles apart: room is looked for again when one has been counted.
         self.tag_free.d.next = !self.tag_lost.val() & !self.tag_used.val();
         self.room.next = (!self.real.val() & self.notes_room.q.val())
             | (self.real.val() & self.read_room.q.val());
@@ -49,7 +49,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Intake> for ReadPath<W
         if self.placed.val() {
             self.reading.d.next = true;
         }
-        // What is there means something only with `reading`.
+        // The register's value means something only with `reading`.
         if !self.reading.q.val() {
             self.read_next.d.next.address = self.request.bus.val();
             self.read_next.d.next.beats =
@@ -106,8 +106,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Asking> for ReadPath<W
 impl<const W: usize, const B: usize, const E: usize> Part<Room> for ReadPath<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Room in the buffer: a beat that is used, and those that a failed read does not need. What is
-        // taken is counted two cycles late, for which a read's room is kept.
+        // Room in the buffer: a beat that is used, and the beats that a failed read does not need. Beats that are taken
+        // are counted two cycles late; room for one read is kept free for that.
         self.took.d.next = 0.into();
         if self.read.take.val() {
             self.took.d.next = bit_cast::<13, 6>(self.read.beats.val());

@@ -13,8 +13,7 @@ pub(super) struct Ends;
 impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPath<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
-        // is the one that is reported.
+        // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor is reported.
         self.note_bytes.next = self.note.q.val().bytes;
         self.note_real.next = self.note.q.val().real;
         self.note_last.next = self.note.q.val().last;
@@ -22,8 +21,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
         self.note_tag.next = self.note.q.val().read_tag;
         self.failures.read_address.next = self.note_channel.val();
         self.done_bytes.read_address.next = self.note_channel.val();
-        // Looked up while it is seen that the note's read is over, and a cycle later once more: nothing of
-        // these changes then, and what the last note has written, or the end of this read, has settled.
+        // Looked up while the end of the note's read is detected, and once more a cycle later. None of these values
+        // changes then, and the values that the last note or the end of this read has written have settled.
         self.results.read_address.next = self.note_tag.val();
         self.result.d.next = self.results.read_data.val();
         self.so_far.d.next = self.done_bytes.read_data.val();
@@ -126,7 +125,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for ReadPath<W, 
         self.halted_number.write_address.next = self.note_channel.val();
         self.halted_number.write_data.next = self.note.q.val().descriptor;
         self.halted_number.read_address.next = self.request.channel.val();
-        // Not while what is written has not settled: then the rest, or some of it, is read in vain.
+        // Not while the written value has not settled: then the rest of the descriptor, or a part of it, is read in
+        // vain.
         self.halt_settles.d.next = self.retire.val();
         self.halted.next = !self.retire.val()
             & !self.halt_settles.q.val()

@@ -54,7 +54,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Memory> for Receive<W,
         if self.mem_last.val() {
             self.burst_beat.d.next = 0.into();
         }
-        // Behind a reset: the burst has begun, or its first word stands, and it is not over.
+        // After a reset: the burst has begun, or its first word is at the port, and it is not over.
         self.stuck.d.next = self.mem_closed.val()
             & self.mem_writes.val()
             & self.mem_wr.waitrequest.val()

@@ -1,20 +1,20 @@
-//! The round: who is next, and what waits meanwhile.
+//! The round: the choice of the next channel, and the state of waiting channels.
 
 use super::{Segment, SegmentState};
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// Who could be served next.
+/// Chooses the next channel.
 pub(super) struct Round;
 
-/// What a channel keeps until its turn comes again; and the reset.
+/// Stores the state of a channel until its turn comes again; and the reset.
 pub(super) struct Waiting;
 
 impl<const W: usize, const B: usize> Part<Round> for Segment<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Who could be served next, in two steps. What another channel has, it keeps until it is served.
-        // The one that is served comes last, with a descriptor behind its last request.
+        // Channels that could be served next, in two steps. The state of another channel stays until it is served. The
+        // channel that is served comes last, with the descriptor after its last request.
         self.mine.next = self.one.val() << self.serving.q.val();
         self.aborts.next = self.abort.val();
         if self.abort_all.val() {
@@ -58,7 +58,7 @@ impl<const W: usize, const B: usize> Part<Round> for Segment<W, B> {
 impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // In and out of the memory of those that wait.
+        // In and out of the memory of waiting channels.
         self.saved.write_enable.next = self.leave.val();
         self.saved.write_address.next = self.serving.q.val();
         self.saved.write_data.next.peer = self.peer_next.val();
@@ -76,8 +76,8 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
                 | self.queue.awakened.val())
                 & self.all_channels.val();
         }
-        // The next request of this descriptor, or where another one stopped. What a fresh one finds here
-        // is replaced when it is loaded.
+        // The next request of this descriptor, or the place where another one stopped. For a fresh descriptor this
+        // value is replaced when it is loaded.
         if self.issued.val() | (self.state.q.val() == SegmentState::Fetch) {
             self.peer.d.next = self.saved.read_data.val().peer;
             self.local_at.d.next = self.saved.read_data.val().local;

@@ -54,7 +54,7 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                 self.aborted.d.next = (self.aborts.val() & self.mine.val()).any()
                     | (self.begins.q.val() & self.own_abort.q.val())
                     | self.halted.val();
-                // Counts of ends that settle are not looked at.
+                // Counts of ends that have not settled are not looked at.
                 self.may_begin.d.next = self.own_abort.q.val()
                     | !self.waits.q.val().any()
                     | (self.chain_open.val()
@@ -83,7 +83,7 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     self.queue.take.next = true;
                     self.state.d.next = SegmentState::Lookup;
                 } else {
-                    // An end that the look at the counts did not see: the next look does.
+                    // An end that the look at the counts did not see; the next look sees it.
                     if !self.woken.q.val() {
                         self.blocks.next = self.mine.val();
                     }
@@ -134,7 +134,7 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                         self.state.d.next = SegmentState::Size;
                     }
                 } else {
-                    // It may take long: who comes meanwhile is considered.
+                    // The state may last long: channels that come in that time are considered.
                     self.look.next = true;
                 }
             }

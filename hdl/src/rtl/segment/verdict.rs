@@ -1,10 +1,10 @@
-//! The verdict: may it leave, and as what.
+//! The verdict: whether the request may leave, and in which form.
 
 use super::Segment;
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// Whether the request may leave, and what leaves.
+/// Decides whether the request may leave, and in which form.
 pub(super) struct Verdict;
 
 impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
@@ -46,7 +46,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
             | self.not_owner.q.val()
             | self.not_permitted.q.val()
             | self.wrong_size.q.val();
-        // What failed once stays so; the port may go down while a request waits.
+        // A request that failed once stays so; the port may go down while a request waits.
         self.fails.d.next = self.faulty.val();
         self.judged.d.next = self.verdict.val();
         if self.issuing.q.val() & self.fails.q.val() {

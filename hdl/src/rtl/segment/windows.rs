@@ -1,4 +1,4 @@
-//! The windows of FPGA memory: as the driver sets them, and what of a request is inside.
+//! The windows of FPGA memory: as the driver sets them, and the check of a request against them.
 
 use super::Segment;
 use crate::prim::Part;
@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 /// The windows of FPGA memory, as the driver sets them.
 pub(super) struct Windows;
 
-/// What of the range is inside the memory and the window, and who is looked at again.
+/// Checks whether the range is inside the memory and the window, and finds the channels that are looked at again.
 pub(super) struct Bounds;
 
 impl<const W: usize, const B: usize> Part<Windows> for Segment<W, B> {
@@ -41,14 +41,14 @@ impl<const W: usize, const B: usize> Part<Windows> for Segment<W, B> {
 impl<const W: usize, const B: usize> Part<Bounds> for Segment<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // The end of the range is known behind `Size`, its place behind `Cut`.
+        // The end of the range is known after `Size`, its place after `Cut`.
         self.local_end.d.next =
             bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
         self.out_of_memory.d.next =
             !self.remaining.q.val().any() | (self.local_end.q.val() > self.memory_bytes.val());
         self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12) < self.low.q.val())
             | (self.local_end.q.val() > (bit_cast::<41, 29>(self.high.q.val()) << 12));
-        // A word that has not settled is not looked at: what is known stands for two cycles more.
+        // A word that has not settled is not looked at: the registers stay for two cycles more.
         if !self.window_write.val() & !self.window_unsure.q.val().all() {
             self.low.d.next = self.window_base.read_data.val();
             self.high.d.next = self.window_end.read_data.val();

@@ -4,7 +4,7 @@ use super::StreamAdapter;
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
-/// What comes back; and the reset.
+/// Takes completions; and the reset.
 pub(super) struct Completions;
 
 impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
@@ -84,7 +84,7 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
         self.lost.d.next =
             ((self.lost.q.val() & !self.frees.val()) | self.loses.val()) & self.tags.val();
 
-        // What the engine hears of flush reads.
+        // Reports to the engine about flush reads.
         self.flushes.answered.next =
             self.answer_valid.val() & self.answer_first.val() & self.is_flush.val();
         self.flushes.answered_tag.next = self.answer_tag.val().get_bits::<3>(0);
@@ -92,7 +92,7 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
         self.port_flush.done.next = self.flushes.ended.val();
         self.port.flush_error.next = self.flushes.failed.val();
 
-        // What the engine hears of reads. To a dead port they end at once.
+        // Reports to the engine about reads. To a dead port they end at once.
         self.absorb.next = self.port_read.valid.val()
             & self.poster.dead.val()
             & !self.answer_valid.val()

@@ -23,7 +23,7 @@ impl<const W: usize, const B: usize> Part<Reads> for TxsAdapter<W, B> {
         self.pending.data_in.next.flush = self.probe.val();
         self.pending.data_in.next.single = self.issued_beats.val() == 1;
         self.answered.next = self.txs_readdatavalid.val() & self.owes.q.val();
-        // In good times a beat of the oldest read arrives; in quarantine its end is made up.
+        // Normally a beat of the oldest read arrives; in quarantine its end is made up.
         self.arriving.next = self.answered.val() & !self.isolated.q.val();
         self.giving_up.next = self.isolated.q.val() & self.pending.valid.val();
         self.fill.next = self.giving_up.val() & !self.old_flush.val() & self.begun.q.val();
@@ -53,7 +53,7 @@ impl<const W: usize, const B: usize> Part<Reads> for TxsAdapter<W, B> {
         self.owed.d.next = self.owed_next.val();
         self.owes.d.next = self.owed_next.val().any();
 
-        // The oldest read is late when nothing at all has come for `timeout` cycles.
+        // The oldest read is late when no beat has come for `timeout` cycles.
         if self.txs_readdatavalid.val() | !self.owes.q.val() | self.isolated.q.val() {
             self.timer.d.next = self.port.timeout.val();
         } else if self.timer.q.val().any() {
@@ -69,15 +69,15 @@ impl<const W: usize, const B: usize> Part<Reads> for TxsAdapter<W, B> {
         if self.expired.q.val() | self.poster.dies.val() {
             self.isolated.d.next = true;
         }
-        // What the engine hears of it. In quarantine a new read ends at once, one a cycle, behind those
-        // that are owed.
+        // Reports to the engine about the read. In quarantine a new read ends at once, one a cycle, after those that
+        // are owed.
         self.absorb.next =
             self.port_read.valid.val() & self.closed.val() & !self.pending.some.val();
         self.flush_absorb.next =
             self.port_flush.valid.val() & self.closed.val() & !self.pending.some.val();
         self.port_read.take.next = (self.issue.val() & !self.probe.val()) | self.absorb.val();
         self.port_flush.take.next = self.probe.val() | self.flush_absorb.val();
-        // A cycle later: who takes a flush is known late. Nothing else is under way then.
+        // A cycle later: the `take` of a flush comes late in its cycle. Nothing else is under way then.
         self.absorbed.d.next = self.flush_absorb.val();
         self.port_flush.done.next = self.absorbed.q.val()
             | (self.old_flush.val() & (self.arriving.val() | self.giving_up.val()));

@@ -1,4 +1,4 @@
-//! Bursts out, and what has left of a descriptor.
+//! Bursts out, and the account of the bursts of a descriptor that have left.
 
 use super::WritePath;
 use crate::prim::Part;
@@ -24,7 +24,7 @@ impl<const W: usize, const B: usize> Part<Bursts> for WritePath<W, B> {
         self.next_load.next =
             self.heads.valid.val() & !self.next_on.q.val() & self.ends_room.q.val();
         self.heads.pop.next = self.next_load.val();
-        // What is loaded means something only with `next_on`, `head_on`: a short path to many registers.
+        // The loaded values mean something only with `next_on`, `head_on`: a short path to many registers.
         self.head_load.next = !self.head_on.q.val() | self.head_pop.val();
         if !self.next_on.q.val() {
             self.next_on.d.next = self.next_load.val();
@@ -39,7 +39,7 @@ impl<const W: usize, const B: usize> Part<Bursts> for WritePath<W, B> {
         self.gone_on.d.next = self.head_pop.val();
         self.gone.d.next = self.head.q.val();
         self.gone_lost.d.next = self.port_dead.val() & self.head_real.val();
-        // One with data has failed only if it is lost.
+        // A burst with data has failed only if it is lost.
         self.gone_flush.d.next = self.head_real.val()
             & self.head.q.val().may_flush
             & (self.head.q.val().want_record | self.head.q.val().want_irq | self.port_dead.val());
@@ -51,12 +51,12 @@ impl<const W: usize, const B: usize> Part<Bursts> for WritePath<W, B> {
 impl<const W: usize, const B: usize> Part<Gone> for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // A burst has left: what that means for its descriptor.
+        // A burst has left: the effect on its descriptor.
         self.gone_bytes.next = self.gone.q.val().bytes;
         self.gone_real.next = self.gone.q.val().real;
         self.gone_last.next = self.gone.q.val().last;
         self.gone_channel.next = self.gone.q.val().channel;
-        // Since a burst was lost the port may have opened again.
+        // The port may have opened again since a burst was lost.
         self.any_lost.next = self.gone_lost.q.val() | self.done.read_data.val().lost;
         self.gone_code.next = self.gone.q.val().code;
         if self.any_lost.val() {

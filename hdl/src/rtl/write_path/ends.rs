@@ -10,16 +10,17 @@ pub(super) struct Ends;
 impl<const W: usize, const B: usize> Part<Ends> for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // An end: reported when a record or an interrupt was asked for, or a fault met. Posted writes
-        // to the peer may be slower than the record to the host: a read that follows them and has
-        // come back says that they are there. Later bursts go on meanwhile.
+        // An end: reported when a record or an interrupt was asked for, or a fault met. Posted writes to the peer may
+        // be slower than the record to the host: a read that follows them and has come back proves that they have
+        // arrived. Later bursts go on in that time.
         self.gone_reports.next =
             self.gone.q.val().want_record | self.gone.q.val().want_irq | self.gone_code.val().any();
         self.gone_end.next = self.gone_on.q.val() & self.gone_last.val();
         self.flushes.push.next = self.gone_end.val() & self.gone_flush.q.val();
         self.flushes.data_in.next =
             self.gone.q.val().bus & !bit_cast::<64, 5>(self.lane_mask.val());
-        // Who takes it answers late: one leaves every three cycles. A word that is there is shown in the next.
+        // The signal that the read is taken comes late in its cycle. One leaves every three cycles. A word that is
+        // there is shown in the next cycle.
         self.flush.valid.next = self.flush_on.q.val();
         self.flush.address.next = self.flushes.data.val();
         self.flush_gone.d.next = self.flush.take.val();
@@ -33,7 +34,7 @@ impl<const W: usize, const B: usize> Part<Ends> for WritePath<W, B> {
         self.flushed_bad.d.next = self.flush_error.val();
         self.flush_results.push.next = self.flushed_on.q.val();
         self.flush_results.data_in.next = self.flushed_bad.q.val().into();
-        // A faulting head carries its ATT address; of one with data nobody learns the bus address.
+        // A faulting head carries its ATT address; the bus address of a head with data is not reported.
         self.gone_fault.next = 0.into();
         if !self.gone_real.val() {
             self.gone_fault.next = self.gone.q.val().bus;
@@ -52,7 +53,7 @@ impl<const W: usize, const B: usize> Part<Ends> for WritePath<W, B> {
         self.end_next.d.next.channel = self.gone_channel.val();
         self.ends_waiting.next = self.ends_count.q.val();
         self.needs_flush.next = self.ends.data.val().flush;
-        // Many may have waited for one; the counters take an end every three cycles.
+        // Many ends may have waited for one; the counters take an end every three cycles.
         self.silent.d.next = self.ends.valid.val()
             & !self.ends.data.val().reports
             & !self.silent.q.val()

@@ -18,7 +18,7 @@ impl<const W: usize, const B: usize> Part<Intake> for WritePath<W, B> {
     fn update(&mut self) {
         // A request in: three FIFOs and the reservation of its memory words.
         self.real.next = self.request.has_data.val();
-        // Requests come several cycles apart: room is looked for anew when one has been counted.
+        // Requests come several cycles apart: room is looked for again when one has been counted.
         self.room.next = self.has_room.q.val();
         self.accepted.next = self.request.valid.val() & self.room.val();
         self.has_room.d.next = !self.accepted.val()
@@ -77,9 +77,8 @@ impl<const W: usize, const B: usize> Part<Memory> for WritePath<W, B> {
         self.commands.pop.next = self.commands.valid.val() & !self.mem_rd.waitrequest.val();
         self.words.push.next = self.mem_rd.readdatavalid.val();
         self.words.data_in.next = self.mem_rd.readdata.val();
-        // In reset the command FIFO keeps the command that stands. 64 words are asked for at most, and as many
-        // of before.
-        // What was asked for counts a cycle later: the command comes late out of its memory.
+        // In reset the command FIFO keeps the command at its front. At most 64 words are asked for, and as many from
+        // before the reset. Words that were asked for count a cycle later: the command comes late out of its memory.
         self.asked.d.next = 0.into();
         if self.mem_asks.val() & !self.mem_rd.waitrequest.val() {
             self.asked.d.next = self.commands.data.val().words;
@@ -128,7 +127,7 @@ impl<const W: usize, const B: usize> Part<Placing> for WritePath<W, B> {
         self.beats_out.push.next = self.align.out.val();
         self.beats_out.data_in.next = self.align.out_data.val();
         self.enables_out.push.next = self.align.out.val();
-        // Of whole dwords one lane says it for all four, so the others are no logic at all.
+        // For whole dwords one lane stands for all four, so the others need no logic.
         self.enables_in.next = self.align.out_enable.val();
         if self.whole_dwords.val() {
             self.enables_in.next = self.align.out_enable.val() & self.first_lanes.val();

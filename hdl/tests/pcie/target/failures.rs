@@ -1,4 +1,4 @@
-//! What nobody serves, a bus that does nothing, and resets.
+//! Requests that no slave serves, a bus that does nothing, and resets.
 
 use super::{
     Access, BAR_0, accesses, courses, engine_goes_on, exchange, memory_is_right, read_all, write,
@@ -9,7 +9,8 @@ use peerlane_verilated::Library;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-/// What no BAR claims or nobody serves: refused if it wants an answer, else dropped; the hard IP is told of each.
+/// A request that no BAR claims or no slave serves: refused if it wants an answer, else dropped; the hard IP is
+/// notified of each.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_nobody_serves_is_refused() {
@@ -66,7 +67,7 @@ pub fn refusals(library: &Library) {
             (other(0x6E00_0000, 8, vec![1, 2, 3, 4]), 1),
         ];
         wanted += some.len();
-        // Not answered: writes of other BARs, messages with data and without.
+        // Requests without an answer: writes of other BARs, messages with data and without.
         for (dwords, bars) in [(1, 0), (64, 8), (3, 0x80)] {
             let access = Access {
                 writes: true,
@@ -76,7 +77,7 @@ pub fn refusals(library: &Library) {
         }
         some.push((other(0x3400_0000, 0, vec![]), 0xFF));
         some.push((other(0x7400_0000, 0, vec![1, 2, 3]), 0xFF));
-        // The data are wrong.
+        // Requests with poisoned data.
         let mut poisoned = Access {
             writes: true,
             ..Access::read(0x300, 8)
@@ -104,12 +105,12 @@ pub fn refusals(library: &Library) {
     }
     assert_eq!(rig.get("host_refused"), 180);
     assert_eq!(rig.get("host_dropped"), 60);
-    // And what is served goes on.
+    // And requests that are served go on.
     exchange(&mut rig, &[Access::read(0x100, 64)], &mut rng);
 }
 
-/// A bus that brings nothing more from some beat on: every read ends with Completer Abort, once. What comes late is
-/// nobody's, and then all is well.
+/// A bus that brings nothing more from some beat on: every read ends with Completer Abort, once. Late data belong to no
+/// read, and then all requests succeed again.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn reads_that_the_bus_does_not_answer_are_aborted() {
@@ -147,7 +148,7 @@ pub fn unanswered(library: &Library, beats: u64) {
     }
     assert_eq!(rig.hip.errors, [0, 0, aborted, 0, 0, 0, 0]);
     assert_eq!(rig.get("host_aborted"), aborted);
-    // Now at once, but for a read of no byte; and writes are done.
+    // From now on at once, except for a read of no byte; and writes are done.
     let none = Access {
         first: 0,
         ..Access::read(0x88, 1)
@@ -164,7 +165,7 @@ pub fn unanswered(library: &Library, beats: u64) {
         .map(|end| end.status)
         .collect();
     assert_eq!(statuses, [4, 0, 4]);
-    // It wakes up, and owes nothing in the end.
+    // The bus wakes up, and owes nothing in the end.
     rig.bus.silent = false;
     rig.run(200);
     assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
@@ -173,7 +174,7 @@ pub fn unanswered(library: &Library, beats: u64) {
     exchange(&mut rig, &[Access::read(0x200, 40)], &mut rng);
 }
 
-/// Again and again: no place is lost.
+/// The bus is given up again and again: no place is lost.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn aborted_reads_give_their_places_back() {
@@ -194,7 +195,7 @@ pub fn again(library: &Library) {
         assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
     }
     assert_eq!(rig.get("host_aborted"), 40);
-    // Sixteen are under way at once, as ever.
+    // Sixteen are under way at once, as before.
     rig.bus.config.latency = 300;
     let before = rig.bus.reads;
     read_all(&mut rig, [Access::read(0x1000, 1); 20]);
@@ -224,7 +225,7 @@ pub fn wakes_up(library: &Library, moment: u64) {
         rig.step();
     }
     rig.bus.silent = false;
-    // More of them come meanwhile.
+    // More reads come in that time.
     for tag in 10..40 {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let packet = Access::read(0x2000 + 8 * u64::from(tag), 1).packet(tag, &mut rng);
@@ -245,8 +246,8 @@ pub fn wakes_up(library: &Library, moment: u64) {
     exchange(&mut rig, &reads, &mut rng);
 }
 
-/// A bus that takes nothing, from any beat on: reads are aborted, writes dropped and told, the engine goes on. Where it
-/// takes something again it has whole bursts.
+/// A bus that takes nothing, from any beat on: reads are aborted, writes dropped and reported, the engine goes on. When
+/// the bus takes data again it gets whole bursts.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_bus_that_takes_nothing_holds_nothing_up() {
@@ -274,7 +275,7 @@ pub fn stuck(library: &Library, cycles: u64) {
     assert_eq!(rig.get("host_down"), 1);
     assert!(rig.hip.errors[4] > 190, "{:?}", rig.hip.errors);
     assert_eq!(rig.hip.errors[4], rig.get("host_dropped"));
-    // It takes again: the rest of the burst has no byte, and the next writes arrive.
+    // The bus takes data again: the rest of the burst has no byte, and the next writes arrive.
     rig.bus.stuck = false;
     rig.run(200);
     assert_eq!(rig.get("host_down"), 0);
@@ -289,7 +290,7 @@ pub fn stuck(library: &Library, cycles: u64) {
     exchange(&mut rig, &[Access::read(0x1000, 100)], &mut rng);
 }
 
-/// A read that is several on the bus, for not all bytes of its first and last qword are wanted; the bus takes any
+/// A read that is several on the bus, because not all bytes of its first and last qword are wanted. The bus takes any
 /// number of them, and nothing more: the read is aborted, once.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -329,7 +330,7 @@ fn in_part(library: &Library, dwords: u32, taken: u64) {
     exchange(&mut rig, &[read, Access::read(0x1100, 60)], &mut rng);
 }
 
-/// A reset of both while the host has asked for more than there are places; all of them are there behind it.
+/// A reset of both while the host has made more requests than there are places; all places are free after it.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_of_a_full_target_leaves_nothing_behind() {
@@ -354,7 +355,7 @@ fn a_reset_of_a_full_target_leaves_nothing_behind() {
     }
 }
 
-/// A reset of both at any moment; what comes after it is right.
+/// A reset of both at any moment; requests after it are right.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_amid_what_the_host_asks_leaves_nothing_behind() {

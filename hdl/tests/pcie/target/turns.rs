@@ -1,11 +1,11 @@
-//! Whose turn it is: completions beside the engine's writes and reads.
+//! Turns: completions together with the engine's writes and reads.
 
 use super::{Access, read_all};
 use crate::rig::{Ask, Rig, library, one_write};
 use peerlane_sim::hip::{Grant, HipConfig};
 use peerlane_verilated::Library;
 
-/// A register that says that a write is done is read behind the write.
+/// A register that says that a write is done is read after the write.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_completion_does_not_pass_the_engines_writes_before_it() {
@@ -16,12 +16,12 @@ fn a_completion_does_not_pass_the_engines_writes_before_it() {
 
 pub fn behind_posts(library: &Library) {
     let mut rig = Rig::new(library, one_write());
-    // Those there are are used.
+    // Uses the credits that there are.
     rig.post(0x9000, 256);
     rig.finish(1000);
     rig.posted.clear();
     for round in 0..50u64 {
-        // Nothing before it: it leaves though later writes cannot.
+        // There is no write before it: it leaves though later writes cannot.
         read_all(&mut rig, [Access::read(0x40, 1)]);
         rig.run(60);
         assert_eq!(rig.hip.host.ends.len() as u64, 2 * round + 1);
@@ -73,14 +73,14 @@ fn none_of_three_starves() {
         let writes = rig.hip.root.writes.len();
         let reads = rig.hip.root.reads();
         assert!(writes > 100 && reads > 25, "{writes} {reads}");
-        // By the bus's 64 bits, and with writes as many again between them.
+        // By the bus's 64 bits, and with as many writes between them.
         let most = 200 * (2 * (256 / (u64::from(bits) / 8) + 2) + 32) + 1000;
         assert!(rig.cycle < most, "{} of {most}", rig.cycle);
         rig.finish(100_000);
     }
 }
 
-/// A reset while completions wait for writes that have no credits: what the next ones wait for is not forgotten.
+/// A reset while completions wait for writes that have no credits: the next completions still wait for their writes.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_completion_waits_for_writes_behind_a_reset_too() {
@@ -106,7 +106,7 @@ fn a_completion_waits_for_writes_behind_a_reset_too() {
     }
 }
 
-/// Many of both wait when the other end grants credits again: they leave in turn.
+/// Many writes and completions wait when the other end grants credits again: they leave in turn.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn writes_and_completions_that_have_waited_leave_in_turn() {

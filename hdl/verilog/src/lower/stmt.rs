@@ -23,7 +23,7 @@ impl Context<'_> {
         Ok(self.whole_words(out))
     }
 
-    /// All fields of a struct, assigned one behind the other, make one assignment of the whole.
+    /// Replaces assignments of all fields of a struct, one after another, by one assignment of the whole.
     fn whole_words(&self, statements: Vec<Stmt>) -> Vec<Stmt> {
         let mut out: Vec<Stmt> = Vec::new();
         let mut fields: Vec<Stmt> = Vec::new();
@@ -43,7 +43,7 @@ impl Context<'_> {
         out
     }
 
-    /// One assignment for those of a signal, if each of its bits is assigned once and none of them is read.
+    /// Replaces assignments of a signal by one, if each of its bits is assigned once and none of them is read.
     fn whole_word(&self, fields: Vec<Stmt>) -> Vec<Stmt> {
         let mut parts = Vec::new();
         for field in &fields {
@@ -139,7 +139,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The signal assigned, and the bits of it.
+    /// Returns the signal that is assigned, and its bits.
     fn target(&mut self, target: &Ast) -> Result<(usize, usize, usize), EmitError> {
         let name = match target {
             Ast::Signal(name) => name,
@@ -206,14 +206,14 @@ impl Context<'_> {
         for case in &m.cases {
             if case.condition == "default" {
                 default = Some(self.block(&case.block)?);
-                // Rust takes no arm behind it.
+                // Rust takes no later arm.
                 break;
             }
             let label = self.label(&case.condition, test.width())?;
             arms.push((label, self.block(&case.block)?));
         }
-        // Rust's `match` covers all states. Of a register that is upset, values which are no state lead to its first one;
-        // else the last arm can stand for them.
+        // Rust's `match` covers all states. In a register that is upset, values that are not states lead to its first
+        // state; else the last arm can stand for them.
         let recovery = match default {
             None => self.recovery(&test),
             Some(_) => None,
@@ -236,7 +236,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The statements by which a register with illegal states leaves them: they give it its first value.
+    /// Returns the statements by which a register with illegal states leaves them: they give it its first value.
     fn recovery(&self, test: &Expr) -> Option<Vec<Stmt>> {
         let register = self.signals.as_whole(test)?;
         let Role::ChildOutput(child) = self.signals[register].role else {
@@ -316,7 +316,7 @@ impl Context<'_> {
     }
 }
 
-/// The signal that a statement assigns.
+/// Returns the signal that a statement assigns.
 fn target_of(statement: &Stmt) -> Option<SignalId> {
     match statement {
         Stmt::Assign { target, .. } => Some(*target),

@@ -54,7 +54,7 @@ fn node() -> Node {
     }
 }
 
-/// The text of an expression in a place of that width, behind its wires.
+/// Returns the text of an expression in a place of that width, after its wires.
 fn text(ast: &Ast, width: usize) -> Result<String, Problem> {
     let node = node();
     let mut context = Context {

@@ -28,7 +28,7 @@ impl Number for bool {
     }
 }
 
-/// A signal's value, whatever its type.
+/// Returns a signal's value, of any type.
 pub fn number<T: Synth>(value: T) -> BigUint {
     let text = format!("{:x}", value.verilog());
     let (_, digits) = text.split_once("'h").expect("a literal with its width");

@@ -43,7 +43,7 @@ pub fn all(cache: &Cache, designs: &[DesignFiles]) {
         } else {
             &[]
         };
-        // Not `--lint-only`: loops (UNOPTFLAT) are found behind the lint.
+        // Not `--lint-only`: loops (UNOPTFLAT) are found after the lint.
         quiet(
             verilator
                 .command()

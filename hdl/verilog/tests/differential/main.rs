@@ -25,7 +25,7 @@ const VECTORS: usize = 3000;
 /// Random designs, of four expressions each.
 const RANDOM_DESIGNS: u64 = 40;
 
-/// A block, the files of its Verilog, and what rust-hdl says about it.
+/// A block, the files of its Verilog, and rust-hdl's results for it.
 pub struct Case {
     /// Name of the module under test, unique in the model.
     name: String,
@@ -148,7 +148,7 @@ fn case<F: Form>() -> Case {
     drive(block, case, F::set, F::get, F::set_clock)
 }
 
-/// The same block through rust-hdl's own emitter, which is wrong for some.
+/// Makes a case of the same block through rust-hdl's own emitter, which is wrong for some.
 fn stock_case<F: Form>() -> Case {
     let block = connected::<F>();
     let name = format!("Stock{}", F::NAME);

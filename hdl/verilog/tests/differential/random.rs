@@ -190,7 +190,7 @@ impl Tree {
         matches!(self, Tree::Literal(..))
     }
 
-    /// What `hdl_gen` would make of the expression, with Rust's parentheses.
+    /// Returns the AST that `hdl_gen` would make of the expression, with Rust's parentheses.
     fn ast(&self) -> Ast {
         let paren = |tree: &Tree| Box::new(Ast::Paren(Box::new(tree.ast())));
         let integer = |value: u64| Box::new(Ast::Literal(value.into()));
@@ -214,7 +214,7 @@ impl Tree {
         }
     }
 
-    /// What rust-hdl's types make of it.
+    /// Returns the value that rust-hdl's types compute.
     fn value(&self, inputs: &[Value]) -> Value {
         match self {
             Tree::Input(n) => inputs[*n],

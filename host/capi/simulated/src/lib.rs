@@ -1,8 +1,8 @@
 //! The host library for C over the simulated board: a program that was linked with `libpeerlane.so` runs without a
 //! board when it finds this library in its place. Nothing of the product depends on it.
 //!
-//! The first `pl_open` compiles the block's Verilog, which takes a minute; from then on it comes from the cache. Paths are
-//! not looked at: there is one board. `PEERLANE_SIMULATED_TAKEN` is how many of its channels others have.
+//! The first `pl_open` compiles the block's Verilog, which takes a minute; later the result comes from the cache. Paths
+//! are ignored: there is one board. `PEERLANE_SIMULATED_TAKEN` is the number of its channels that other contexts have.
 
 use peerlane_block::library;
 use peerlane_hdl::Params;
@@ -12,7 +12,7 @@ use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
 use std::sync::OnceLock;
 
-/// The board of the process, and the contexts of others.
+/// The board of the process, and the other contexts.
 static DRIVER: OnceLock<Result<(Driver, Vec<Device>)>> = OnceLock::new();
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -22,8 +22,8 @@ fn failed(error: impl std::fmt::Display) -> Error {
 fn start() -> Result<(Driver, Vec<Device>)> {
     let library = library(&Params::default()).map_err(failed)?;
     let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
-    // SAFETY: programs reach the driver by the functions of C alone, and those that register memory say what is
-    // promised. Files that stand for dma-bufs are those of a stand-in for a GPU (`tests/fake-cuda`).
+    // SAFETY: programs reach the driver by the functions of C alone, and the documentation of the functions that
+    // register memory has the promises. Files in place of dma-bufs are those of a mock of a GPU (`tests/fake-cuda`).
     unsafe {
         board.admit_process_memory();
         board.admit_files();
@@ -40,12 +40,12 @@ fn open(_: Option<&str>) -> Result<Device> {
     driver.open()
 }
 
-/// Called when the library is loaded.
+/// Sets the opener. The loader calls this when it has loaded the library.
 extern "C" fn loaded() {
     peerlane::open_by(open);
 }
 
-// SAFETY: functions in this section are called with arguments that this one does not look at.
+// SAFETY: functions in this section are called with arguments that this one ignores.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn() = loaded;

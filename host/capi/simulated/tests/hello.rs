@@ -1,4 +1,4 @@
-//! The examples in C, linked with `libpeerlane.so`, on the simulated board. CUDA's driver and AMD's runtimes are stand-ins.
+//! The examples in C, linked with `libpeerlane.so`, on the simulated board. CUDA's driver and AMD's runtimes are mocks.
 
 #[path = "../../../../tests/fake-amd/mod.rs"]
 mod fake_amd;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Cargo puts libraries beside the test.
+/// Returns the path of a library. Cargo puts libraries into the directory of the test.
 fn beside(name: &str) -> PathBuf {
     let library = std::env::current_exe().unwrap().with_file_name(name);
     assert!(library.is_file(), "{}", library.display());
@@ -23,7 +23,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// Compiles a program as its user does, and has it find the library over the simulated board in a directory.
+/// Compiles a program as its user does, and places the library over the simulated board in a directory for it.
 fn compile(work: &TempDir, source: &str, more: &[&str]) -> PathBuf {
     let program = work.path().join("program");
     let real = beside("libpeerlane.so");
@@ -47,7 +47,7 @@ fn compile(work: &TempDir, source: &str, more: &[&str]) -> PathBuf {
     program
 }
 
-/// What a program says that ends well.
+/// Runs a program that must end well, and returns its output.
 fn run(program: &Path, libraries: &[&Path]) -> String {
     run_with(program, libraries, &[])
 }
@@ -55,7 +55,7 @@ fn run(program: &Path, libraries: &[&Path]) -> String {
 fn run_with(program: &Path, libraries: &[&Path], variables: &[(&str, &str)]) -> String {
     let output = Command::new(program)
         .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
-        // One of 8 is left: a user may have no more.
+        // One of 8 is left: this is the limit of a user.
         .env("PEERLANE_SIMULATED_TAKEN", "7")
         .envs(variables.iter().copied())
         .output()
@@ -75,8 +75,8 @@ fn hello() {
     assert_eq!(said, "100000 bytes to the FPGA and back\n");
 }
 
-/// The stand-in's copies lie in the memory late where nobody has asked for their order, which memory of `cuMemCreate` does
-/// not take; its dma-bufs are whole pages, and what is in the allocation before is not the same.
+/// Where the order of the mock's copies was not requested, they reach the memory late, as memory of `cuMemCreate` does
+/// not allow. Its dma-bufs are whole pages, and the memory before the allocation is other memory.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn memory_of_cuda() {
@@ -93,8 +93,8 @@ fn memory_of_cuda() {
     }
 }
 
-/// The stand-in's allocation shares a piece with others, so that it begins inside of the dma-buf. What the board writes is
-/// held back until the program flushes: by a function that HIP has from 7.2 on, or by a register.
+/// The mock's allocation shares a piece with others, so that it begins inside of the dma-buf. Data that the board
+/// writes are held back until the program flushes: by a function that HIP has from 7.2 on, or by a register.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn memory_of_hip() {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A board library without a board: memory of this process is the board's and the GPU's, and a thread copies between them,
- * after a while. What the library says is in mmd/include/peerlane_ext.h; what a test has it do, in board.h.
+ * A board library without a board: memory of this process is the board's and the GPU's, and a thread copies between
+ * them, after a while. mmd/include/peerlane_ext.h documents the results; board.h has the settings of a test.
  */
 #define _GNU_SOURCE
 #include "board.h"
@@ -46,7 +46,7 @@ void *clCreatePeerMemoryFromPointerPeerlane(void *device, uint64_t flags, void *
 	return peer;
 }
 
-/* Copies that go on have it. */
+/* Copies in progress keep the region. */
 int clReleasePeerMemoryPeerlane(void *peer)
 {
 	(void)peer;
@@ -67,7 +67,7 @@ static void *run(void *of)
 	int status = standin_board.fails;
 
 	usleep(standin_board.takes * 1000);
-	/* Behind what it has written the board reads, where it may. */
+	/* After its data the board reads, where it may. */
 	if (!status && standin_board.writes_only && (!copy->to_peer || copy->peer->flags != CL_MEM_WRITE_ONLY))
 		status = CL_PEER_TRANSFER_FAILED;
 	if (!status && copy->to_peer)
@@ -141,7 +141,7 @@ int peerlane_simulated_gpu_write(void *to, const void *from, size_t size)
 	return 0;
 }
 
-/* What a runtime asks for when it opens the board. */
+/* Properties that a runtime reads when it opens the board. */
 int aocl_mmd_get_offline_info(int what, size_t room, void *to, size_t *needed)
 {
 	(void)what, (void)needed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a test has the stand-in for a board library do (board.c). */
+/* Settings of a test for the mock of a board library (board.c). */
 #ifndef STANDIN_BOARD_H
 #define STANDIN_BOARD_H
 
@@ -14,7 +14,7 @@ struct standin_board {
 	volatile int fails;
 	/* Copies that were begun, and that have ended. */
 	volatile int begun, ended;
-	/* Regions: made, and given back. */
+	/* Regions: registered, and released. */
 	volatile int made, released;
 };
 

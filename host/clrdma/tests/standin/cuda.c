@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * CUDA's driver for the GPU beside a simulated board, as far as peerlane-gpu calls it: memory of virtual memory
+ * CUDA's driver for the GPU next to a simulated board, as far as peerlane-gpu calls it: memory of virtual memory
  * management, which is shared by file descriptors. NVIDIA CUDA Driver API, "Virtual Memory Management".
  */
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@ typedef unsigned long long CUdeviceptr;
 #define NO_DEVICE 100
 #define GRANULARITY 0x10000
 
-/* Memory, with its file, and where it is mapped. */
+/* Memory, with its file and the address of its mapping. */
 static struct memory {
 	size_t size;
 	int file;
@@ -251,7 +251,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, vo
 	return gpu_write((void *)(uintptr_t)to, from, bytes);
 }
 
-/* What does nothing that anybody here would see: memory is new, so it is zero, and copies end at once. */
+/* Functions without a visible effect here: memory is new, so it is zero, and copies end at once. */
 #define NOTHING(name)           \
 	CUresult name(void)     \
 	{                       \

@@ -1,17 +1,17 @@
-//! OpenCL and CUDA's driver as stand-ins in C, and programs that are linked with them and with the library.
+//! Mocks of OpenCL and CUDA's driver in C, and programs that are linked with them and with the library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// The stand-ins' library and programs, in a directory of their own.
+/// The mocks' library and the programs, in a directory of their own.
 pub struct Lab(TempDir);
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Cargo puts libraries beside the test.
+/// Returns the path of a library. Cargo puts libraries into the directory of the test.
 pub fn beside(name: &str) -> PathBuf {
     let library = std::env::current_exe().unwrap().with_file_name(name);
     assert!(library.is_file(), "{}", library.display());
@@ -37,7 +37,7 @@ impl Lab {
                 .args(["-Wl,-soname,libOpenCL.so.1", "-o"])
                 .arg(lab.path("libOpenCL.so.1")),
         );
-        // The same file: the linker then has it once.
+        // The same file, so that the linker has it once.
         for name in ["libOpenCL.so", "libcuda.so.1"] {
             std::os::unix::fs::symlink("libOpenCL.so.1", lab.path(name)).unwrap();
         }
@@ -48,7 +48,7 @@ impl Lab {
         lab
     }
 
-    /// A board library without a board, for [`passes`](Self::passes).
+    /// Compiles a board library without a board, for [`passes`](Self::passes).
     pub fn board_library(&self) -> PathBuf {
         let (standin, library) = (root().join("tests/standin"), self.path("board.so"));
         compile(
@@ -90,7 +90,7 @@ impl Lab {
         program
     }
 
-    /// Compiles a text with the headers that a program of both of Peerlane's extensions has.
+    /// Compiles a text with the headers that a program with both of Peerlane's extensions has.
     pub fn checks(&self, compiler: &str, flags: &str, text: &str) {
         let source = self.path(if compiler == "cc" {
             "part.c"
@@ -122,7 +122,7 @@ impl Lab {
         command.output().unwrap()
     }
 
-    /// Runs a program to a good end; what it prints.
+    /// Runs a program, which must succeed, and returns its output.
     pub fn passes(
         &self,
         program: &Path,

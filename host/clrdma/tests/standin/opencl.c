@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * OpenCL with two platforms, as a program has it by the loader: an FPGA runtime's, which asks a board library for all
- * (STANDIN_MMD names it), and NVIDIA's, which has the memory of the GPU beside a simulated board. CUDA for the same GPU
- * is in cuda.c. Blocking calls only, and copies of a program's from one thread.
+ * OpenCL with two platforms, as a program has it by the loader. An FPGA runtime's platform uses a board library for all
+ * calls (STANDIN_MMD names it). NVIDIA's platform has the memory of the GPU next to a simulated board. CUDA for the
+ * same GPU is in cuda.c. There are blocking calls only, and a program copies from one thread.
  *
- * What a runtime asks of a board library: intel/fpga-runtime-for-opencl v2025.0, acl_hal_mmd.cpp.
+ * Calls of a runtime to a board library: intel/fpga-runtime-for-opencl v2025.0, acl_hal_mmd.cpp.
  */
 #define _GNU_SOURCE
 #include "standin.h"
@@ -40,9 +40,9 @@ struct _cl_command_queue {
 struct _cl_mem {
 	cl_context context;
 	size_t size;
-	/* In the board's memory or the GPU's. */
+	/* Address in the board's memory or the GPU's. */
 	uintptr_t address;
-	/* The GPU's memory that it was made of. */
+	/* Whether it was made of the GPU's memory, and whether it is acquired. */
 	int external, acquired;
 	void (*gone)(cl_mem, void *);
 	void *user;
@@ -51,14 +51,14 @@ struct _cl_mem {
 
 enum { PLATFORMS = 3 };
 static struct _cl_platform_id platforms[PLATFORMS] = {
-	/* Where oneAPI is installed (STANDIN_EMULATOR): no board's, whatever its name has. */
+	/* Where oneAPI is installed (STANDIN_EMULATOR): it has no board, whichever words are in its name. */
 	{ "Intel(R) FPGA Emulation Platform for OpenCL(TM) (stand-in)", 0 },
 	{ "Altera SDK for OpenCL (stand-in)", 1 },
 	{ "NVIDIA CUDA (stand-in)", 0 },
 };
 static struct _cl_device_id devices[PLATFORMS] = { { &platforms[0], 0 }, { &platforms[1], 0 }, { &platforms[2], 0 } };
 
-/* The board library, once somebody has looked. */
+/* The board library, once it was loaded. */
 static void *library;
 static int board = -1, memory_interface;
 static char board_name[256];
@@ -71,7 +71,7 @@ static int (*mmd_status)(int, void (*)(int, void *, void *, int), void *);
 static int (*mmd_read)(int, void *, size_t, void *, int, size_t);
 static int (*mmd_write)(int, void *, size_t, const void *, int, size_t);
 
-/* Memory of the board is given out once. */
+/* Memory of the board is allocated once. */
 static size_t next = 0x400;
 
 void *of_library(const char *name)
@@ -248,7 +248,7 @@ cl_int clReleaseCommandQueue(cl_command_queue queue)
 	return CL_SUCCESS;
 }
 
-/* When all commands have ended, in nanoseconds of the clock. */
+/* Time at which all commands have ended, in nanoseconds of the clock. */
 static long long busy_until;
 
 static long long now(void)
@@ -278,7 +278,7 @@ cl_int clFlush(cl_command_queue queue)
 	return CL_SUCCESS;
 }
 
-/* Its event is complete when what is under way has ended. */
+/* Its event is complete when all commands in progress have ended. */
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
 	long long *made = malloc(sizeof(*made));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the stand-ins for OpenCL and for CUDA's driver have in common: the GPU beside the simulated board. */
+/* Declarations that the mocks of OpenCL and of CUDA's driver share: the GPU next to the simulated board. */
 #ifndef STANDIN_H
 #define STANDIN_H
 
@@ -7,16 +7,16 @@
 
 #define UUID "stand-in GPU 001"
 
-/* A function of the board library, which has it. */
+/* Returns a function of the board library. */
 void *of_library(const char *name);
 
-/* The GPU's memory that CUDA has given a file descriptor for, which is closed; 0 if there is none of this size. */
+/* Returns the GPU's memory that CUDA has exported as this file, and closes the file; 0 if none has this size. */
 uintptr_t memory_of(int file, size_t size);
 
 int gpu_read(const void *from, void *to, size_t bytes);
 int gpu_write(void *to, const void *from, size_t bytes);
 
-/* Commands of all queues go on for so many milliseconds. */
+/* Makes the commands of all queues take this many milliseconds. */
 void standin_busy(int milliseconds);
 
 #endif

@@ -12,20 +12,21 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// The largest page of the board's table. Memory of one page is one buffer's, and a board is let into whole pages.
+/// The largest page of the board's table. A page has memory of one buffer only, because a board is let into whole
+/// pages.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// What the GPU's page tables, the kernel's and the board's have in common.
+/// Page size that the GPU's page tables, the kernel's and the board's have in common.
 const PAGE: u64 = 4096;
 
-/// Memory of an AMD GPU that boards reach: until it is dropped, and a region of it even longer, since a dma-buf keeps it.
+/// Memory of an AMD GPU that boards reach. A region of it outlives this value, since its dma-buf keeps the memory.
 #[derive(Debug)]
 pub struct AmdBuffer {
     gpu: AmdGpu,
     address: u64,
     /// Bytes that were asked for.
     length: u64,
-    /// Bytes that were taken.
+    /// Bytes that were requested.
     size: usize,
     gone: Gone,
 }
@@ -35,7 +36,7 @@ pub struct AmdBuffer {
 pub struct AmdDmaBuf {
     /// The dma-buf. The runtime may have several allocations in one.
     pub file: OwnedFd,
-    /// Where in it the allocation begins.
+    /// Offset in the dma-buf where the allocation begins.
     pub offset: u64,
     /// Bytes of the allocation.
     pub length: u64,
@@ -52,7 +53,7 @@ impl AmdBuffer {
         }
         let size = usize::try_from(length).ok();
         let size = size.and_then(|size| size.checked_next_multiple_of(LARGE_PAGE));
-        // No GPU has as much: HIP says what it says.
+        // No GPU has that much memory: HIP reports its own error.
         let size = size.unwrap_or(usize::MAX);
         let _bound = gpu.bind()?;
         let mut address = std::ptr::null_mut();
@@ -76,22 +77,22 @@ impl AmdBuffer {
         Ok(buffer)
     }
 
-    /// Its GPU.
+    /// Returns its GPU.
     pub fn gpu(&self) -> &AmdGpu {
         &self.gpu
     }
 
-    /// Address of the first byte, for kernels: HIP's `hipDeviceptr_t`.
+    /// Returns the address of the first byte, for kernels: HIP's `hipDeviceptr_t`.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Bytes.
+    /// Returns its length in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Copies from the host's memory, and has arrived when it returns.
+    /// Copies from the host's memory. The bytes have arrived when it returns.
     ///
     /// # Errors
     /// [`Error::Bounds`] and [`Error::Rocm`].
@@ -129,7 +130,7 @@ impl AmdBuffer {
         self.gpu.hip.check("hipMemcpy", code)
     }
 
-    /// All of it as a dma-buf.
+    /// Exports all of it as a dma-buf.
     ///
     /// # Errors
     /// [`Error::NoRocm`], [`Error::Rocm`], and [`Error::BadExport`].
@@ -156,7 +157,7 @@ impl AmdBuffer {
         dmabuf.register(device, at..at + length, of, permissions)
     }
 
-    /// Where a range of it lies.
+    /// Returns the address of a range in it.
     pub(super) fn at(&self, offset: u64, length: u64) -> Result<u64> {
         within(offset, length, self.length)?;
         Ok(self.address + offset)
@@ -165,7 +166,7 @@ impl AmdBuffer {
 
 impl Drop for AmdBuffer {
     fn drop(&mut self) {
-        // The child of a fork has no memory of the parent's to give back.
+        // The child of a fork has no memory of the parent's to free.
         if self.gpu.is_inherited() {
             return;
         }
@@ -173,23 +174,23 @@ impl Drop for AmdBuffer {
         let hip = self.gpu.hip;
         if let Ok(_bound) = self.gpu.bind() {
             // Commands that use it end first ("hipFree"). A dma-buf of it keeps the memory.
-            // SAFETY: the address is that of `hipMalloc`, and this gives it back once.
+            // SAFETY: the address is that of `hipMalloc`, and this frees it once.
             let _ = unsafe { (hip.free)(pointer(self.address)) };
         }
     }
 }
 
 impl AmdGpu {
-    /// Registers memory of the program's own, by its address: that of `hipMalloc`, of a tensor for one. It goes as a
-    /// dma-buf in pages as large as its allocation has room for: the board may then reach bytes of the same allocation
-    /// around the range.
+    /// Registers memory of the program's own by its address: an address of `hipMalloc`, or that of a tensor. The memory
+    /// is registered as a dma-buf, in pages as large as its allocation has room for. So the board may reach bytes of
+    /// the same allocation around the range.
     ///
     /// # Safety
-    /// The board may write the memory until the region is dropped and no transfer with it is under way, and other bytes of
-    /// the same allocation are written only by transfers that name them. The memory is not freed before a write to it has
-    /// ended that does not begin and end at multiples of the board's
-    /// [granularity](peerlane_host::peerlane_core::capability::Capabilities::write_granularity): the GPU copies the ends
-    /// of that, by the address.
+    /// The board may write the memory until the region is dropped and no transfer with it is in progress, and other
+    /// bytes of the same allocation are written only by transfers that name them. A write may begin or end at an
+    /// address that is not a multiple of the board's
+    /// [granularity](peerlane_host::peerlane_core::capability::Capabilities::write_granularity): then the GPU copies
+    /// the ends of that write, by the address. The memory is not freed before such a write has ended.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`] if the range does not lie in one allocation, [`Error::NoRocm`],
@@ -217,10 +218,10 @@ impl AmdGpu {
 }
 
 impl AmdDmaBuf {
-    /// An allocation.
+    /// Exports an allocation.
     ///
-    /// What comes back is looked at: a part of a dma-buf that does not hold the allocation, or does not begin at a page,
-    /// would let the board into other memory.
+    /// The result is checked: a part of a dma-buf that does not hold the allocation, or does not begin at a page, would
+    /// let the board into other memory.
     fn of(address: u64, length: u64) -> Result<Self> {
         let hsa = Hsa::get()?;
         let (mut file, mut offset): (c_int, u64) = (-1, 0);
@@ -232,7 +233,7 @@ impl AmdDmaBuf {
             return Err(bad(format!("the descriptor is {file}")));
         }
         // `hsa_amd_portable_close_dmabuf` is close(2), and nothing else (ROCR-Runtime, `Runtime::DmaBufClose`).
-        // SAFETY: the call has made it, and nobody else has it.
+        // SAFETY: the call has made it, and no other code has it.
         let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
         let size = file.seek(SeekFrom::End(0));
         let size = size.map_err(|error| bad(format!("its length cannot be had: {error}")))?;
@@ -277,7 +278,7 @@ impl AmdDmaBuf {
         if asked.end > allocation.end {
             return Err(bounds());
         }
-        // An allocation has its last page to itself (ROCR-Runtime, `MemoryRegion::Allocate`), whatever size was asked for.
+        // An allocation has its last page to itself, for any requested size (ROCR-Runtime, `MemoryRegion::Allocate`).
         let end = allocation.end.checked_next_multiple_of(PAGE);
         let whole = allocation.start..end.unwrap_or(allocation.end);
         let range = widen(&asked, &whole).ok_or_else(bounds)?.register;
@@ -287,8 +288,8 @@ impl AmdDmaBuf {
         region.do_not_keep();
         let (gpu, first) = (gpu.clone(), range.start);
         region.set_patch(Patch::new(gone, move |offset, bytes| {
-            // SAFETY: the bytes are a region's, whose memory is not gone: a buffer says so, and of others the caller
-            // promises it.
+            // SAFETY: the bytes are a region's, whose memory is not gone: a buffer ensures that, and for other memory
+            // the caller promises it.
             unsafe { super::side::store(&gpu, first + offset, bytes) }
         }));
         GpuRegion::new(region, asked.start - range.start, length)

@@ -1,7 +1,7 @@
 //! The functions of AMD's runtimes, found at run time: HIP for memory and copies, HSA for dma-bufs.
 //!
-//! Types are those of `hip/hip_runtime_api.h`, `hsa/hsa.h` and `hsa/hsa_ext_amd.h` of ROCm. Results are numbers, as with
-//! CUDA's driver: a newer runtime has results that older headers lack.
+//! Types are those of `hip/hip_runtime_api.h`, `hsa/hsa.h` and `hsa/hsa_ext_amd.h` of ROCm. Results are numbers, as
+//! with CUDA's driver: a newer runtime has results that older headers lack.
 
 use crate::error::{Error, Result};
 use libloading::Library;
@@ -42,7 +42,7 @@ pub(super) const FLUSH_TO_OWNER: c_int = 100;
 
 /// `hipMemcpyKind`.
 pub(super) const HOST_TO_DEVICE: c_int = 1;
-/// As above.
+/// `hipMemcpyKind`.
 pub(super) const DEVICE_TO_HOST: c_int = 2;
 
 /// `hipStreamNonBlocking`.
@@ -66,7 +66,7 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Those of a library. The error is the symbol that it lacks.
+            /// Finds the functions of a library. The error is the symbol that the library lacks.
             ///
             /// # Safety
             /// The library is the runtime, and stays loaded.
@@ -126,7 +126,7 @@ functions! {
     }
 }
 
-/// Loads a library for good: runtimes do not bear to be unloaded.
+/// Loads a library and never unloads it: the runtimes do not survive an unload.
 fn load(name: &str) -> Option<&'static Library> {
     // SAFETY: AMD's runtime, whose initialisation is its own.
     let library = unsafe { Library::new(name) }.ok()?;
@@ -137,14 +137,14 @@ fn no(reason: String) -> Error {
     Error::NoRocm { reason }
 }
 
-/// Text that a runtime keeps.
+/// Copies text that a runtime keeps.
 fn text(place: *const c_char) -> Option<String> {
     // SAFETY: the runtimes give constant strings, or null.
     (!place.is_null()).then(|| unsafe { CStr::from_ptr(place) }.to_string_lossy().into())
 }
 
 impl Hip {
-    /// The machine's.
+    /// Returns the machine's HIP.
     ///
     /// # Errors
     /// [`Error::NoRocm`].
@@ -159,7 +159,7 @@ impl Hip {
         found.as_ref().map_err(|reason| no(reason.clone()))
     }
 
-    /// The error of a call, if its result is one.
+    /// Returns the error of a call, if its result is one.
     pub(super) fn check(&self, call: &'static str, code: Code) -> Result<()> {
         if code == SUCCESS {
             return Ok(());
@@ -176,7 +176,7 @@ impl Hip {
 }
 
 impl Hsa {
-    /// The machine's, started for as long as the process lives: HIP counts on it, too.
+    /// Returns the machine's HSA. It stays started for as long as the process lives, because HIP uses it, too.
     ///
     /// # Errors
     /// [`Error::NoRocm`] and [`Error::Rocm`].
@@ -189,13 +189,13 @@ impl Hsa {
             unsafe { Self::find(library) }.map_err(|symbol| format!("HSA has no {symbol}"))
         });
         let hsa = found.as_ref().map_err(|reason| no(reason.clone()))?;
-        // SAFETY: it is counted, and this count is never given back ("hsa_init").
+        // SAFETY: the call is counted, and this count is never released ("hsa_init").
         let code = *STARTED.get_or_init(|| unsafe { (hsa.init)() });
         hsa.check("hsa_init", code)?;
         Ok(hsa)
     }
 
-    /// The error of a call, if its result is one.
+    /// Returns the error of a call, if its result is one.
     pub(super) fn check(&self, call: &'static str, code: Code) -> Result<()> {
         if code == SUCCESS {
             return Ok(());

@@ -10,22 +10,22 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An [`AmdBuffer`] as an end of routes. Clones are the same.
+/// An [`AmdBuffer`] as an end of routes. Clones are the same end.
 ///
-/// The GPU's copy engine works by a stream of the library's own: what kernels write, the program has ended before a copy
-/// begins (`hipStreamSynchronize`), and what a copy brings is there for kernels that are launched when it has returned.
-/// The GPU does not store to the board's window: HIP maps no memory of other devices. DirectGMA does
-/// ([`crate::directgma`]).
+/// The GPU's copy engine works by a stream of the library's own. So the program waits for the end of kernels that write
+/// the memory before a copy begins (`hipStreamSynchronize`), and bytes of a copy are visible to kernels that are
+/// launched after the copy has returned. The GPU does not store to the board's window: HIP does not map memory of other
+/// devices. DirectGMA does ([`crate::directgma`]).
 #[derive(Debug, Clone)]
 pub struct AmdMemory(Arc<AmdBuffer>);
 
 impl AmdMemory {
-    /// The buffer as a side.
+    /// Makes a side of the buffer.
     pub fn new(buffer: Arc<AmdBuffer>) -> Self {
         Self(buffer)
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     pub fn buffer(&self) -> &AmdBuffer {
         &self.0
     }
@@ -97,7 +97,7 @@ impl Stream {
         self.gpu.hip
     }
 
-    /// Whether the stream has done all that it was given. Where it has failed, it calls nobody back any more.
+    /// Whether the stream has done all of its work. A stream that has failed does not run callbacks any more.
     fn rests(&self) -> Result<bool> {
         let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: a living stream.
@@ -118,34 +118,35 @@ impl Drop for Stream {
             return;
         }
         if let Ok(_bound) = self.gpu.bind() {
-            // SAFETY: the stream is this value's. What was enqueued goes on to its end ("hipStreamDestroy").
+            // SAFETY: the stream is this value's. Work that was enqueued goes on to its end ("hipStreamDestroy").
             unsafe { (self.hip().stream_destroy)(self.raw) };
         }
     }
 }
 
-/// Copies from the host's memory by a stream of its own, which waits for no work of the program's, and waits for the end.
+/// Copies from the host's memory by a stream of its own, which does not wait for the program's work, and waits for the
+/// end.
 ///
 /// # Safety
-/// `at` is so many bytes of the GPU's memory.
+/// `at` is the address of as many bytes of the GPU's memory as `bytes` has.
 pub(super) unsafe fn store(gpu: &AmdGpu, at: u64, bytes: &[u8]) -> crate::Result<()> {
     let stream = Stream::new(gpu)?;
     let _bound = gpu.bind()?;
     let to = std::ptr::with_exposed_provenance_mut::<c_void>(at as usize);
     let (from, length) = (bytes.as_ptr().cast(), bytes.len());
-    // SAFETY: the caller promises the GPU's memory, and this waits for the end before the bytes go.
+    // SAFETY: the caller promises the GPU's memory, and this waits for the end before the bytes are released.
     let code = unsafe { (gpu.hip.copy_begin)(to, from, length, HOST_TO_DEVICE, stream.raw) };
     gpu.hip.check("hipMemcpyAsync", code)?;
     // SAFETY: a living stream.
     while unsafe { (gpu.hip.stream_query)(stream.raw) } == NOT_READY {
         std::thread::yield_now();
     }
-    // SAFETY: as above. Where the stream has failed, it says so each time.
+    // SAFETY: as above. A stream that has failed reports the error each time.
     let code = unsafe { (gpu.hip.stream_query)(stream.raw) };
     gpu.hip.check("hipStreamQuery", code)
 }
 
-/// Memory of this process that the GPU reaches by itself. Without that, copies are staged by HIP: slower, and right.
+/// Memory of this process that the GPU reaches by itself. Without that, HIP stages copies: slower, and correct.
 struct Pinned {
     gpu: AmdGpu,
     memory: Memory,
@@ -155,7 +156,7 @@ impl Pinned {
     fn new(gpu: &AmdGpu, memory: &Memory) -> Option<Self> {
         let _bound = gpu.bind().ok()?;
         let base = std::ptr::with_exposed_provenance_mut::<c_void>(memory.address() as usize);
-        // SAFETY: the memory is mapped for as long as it lives, and this keeps it.
+        // SAFETY: the memory is mapped for as long as it lives, and this value keeps it.
         let code = unsafe { (gpu.hip.host_register)(base, memory.length(), 0) };
         (code == 0).then(|| Self {
             gpu: gpu.clone(),
@@ -178,7 +179,7 @@ impl Drop for Pinned {
 
 /// The copy engine between GPU memory and staging memory.
 struct Copies {
-    // Its drop waits for nothing: a copy that is under way keeps all of these.
+    // Its drop waits for nothing: a copy that is in progress keeps all of these.
     stream: Arc<Stream>,
     pinned: Option<Arc<Pinned>>,
     buffer: Arc<AmdBuffer>,
@@ -197,8 +198,8 @@ impl Engine for Copies {
         };
         let hip = self.stream.hip();
         let _bound = self.stream.gpu.bind().map_err(told)?;
-        // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaves it to the process if it goes
-        // before its end; nobody uses it but by atomics (`Place`).
+        // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaks it if the handle is dropped
+        // before the copy's end; all accesses to it are by atomics (`Place`).
         let code = unsafe { (hip.copy_begin)(to, from, length, kind, self.stream.raw) };
         hip.check("hipMemcpyAsync", code).map_err(told)?;
         let end = Arc::<End<()>>::default();
@@ -214,10 +215,10 @@ impl Engine for Copies {
             ),
         );
         let user = end.to_user();
-        // SAFETY: the function takes what it is given; the stream is a living one.
+        // SAFETY: the function takes the argument `user`; the stream is a living one.
         let code = unsafe { (hip.tell)(self.stream.raw, ended, user) };
         if let Err(error) = hip.check("hipLaunchHostFunc", code) {
-            // SAFETY: nobody calls back, so this is the one who gives it back.
+            // SAFETY: no callback comes, so this is the only code that frees it.
             drop(unsafe { End::<()>::from_user(user) });
             return Ok(Box::new(copying.untold(told(error))));
         }

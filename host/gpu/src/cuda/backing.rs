@@ -1,10 +1,10 @@
-//! What memory a range of addresses is.
+//! Finds the memory that a range of addresses has.
 //!
-//! `cuMemAlloc` gives memory with addresses of its own. By virtual memory management a program maps memory where it wants to,
-//! several pieces side by side ("Virtual Memory Management"): PyTorch's `expandable_segments` for one. Such addresses can be
-//! other memory at any time, and nothing promises that `CU_POINTER_ATTRIBUTE_BUFFER_ID` is another one then: its
-//! manual speaks of allocations. What names the memory is its handle, and that can be another memory's only when nobody has
-//! it any more.
+//! `cuMemAlloc` gives memory with addresses of its own. By virtual memory management a program maps memory at addresses
+//! that it chooses, also several pieces side by side ("Virtual Memory Management"); PyTorch's `expandable_segments` do
+//! so. Such addresses can be other memory at any time. The manual does not promise that
+//! `CU_POINTER_ATTRIBUTE_BUFFER_ID` changes then: it speaks of allocations. The handle of the memory identifies it. The
+//! same number can be another memory's handle only after all holders have released the first one.
 
 use super::{Driver, Gpu, SUCCESS};
 use crate::error::Result;
@@ -14,19 +14,19 @@ use peerlane_host::cache::{Part, Parts};
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// The memory behind a range of addresses.
+/// The memory at a range of addresses.
 #[derive(Debug, Clone)]
 pub(crate) struct Backing {
-    /// All of it: one allocation, or pieces that lie side by side. It ends before the range that was asked for does, if that
-    /// lies in neither.
+    /// All of it: one allocation, or pieces that lie side by side. If the requested range does not lie in either, this
+    /// ends before the requested range ends.
     pub(crate) range: Range<u64>,
-    /// Pieces.
+    /// Number of pieces.
     pub(crate) pieces: usize,
-    /// Which pieces, if they were mapped.
+    /// The pieces, if they were mapped.
     pub(crate) parts: Option<Parts>,
 }
 
-/// Handles that name their memory until this is dropped.
+/// Handles that identify their memory until this is dropped.
 struct Retained {
     driver: &'static Driver,
     handles: Vec<u64>,
@@ -35,19 +35,19 @@ struct Retained {
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        // CUDA is not for children of a fork.
+        // CUDA does not work in children of a fork.
         if self.owner != Process::current() {
             return;
         }
         for handle in &self.handles {
-            // SAFETY: the handle was retained once, and this gives it back once.
+            // SAFETY: the handle was retained once, and this releases it once.
             let _ = unsafe { (self.driver.release)(*handle) };
         }
     }
 }
 
 impl Gpu {
-    /// What lies at a range of addresses.
+    /// Finds the memory at a range of addresses.
     pub(crate) fn backing(&self, asked: &Range<u64>) -> Result<Backing> {
         let _bound = self.bind()?;
         let mut range = self.allocation(asked.start)?;
@@ -69,7 +69,7 @@ impl Gpu {
             if range.end >= asked.end {
                 break;
             }
-            // What is mapped behind it, if something is.
+            // The mapping that follows, if there is one.
             match self.allocation(range.end) {
                 Ok(next) if next.start == range.end && next.end > next.start => piece = next,
                 _ => break,
@@ -82,14 +82,15 @@ impl Gpu {
         })
     }
 
-    /// The handle of what is mapped at an address, which is to be released. Memory of `cuMemAlloc` needs none: its
-    /// `BUFFER_ID` is its own ("Unified Addressing"), and nobody promises what `cuMemFree` does with a handle that is out.
+    /// Retains the handle of the memory that is mapped at an address; the caller releases it. Memory of `cuMemAlloc`
+    /// needs none, because its `BUFFER_ID` is its own ("Unified Addressing"). For that memory it is undocumented how
+    /// `cuMemFree` treats a handle that is still retained.
     fn retain(&self, address: u64) -> Option<u64> {
-        // Of memory of `cuMemAlloc` ("Unified Addressing", `CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE`).
+        // 1 for memory of `cuMemAlloc` ("Unified Addressing", `CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE`).
         let legacy =
             sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE as c_int;
         let mut is_plain: c_int = 0;
-        // SAFETY: the attribute is a truth value, of an int at most.
+        // SAFETY: the attribute is a truth value, of the size of an int at most.
         let code =
             unsafe { (self.driver().pointer_get)((&raw mut is_plain).cast(), legacy, address) };
         if code == SUCCESS && is_plain != 0 {
@@ -129,24 +130,24 @@ mod tests {
     fn pieces_side_by_side_are_exported_as_one() {
         let gpu = standin::gpu();
         map(&[1, 1, 1, 2]);
-        // SAFETY: nobody has memory here.
+        // SAFETY: no code has memory here.
         let export = |address, length| unsafe { gpu.export_address(address, length) };
-        // The end of one, all of the next, and the beginning of the third, in whole pages.
+        // The end of one piece, all of the next, and the beginning of the third, in whole pages.
         let dmabuf = export(BASE + PIECE - 8, PIECE + 16).unwrap();
         assert_eq!((dmabuf.length, dmabuf.offset), (3 * PIECE, PIECE - 8));
         let one = export(BASE + PIECE + 5, 1).unwrap();
         assert_eq!((one.length, one.offset), (PIECE, 5));
-        // Other properties.
+        // Pieces with other properties.
         let refused = export(BASE + 3 * PIECE - 1, 2).unwrap_err();
         assert!(
             matches!(refused, Error::Pieces { pieces: 2, .. }),
             "{refused:?}"
         );
         assert!(refused.remedy().contains("expandable_segments"));
-        // Behind the last one nothing is mapped.
+        // After the last piece nothing is mapped.
         let refused = export(BASE + 4 * PIECE - 1, 2).unwrap_err();
         assert!(matches!(refused, Error::Bounds { .. }), "{refused:?}");
-        // Nobody keeps a handle.
+        // No handle stays retained.
         for piece in 0..4 {
             standin::unmap(BASE + piece * PIECE);
         }
@@ -181,11 +182,11 @@ mod tests {
             }
         }
 
-        /// The handle of the region that a range is found in.
+        /// Returns the handle of the region that the cache gives for a range.
         fn get(&self, range: Range<u64>) -> u32 {
             let (at, length) = (BASE + range.start, range.end - range.start);
             let both = Permissions::ReadWrite;
-            // SAFETY: the stand-in has no memory.
+            // SAFETY: the mock has no memory.
             let got =
                 unsafe { (self.gpu).register_cached(&self.cache, &self.device, at, length, both) };
             got.unwrap().pages().handle()
@@ -196,8 +197,8 @@ mod tests {
         }
     }
 
-    /// Another handle at an address is other memory, whether CUDA gives it another identity or not, and whether the handle
-    /// had another number before or not.
+    /// A range whose handle has changed is other memory. That holds whether CUDA gives it another identity or not, and
+    /// whether the handle's number has changed or not.
     #[test]
     fn what_is_mapped_anew_is_other_memory() {
         for keeps in [false, true] {
@@ -215,7 +216,7 @@ mod tests {
                 assert_ne!(now, before, "{keeps}, {again}");
                 assert_eq!(rig.known(), 1, "the dead one goes");
                 assert_eq!(rig.get(PIECE + 8..PIECE + 12), now);
-                // And is no region of the next.
+                // And the next memory gets another region.
                 assert_ne!(rig.get(0..2 * PIECE), before);
             }
             rig.cache.clear();
@@ -226,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Ranges that share a piece are all kept, and found.
+    /// Ranges that share a piece all stay cached, and are found.
     #[test]
     fn neighbours_in_a_piece_do_not_drive_each_other_out() {
         for keeps in [false, true] {
@@ -241,7 +242,7 @@ mod tests {
             let first = ranges.clone().map(|range| rig.get(range));
             assert_eq!(ranges.map(|range| rig.get(range)), first, "{keeps}");
             assert_eq!(rig.known(), 2);
-            // Whichever of its pieces is named.
+            // The key may be that of any of its pieces.
             rig.cache
                 .invalidate(&rig.gpu.cache_key(BASE + 2 * PIECE).unwrap());
             assert_eq!(rig.known(), 1);

@@ -11,25 +11,25 @@ use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Memory of a GPU that boards reach: until it is dropped, and a region of it even longer where the GPU's
-/// driver exports dma-bufs. Kernels of the program's own that use it have ended before it is dropped; it may be dropped while
-/// another thread captures a graph.
+/// Memory of a GPU that boards reach until this is dropped. A region of it lives even longer where the GPU's driver
+/// exports dma-bufs. The program's own kernels that use the memory must have ended before the drop. The buffer may be
+/// dropped while another thread captures a graph.
 pub struct GpuBuffer {
     gpu: Gpu,
     address: sys::CUdeviceptr,
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     length: u64,
-    /// Bytes that were taken.
+    /// Bytes that were allocated.
     size: usize,
     kind: Kind,
     cached: Mutex<Cached>,
     gone: Gone,
 }
 
-/// Where the buffer was registered by a cache.
+/// Caches that have registered the buffer.
 #[derive(Debug, Default)]
 struct Cached {
-    /// What it is called there, and its parts if it was mapped: the same for as long as it lives.
+    /// Its key in the caches, and its parts if it was mapped: these do not change while it lives.
     known: Option<(Buffer, Option<Parts>)>,
     caches: Vec<WeakCache>,
 }
@@ -37,7 +37,7 @@ struct Cached {
 /// The largest page of a GPU's memory.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Where the memory is from.
+/// The function that the memory is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// `cuMemAlloc`.
@@ -57,7 +57,7 @@ impl fmt::Debug for GpuBuffer {
     }
 }
 
-/// A range of addresses, until it is given back.
+/// A range of addresses, released on drop.
 struct Reserved {
     driver: &'static Driver,
     address: sys::CUdeviceptr,
@@ -71,21 +71,21 @@ impl Drop for Reserved {
     }
 }
 
-/// Memory of virtual memory management, until it is given back.
+/// Memory of virtual memory management, released on drop.
 struct Physical(&'static Driver, sys::CUmemGenericAllocationHandle);
 
 impl Drop for Physical {
     fn drop(&mut self) {
-        // SAFETY: the handle is that of `cuMemCreate`, and this gives it back once.
+        // SAFETY: the handle is that of `cuMemCreate`, and this releases it once.
         let _ = unsafe { (self.0.release)(self.1) };
     }
 }
 
 impl GpuBuffer {
-    /// By `cuMemAlloc`.
+    /// Allocates it by `cuMemAlloc`.
     pub(super) fn plain(gpu: &Gpu, length: u64) -> Result<Self> {
         let size = check(gpu, gpu.abilities.peers, length)?;
-        // Whole pages of the GPU's: memory of one page is one buffer's, and a board is let into whole pages.
+        // Whole pages of the GPU's: a page has memory of one buffer only, because a board is let into whole pages.
         let size = size.checked_next_multiple_of(LARGE_PAGE);
         let size = size.ok_or_else(|| too_long(gpu, "cuMemAlloc"))?;
         let _bound = gpu.bind()?;
@@ -106,7 +106,7 @@ impl GpuBuffer {
         Ok(buffer)
     }
 
-    /// By virtual memory management, so that it has a handle that other APIs take.
+    /// Allocates it by virtual memory management, so that it has a handle that other APIs take.
     pub(super) fn shareable(gpu: &Gpu, length: u64) -> Result<Self> {
         let length_asked = check(gpu, gpu.abilities.peers_of_shared, length)?;
         let _bound = gpu.bind()?;
@@ -139,7 +139,7 @@ impl GpuBuffer {
         // SAFETY: the range was reserved and the memory made, both with this size.
         let code = unsafe { (driver.map)(address, size, 0, handle, 0) };
         driver.check("cuMemMap", code)?;
-        // From here on the buffer gives all of it back.
+        // From here on the buffer releases all of it.
         std::mem::forget((physical, reserved));
         let buffer = Self {
             gpu: gpu.clone(),
@@ -161,8 +161,8 @@ impl GpuBuffer {
         Ok(buffer)
     }
 
-    /// Has copies by CUDA be complete when their call returns, also those of the program's own, and fills the memory with
-    /// zeros. Memory of virtual memory management does not take the attribute for that ([`Gpu::order_copies`]).
+    /// Makes copies by CUDA complete before their call returns, also those of the program's own, and fills the memory
+    /// with zeros. Memory of virtual memory management does not take the attribute for that ([`Gpu::order_copies`]).
     fn prepare(&self) -> Result<()> {
         if self.kind == Kind::Plain {
             self.gpu.order_copies(self.address)?;
@@ -177,27 +177,28 @@ impl GpuBuffer {
         self.gpu.driver()
     }
 
-    /// Its GPU.
+    /// Returns its GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// Address of the first byte, for kernels: CUDA's `CUdeviceptr`.
+    /// Returns the address of the first byte, for kernels: CUDA's `CUdeviceptr`.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Bytes.
+    /// Returns its length in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Bytes that were taken for it: its length, rounded up by the GPU's driver.
+    /// Returns the bytes that were allocated for it: its length, rounded up by the GPU's driver.
     pub fn size(&self) -> u64 {
         self.size as u64
     }
 
-    /// What tells it from an earlier buffer at the same address (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
+    /// Returns the number that distinguishes it from an earlier buffer at the same address
+    /// (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
     ///
     /// # Errors
     /// [`Error::Cuda`].
@@ -205,8 +206,9 @@ impl GpuBuffer {
         self.gpu.identity(self.address)
     }
 
-    /// Copies from the host's memory, and has arrived when it returns: for kernels that are launched then, and for boards. The
-    /// library's own stream does it, beside all others: work of the program's that uses the bytes has ended before.
+    /// Copies from the host's memory. When it returns, the bytes have arrived for kernels that are launched then, and
+    /// for boards. The library's own stream makes the copy, concurrently with all other streams: work of the program's
+    /// that uses the bytes must have ended before.
     ///
     /// # Errors
     /// [`Error::Bounds`] and [`Error::Cuda`].
@@ -218,8 +220,8 @@ impl GpuBuffer {
         })
     }
 
-    /// Copies to the host's memory. The library's own stream does it, beside all others: work of the program's that writes the
-    /// bytes has ended before (`cuStreamSynchronize`).
+    /// Copies to the host's memory. The library's own stream makes the copy, concurrently with all other streams: work
+    /// of the program's that writes the bytes must have ended before (`cuStreamSynchronize`).
     ///
     /// # Errors
     /// [`Error::Bounds`] and [`Error::Cuda`].
@@ -231,7 +233,7 @@ impl GpuBuffer {
         })
     }
 
-    /// A part of it as a dma-buf, in whole pages.
+    /// Exports a part of it as a dma-buf, in whole pages.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`], and [`Error::Cuda`].
@@ -241,7 +243,7 @@ impl GpuBuffer {
         self.gpu.export_in(at, length, &self.backing())
     }
 
-    /// What it is: one allocation.
+    /// Describes its memory: one allocation.
     pub(crate) fn backing(&self) -> Backing {
         Backing {
             range: self.address..self.address + self.size as u64,
@@ -250,7 +252,7 @@ impl GpuBuffer {
         }
     }
 
-    /// A file descriptor that other APIs take for the whole allocation of [`size`](Self::size) bytes
+    /// Exports a file descriptor that other APIs take for the whole allocation of [`size`](Self::size) bytes
     /// (`cuMemExportToShareableHandle`).
     ///
     /// # Errors
@@ -268,7 +270,7 @@ impl GpuBuffer {
         // SAFETY: the handle is the buffer's; for this kind the result is a file descriptor, which is an int.
         let code = unsafe { (self.driver().export)((&raw mut file).cast(), handle, kind, 0) };
         self.driver().check("cuMemExportToShareableHandle", code)?;
-        // SAFETY: the call has made it, and nobody else has it.
+        // SAFETY: the call has made it, and no other code has it.
         Ok(unsafe { OwnedFd::from_raw_fd(file) })
     }
 
@@ -276,7 +278,7 @@ impl GpuBuffer {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it is called in caches, and its parts. This one is told when the buffer goes.
+    /// Returns its key in caches, and its parts. This cache is notified when the buffer is dropped.
     pub(crate) fn known_in(&self, cache: &Cache) -> Result<(Buffer, Option<Parts>)> {
         let mut cached = self.cached();
         let known = match &cached.known {
@@ -297,7 +299,7 @@ impl GpuBuffer {
         Ok(known)
     }
 
-    /// Has caches let go of it.
+    /// Makes caches invalidate its regions.
     fn tell_caches(&self) {
         let Cached { known, caches } = std::mem::take(&mut *self.cached());
         if let Some((key, _)) = known {
@@ -307,12 +309,12 @@ impl GpuBuffer {
         }
     }
 
-    /// Whether it was freed, for regions that have its address alone.
+    /// Returns the flag that says whether it was freed, for regions that have its address alone.
     pub(crate) fn gone(&self) -> &Gone {
         &self.gone
     }
 
-    /// Where a range of it lies.
+    /// Returns the address of a range in it.
     pub(crate) fn at(&self, offset: u64, length: u64) -> Result<sys::CUdeviceptr> {
         within(offset, length, self.length)?;
         Ok(self.address + offset)
@@ -321,13 +323,13 @@ impl GpuBuffer {
 
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
-        // Before the memory goes: a region of a cache would keep it taken, or be of nobody's memory.
+        // Before the memory is freed: otherwise a cached region would keep it allocated, or name freed memory.
         self.tell_caches();
         freed(&self.gone);
-        // After an error of the GPU's the memory stays taken: something may use it.
+        // After an error of the GPU the memory stays allocated: something may still use it.
         let _ = self.gpu.give_back(|| match self.kind {
             Kind::Plain => {
-                // SAFETY: the address is that of `cuMemAlloc`, and this gives it back once.
+                // SAFETY: the address is that of `cuMemAlloc`, and this frees it once.
                 let _ = unsafe { (self.driver().free)(self.address) };
             }
             Kind::Shareable(handle) => {
@@ -344,7 +346,7 @@ impl Drop for GpuBuffer {
     }
 }
 
-/// What memory that can be shared is made with.
+/// Describes memory that can be shared.
 fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
     // SAFETY: a structure of C's of numbers, pointers and enumerations that all have a value 0.
     let mut properties: sys::CUmemAllocationProp = unsafe { std::mem::zeroed() };
@@ -359,7 +361,7 @@ fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
     properties
 }
 
-/// A length that a GPU may be asked for.
+/// Checks that a GPU may be asked for memory of a length.
 fn check(gpu: &Gpu, peers: bool, length: u64) -> Result<usize> {
     if !peers {
         return Err(Error::NoPeers {
@@ -373,7 +375,7 @@ fn check(gpu: &Gpu, peers: bool, length: u64) -> Result<usize> {
     }
 }
 
-/// What the driver would say of a length that has no number.
+/// Returns the error that the driver would report for a length that does not fit its type.
 fn too_long(gpu: &Gpu, call: &'static str) -> Error {
     let code = sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as c_int;
     gpu.driver().error(call, code)

@@ -1,7 +1,6 @@
 //! The functions of CUDA's driver, found at run time.
-//!
-//! Results are numbers here, not a Rust enumeration: a newer driver has results that no enumeration of an older
-//! manual knows, and such a value in an enumeration is undefined behaviour. The same holds for what functions write
+//! Results are numbers here, not a Rust enumeration. A newer driver has results that no enumeration of an older manual
+//! has, and such a value in an enumeration is undefined behaviour. The same holds for values that functions write
 //! through pointers. Enumerations of the bindings are used as arguments only.
 
 use crate::error::{Error, Result};
@@ -10,10 +9,10 @@ use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
-/// The oldest driver with all functions that are called: that of CUDA 11.8, in CUDA's form.
+/// The oldest driver with all functions that are called: that of CUDA 11.8, as CUDA writes versions.
 const OLDEST: c_int = 11_080;
 
-/// The driver's library: with the number, as packages of the driver alone have it.
+/// The driver's library. The name with the number comes first: packages of the driver alone have only that.
 const LIBRARIES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 /// `CUresult`, as a number.
@@ -30,7 +29,7 @@ macro_rules! functions {
         }
 
         impl Driver {
-            /// Those of a library. The error is the symbol that it lacks.
+            /// Finds the functions of a library. The error is the symbol that the library lacks.
             ///
             /// # Safety
             /// The library is CUDA's driver, and stays loaded.
@@ -44,7 +43,7 @@ macro_rules! functions {
                 })
             }
 
-            /// A driver all of whose functions say what no driver says.
+            /// A driver all of whose functions return a result that no driver has.
             #[cfg(test)]
             pub(crate) fn refusing() -> Self {
                 Self {
@@ -121,7 +120,7 @@ functions! {
 }
 
 impl Driver {
-    /// The machine's driver, if it is new enough, and started. It is loaded once, and stays.
+    /// Returns the machine's driver, if it is new enough, and starts it. It is loaded once, and stays.
     ///
     /// # Errors
     /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`].
@@ -139,7 +138,7 @@ impl Driver {
         if let Some(driver) = FOUND.get() {
             return driver.started();
         }
-        // Before all others: an old driver does not have those.
+        // Before the other functions are looked up: an old driver does not have all of them.
         let mut found = 0;
         type Version = unsafe extern "C" fn(*mut c_int) -> Code;
         // SAFETY: every driver has the function, with this type.
@@ -159,14 +158,14 @@ impl Driver {
         FOUND.get_or_init(|| driver).started()
     }
 
-    /// It, if it starts.
+    /// Starts the driver.
     fn started(&'static self) -> Result<&'static Self> {
         // SAFETY: 0 is the only value of the flags.
         self.check("cuInit", unsafe { (self.init)(0) })?;
         Ok(self)
     }
 
-    /// The error of a call, if its result is one.
+    /// Returns the error of a call, if its result is one.
     pub(crate) fn check(&self, call: &'static str, code: Code) -> Result<()> {
         match code {
             SUCCESS => Ok(()),
@@ -174,7 +173,7 @@ impl Driver {
         }
     }
 
-    /// The error of a call.
+    /// Makes the error of a call.
     pub(crate) fn error(&self, call: &'static str, code: Code) -> Error {
         let mut name = std::ptr::null();
         // SAFETY: the argument is a place for a string, which the driver keeps; any number may be asked for.
@@ -196,7 +195,7 @@ mod tests {
     fn a_result_that_nobody_knows_is_an_error_with_its_number() {
         let driver = Driver::refusing();
         assert!(driver.check("cuInit", 0).is_ok());
-        // SAFETY: the stand-in looks at no argument.
+        // SAFETY: the mock does not read its argument.
         let code = unsafe { (driver.free)(0) };
         let error = driver.check("cuMemFree", code).unwrap_err();
         assert!(matches!(error, Error::Cuda { code: 54_321, .. }));

@@ -13,22 +13,24 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 pub struct DmaBuf {
     /// The dma-buf.
     pub file: OwnedFd,
-    /// Its bytes: whole pages, the largest that the allocation has room for, or the host's pages around the range.
+    /// Its length in bytes: whole pages, the largest that the allocation has room for, or the host's pages around the
+    /// range.
     pub length: u64,
-    /// Where in it the range begins that was asked for.
+    /// Offset in it of the requested range.
     pub offset: u64,
-    /// What of it a board is let into: all of it, unless other allocations of the program lie in its pages.
+    /// The range of it that is registered at a board: all of it, unless other allocations of the program lie in its
+    /// pages.
     pub(crate) register: Range<u64>,
 }
 
-/// What CUDA may say of a range that cannot be one dma-buf (`cuMemGetHandleForAddressRange`).
+/// Results that CUDA may return for a range that cannot be one dma-buf (`cuMemGetHandleForAddressRange`).
 const REFUSED: [c_int; 2] = [
     sys::CUresult::CUDA_ERROR_INVALID_VALUE as c_int,
     sys::CUresult::CUDA_ERROR_NOT_SUPPORTED as c_int,
 ];
 
 impl Gpu {
-    /// The allocation that holds an address.
+    /// Finds the allocation that holds an address.
     pub(crate) fn allocation(&self, address: u64) -> Result<Range<u64>> {
         let _bound = self.bind()?;
         let (mut base, mut size) = (0, 0);
@@ -38,7 +40,7 @@ impl Gpu {
         Ok(base..base.saturating_add(size as u64))
     }
 
-    /// What tells a buffer from an earlier one at the same address.
+    /// Returns the number that distinguishes a buffer from an earlier one at the same address.
     pub(crate) fn identity(&self, address: u64) -> Result<u64> {
         let _bound = self.bind()?;
         let mut identity = 0_u64;
@@ -50,9 +52,10 @@ impl Gpu {
         Ok(identity)
     }
 
-    /// GPU memory of the program's own as a dma-buf, by its address. It has whole pages: other bytes of the
-    /// same allocation may be in it, and those of other allocations where this one does not consist of whole pages. Pieces that were mapped side by side by virtual memory management are one dma-buf where they
-    /// were made with the same properties ("Memory Management", `cuMemGetHandleForAddressRange`).
+    /// Exports GPU memory of the program's own as a dma-buf, by its address. The dma-buf has whole pages: other bytes
+    /// of the same allocation may be in it, and bytes of other allocations where this one does not consist of whole
+    /// pages. Pieces that were mapped side by side by virtual memory management become one dma-buf if they were made
+    /// with the same properties ("Memory Management", `cuMemGetHandleForAddressRange`).
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`] if the range lies neither in one allocation nor in pieces side by side,
@@ -65,7 +68,7 @@ impl Gpu {
         self.export_in(address, length, &backing)
     }
 
-    /// A range of what is there.
+    /// Exports a range of the memory that was found at its address.
     pub(crate) fn export_in(&self, address: u64, length: u64, backing: &Backing) -> Result<DmaBuf> {
         if length == 0 {
             return Err(Error::Empty);
@@ -103,7 +106,7 @@ impl Gpu {
             }
             error => error,
         })?;
-        // SAFETY: the call has made it, and nobody else has it.
+        // SAFETY: the call has made it, and no other code has it.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         Ok(DmaBuf {
             file,

@@ -1,8 +1,8 @@
 //! The functions of OpenCL that DirectGMA needs, found at run time.
 //!
-//! Types and values are those of CL/cl.h and CL/cl_ext.h; of the extension `cl_amd_bus_addressable_memory` those of AMD's
-//! CL/cl_ext.h, and what its functions refuse those of AMD's runtime (ROCm/clr, `opencl/amdocl/cl_sdi_amd.cpp` and
-//! `cl_memobj.cpp`).
+//! Types and values are those of CL/cl.h and CL/cl_ext.h. For the extension `cl_amd_bus_addressable_memory` they are
+//! those of AMD's CL/cl_ext.h, and the conditions that its functions refuse are those of AMD's runtime (ROCm/clr,
+//! `opencl/amdocl/cl_sdi_amd.cpp` and `cl_memobj.cpp`).
 
 use crate::error::{Error, Result};
 use crate::opencl::{GetInfo, check, info};
@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-/// `cl_platform_id` and all other handles: pointers to what only OpenCL knows.
+/// `cl_platform_id` and all other handles: opaque pointers.
 pub type Handle = *mut c_void;
 
 /// The extension's name.
@@ -108,7 +108,7 @@ functions! {
     release_event = "clReleaseEvent": Give;
 }
 
-/// The extension's functions, of a platform.
+/// The extension's functions, those of one platform.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extension {
     pub(super) wait_signal: WaitSignal,
@@ -116,27 +116,27 @@ pub(super) struct Extension {
     pub(super) make_resident: MakeResident,
 }
 
-/// What is missing.
+/// Makes the error of a part that is missing.
 pub(super) fn lacks(reason: impl Into<String>) -> Error {
     Error::NoDirectGma {
         reason: reason.into(),
     }
 }
 
-/// A handle that a call has made, unless its result is an error.
+/// Returns a handle that a call has made, unless its result is an error.
 pub(super) fn made(call: &'static str, make: impl FnOnce(*mut i32) -> Handle) -> Result<Handle> {
     let mut code = CL_SUCCESS;
     let handle = make(&raw mut code);
     check(call, code)?;
     match handle.is_null() {
-        // No result, and no error either.
+        // Neither a handle nor an error.
         true => Err(Error::OpenClCall { call, code }),
         false => Ok(handle),
     }
 }
 
 impl Api {
-    /// The machine's loader. It stays: platforms do not bear to be unloaded.
+    /// Returns the machine's loader. It stays loaded: platforms do not survive an unload.
     pub(super) fn get() -> Result<&'static Self> {
         static FOUND: OnceLock<Result<Api, String>> = OnceLock::new();
         let found = FOUND.get_or_init(|| {
@@ -150,7 +150,7 @@ impl Api {
         found.as_ref().map_err(|reason| lacks(reason.clone()))
     }
 
-    /// All handles that a function lists.
+    /// Returns all handles that a function lists.
     fn list(
         call: &'static str,
         none: i32,
@@ -168,7 +168,7 @@ impl Api {
         Ok(handles)
     }
 
-    /// GPUs of all platforms, each with its platform.
+    /// Lists the GPUs of all platforms, each with its platform.
     pub(super) fn gpus(&self) -> Result<Vec<(Handle, Handle)>> {
         let none = CL_PLATFORM_NOT_FOUND_KHR;
         let platforms = Self::list("clGetPlatformIDs", none, |n, at, count| {
@@ -187,7 +187,7 @@ impl Api {
         Ok(gpus)
     }
 
-    /// Bytes that a device has to say.
+    /// Returns the bytes of a device's property.
     ///
     /// # Safety
     /// `device` is a device of this OpenCL.
@@ -196,7 +196,7 @@ impl Api {
         unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
     }
 
-    /// The same as text.
+    /// Returns a device's property as text.
     ///
     /// # Safety
     /// As [`info`](Self::info).
@@ -207,7 +207,7 @@ impl Api {
         Ok(text.trim_end_matches('\0').trim().to_owned())
     }
 
-    /// The extension's functions.
+    /// Finds the extension's functions.
     ///
     /// # Safety
     /// `platform` is a platform of this OpenCL, one of whose devices has the extension.

@@ -14,28 +14,29 @@ use std::time::Duration;
 
 /// A board's window into FPGA memory, for a GPU that stores to it by its bus address.
 pub trait Aperture: Send {
-    /// Bus address of its first byte, a multiple of [`PAGE`].
+    /// Returns the bus address of its first byte, a multiple of [`PAGE`].
     fn bus_address(&self) -> u64;
 
-    /// Bytes: it stands at multiples of them, and shows FPGA memory from there on.
+    /// Returns its length in bytes. It is placed at multiples of its length, and shows FPGA memory from there on.
     fn length(&self) -> u64;
 
-    /// Moves it to an FPGA address. Nothing is stored to it meanwhile.
+    /// Moves it to an FPGA address. Nothing is stored to it during the move.
     ///
     /// # Errors
-    /// What the board says.
+    /// Those of the board.
     fn place(&mut self, fpga: u64) -> Result<()>;
 
-    /// Waits until what was stored is in FPGA memory.
+    /// Waits until all stores have arrived in FPGA memory.
     ///
     /// # Errors
-    /// What the board says.
+    /// Those of the board.
     fn settle(&mut self) -> Result<()>;
 
-    /// Makes sure that it shows FPGA memory now, where it was placed last: a board that is being started again shows none.
+    /// Makes sure that it shows FPGA memory now, at the place where it was put last: a board that is being started
+    /// again does not show any.
     ///
     /// # Errors
-    /// It shows nothing, or nobody can say.
+    /// It shows nothing, or this cannot be found out.
     fn confirm(&mut self) -> Result<()> {
         Ok(())
     }
@@ -49,12 +50,13 @@ pub struct BoardAperture {
 }
 
 impl BoardAperture {
-    /// A window whose bus address is known: the start of the board's BAR, from the first line with an address in its file
-    /// `resource` in sysfs, and the window's offset in it, which is in the table of boards (`peerlane driver`).
+    /// Makes an aperture of a window whose bus address is known. The address is the start of the board's BAR, from the
+    /// first line with an address in its file `resource` in sysfs, plus the window's offset in it, which is in the
+    /// table of boards (`peerlane driver`).
     ///
     /// # Safety
-    /// The window is there. No GPU stores to it by this address once this is dropped: the kernel cannot take it from
-    /// one, and the next who has the window has other FPGA memory in it.
+    /// The window is there. No GPU stores to it by this address once this is dropped: the kernel cannot revoke the
+    /// address from a GPU, and the next process that has the window maps other FPGA memory into it.
     pub unsafe fn new(window: Window, bus: u64) -> Self {
         Self { window, bus }
     }
@@ -78,20 +80,20 @@ impl Aperture for BoardAperture {
         Ok(())
     }
 
-    /// The driver refuses to place it while the board is being started again.
+    /// Places the window where it is: the driver refuses that while the board is being started again.
     fn confirm(&mut self) -> Result<()> {
         Ok(self.window.place(self.window.base())?)
     }
 }
 
-/// Takes a board's window.
+/// A function that takes a board's window.
 type Open = dyn Fn(&Device) -> Result<Box<dyn Aperture>> + Send + Sync;
 
-/// A [`BusBuffer`] as an end of routes. Clones are the same.
+/// A [`BusBuffer`] as an end of routes. Clones are the same end.
 #[derive(Clone)]
 pub struct GmaMemory {
     buffer: BusBuffer,
-    /// The same by OpenCL alone.
+    /// The same memory by OpenCL alone.
     plain: ClMemory,
     aperture: Option<Arc<Open>>,
 }
@@ -104,7 +106,7 @@ impl fmt::Debug for GmaMemory {
     }
 }
 
-/// An error of the GPU's, for routes: with what to do, where another way is the remedy.
+/// Converts an error of the GPU's for routes, with a hint where another route helps.
 fn told(device: &GmaDevice, error: Error) -> peerlane_routes::Error {
     let name = format!("the GPU {}", device.name());
     match error {
@@ -119,7 +121,7 @@ fn told(device: &GmaDevice, error: Error) -> peerlane_routes::Error {
 }
 
 impl GmaMemory {
-    /// The buffer as a side.
+    /// Makes a side of the buffer.
     ///
     /// # Errors
     /// Those of OpenCL.
@@ -135,7 +137,7 @@ impl GmaMemory {
         })
     }
 
-    /// With a way to take a board's window, so that the GPU pushes into it.
+    /// Adds a function that takes a board's window, so that the GPU pushes into it.
     #[must_use]
     pub fn with_aperture(
         mut self,
@@ -145,12 +147,12 @@ impl GmaMemory {
         self
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     pub fn buffer(&self) -> &BusBuffer {
         &self.buffer
     }
 
-    /// The same by OpenCL alone, to look at.
+    /// Returns the same memory by OpenCL alone, for inspection.
     pub fn plain(&self) -> &ClMemory {
         &self.plain
     }
@@ -208,20 +210,20 @@ impl Side for GmaMemory {
     }
 }
 
-/// What is known of the copy that was begun last.
+/// State of the copy that was begun last.
 enum Pushed {
     /// It has ended, or there was none.
     Nothing,
-    /// Its end.
+    /// Began, with the signal of its end.
     Begun(Signal),
-    /// Its queue has it, and nobody is told of its end: only a wait for all of the queue tells.
+    /// Its queue has it, without a signal of its end: only a wait for all of the queue shows the end.
     Untold,
 }
 
 /// The GPU's stores to a board's window.
 ///
-/// When a copy has ended, the GPU has sent its stores. It never reads other devices' memory, so nothing pushes them ahead
-/// of itself: that they have arrived when the window moves is a matter of time.
+/// When a copy has ended, the GPU has sent its stores. The GPU never reads other devices' memory, so no read pushes the
+/// stores ahead of itself: nothing proves that they have arrived when the window moves, they only have had time.
 pub(super) struct Stores {
     remote: Remote,
     buffer: BusBuffer,
@@ -231,13 +233,13 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    /// Has the GPU of a buffer store from there to a window.
+    /// Makes the GPU of a buffer store from the buffer to a window.
     pub(super) fn over(buffer: &BusBuffer, aperture: Box<dyn Aperture>) -> Result<Self> {
         let gpu = buffer.device();
         let (bus, length) = (aperture.bus_address(), aperture.length());
         // Signals, of which a push has none, would go to the last page.
         let marker = (bus + length).saturating_sub(PAGE);
-        // SAFETY: the window is the caller's for as long as there is the aperture, which is dropped behind this.
+        // SAFETY: the window is the caller's for as long as there is the aperture, which is dropped after this.
         let remote = unsafe { gpu.remote(bus, marker, length) };
         Ok(Self {
             remote: remote.map_err(|error| told(gpu, error))?,
@@ -259,7 +261,7 @@ impl Push for Stores {
     }
 
     fn place(&mut self, fpga: u64) -> Result<()> {
-        // What the GPU still sends is for the old place.
+        // Stores that the GPU still sends are for the old place.
         match &self.pushed {
             Pushed::Nothing => {}
             // Its queue is in order.
@@ -299,7 +301,7 @@ impl Push for Stores {
     fn confirm(&mut self) -> Result<()> {
         match self.pushed {
             Pushed::Nothing => self.aperture.confirm(),
-            // It would be moved under them, to where it is.
+            // The window would be moved during the stores, although to the same place.
             _ => Ok(()),
         }
     }
@@ -307,8 +309,8 @@ impl Push for Stores {
 
 impl Drop for Stores {
     fn drop(&mut self) {
-        // A child's copy waits for nothing: it has none of the runtime's threads. A window that the GPU may still store to
-        // is not given to others.
+        // A child's copy waits for nothing: the child has none of the runtime's threads. A window that the GPU may
+        // still store to is not released for others.
         if self.buffer.device().is_inherited() || self.remote.finish().is_ok() {
             // SAFETY: it is not used after this.
             unsafe { ManuallyDrop::drop(&mut self.aperture) };

@@ -1,4 +1,4 @@
-//! A stand-in for OpenCL with DirectGMA that refuses what it is told to, and what the child of a fork does with its objects.
+//! A mock of OpenCL with DirectGMA that refuses calls on demand, and the drop of its objects in the child of a fork.
 
 use super::*;
 use peerlane_routes::Push as _;
@@ -6,16 +6,16 @@ use std::cell::Cell;
 use std::os::unix::process::CommandExt;
 
 thread_local! {
-    /// Calls that the platform gets when objects go.
+    /// Calls that the platform gets when objects are dropped.
     static CALLS: Cell<i32> = const { Cell::new(0) };
-    /// What `clSetEventCallback` answers.
+    /// Result of `clSetEventCallback`.
     static CALLBACK: Cell<i32> = const { Cell::new(CL_SUCCESS) };
-    /// Calls of `clFinish`, and what it answers.
+    /// Calls of `clFinish`. The next value is its result.
     static FINISHED: Cell<i32> = const { Cell::new(0) };
     static FINISH: Cell<i32> = const { Cell::new(CL_SUCCESS) };
     /// Windows that were dropped.
     static HIDDEN: Cell<i32> = const { Cell::new(0) };
-    /// What `clFlush` answers.
+    /// Result of `clFlush`.
     static FLUSH: Cell<i32> = const { Cell::new(CL_SUCCESS) };
 }
 
@@ -67,7 +67,7 @@ unsafe extern "C" fn write_signal(
 ) -> i32 {
     unreachable!("nobody asks for it here")
 }
-/// Every name and number of a device's is these bytes.
+/// Each name and number of a device is these bytes.
 unsafe extern "C" fn info(
     _: Handle,
     _: u32,
@@ -222,7 +222,7 @@ impl Aperture for Shown {
     }
 }
 
-/// Its event is not to be had, or its queue cannot be begun: the copy stands in the queue all the same.
+/// The copy has no event, or its queue cannot be flushed: the copy is in the queue nevertheless.
 #[test]
 fn a_copy_of_whose_end_nobody_is_told_may_be_under_way() {
     let device = device();
@@ -234,16 +234,16 @@ fn a_copy_of_whose_end_nobody_is_told_may_be_under_way() {
         refused.set(CL_SUCCESS);
         let rests = stores.settle(Duration::ZERO).unwrap();
         assert!(!rests, "the GPU may still read the buffer");
-        // The next one has the window when the queue has done all.
+        // The next caller has the window when the queue has ended all of its commands.
         stores.place(0).unwrap();
         assert!(stores.settle(Duration::ZERO).unwrap());
     }
-    // What was not even enqueued stores nothing.
+    // A copy that was not even enqueued stores nothing.
     assert!(stores.push(0, LENGTH, PAGE).is_err());
     assert!(stores.settle(Duration::ZERO).unwrap());
 }
 
-/// A copy that a GPU never ends: the window stays where it is, and its user is told so.
+/// A copy that a GPU never ends: the window stays where it is, and its user gets an error.
 #[test]
 fn a_window_is_not_moved_under_a_copy() {
     let device = device();
@@ -254,12 +254,12 @@ fn a_window_is_not_moved_under_a_copy() {
     assert!(!stores.settle(Duration::ZERO).unwrap());
 }
 
-/// A remote memory is dropped behind all stores to it. A window that the GPU may still store to is kept.
+/// A remote memory is dropped after all stores to it. A window that the GPU may still store to is kept.
 #[test]
 fn a_window_is_given_back_behind_all_stores() {
     let device = device();
     let buffer = device.buffer(LENGTH).unwrap();
-    // SAFETY: the stand-in stores nothing.
+    // SAFETY: the mock stores nothing.
     let remote = unsafe { device.remote(16 * PAGE, 16 * PAGE, LENGTH) }.unwrap();
     remote.push(&buffer, 0, 0, PAGE).unwrap();
     let before = FINISHED.get();
@@ -287,8 +287,8 @@ fn what_a_child_drops_the_parent_keeps() {
     let given = std::mem::ManuallyDrop::new((device, buffer, stores, signal));
     let inherited = Mutex::new(Some(given));
     let mut command = std::process::Command::new("true");
-    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and a lock
-    // that no other thread knows.
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and a
+    // lock that no other thread knows.
     unsafe {
         command.pre_exec(move || {
             let given = inherited.lock().expect("no other thread").take();

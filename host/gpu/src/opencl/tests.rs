@@ -1,10 +1,10 @@
-//! Imports with a stand-in for OpenCL whose context has several devices.
+//! Imports with a mock of OpenCL whose context has several devices.
 
 use super::*;
 use std::cell::{Cell, RefCell};
 use std::os::fd::FromRawFd;
 
-/// A device of the stand-in: its handle is its place in the list, and 1.
+/// A device of the mock. Its handle is its index in the list, plus 1.
 #[derive(Clone)]
 struct Device {
     extensions: &'static str,
@@ -13,9 +13,9 @@ struct Device {
 
 thread_local! {
     static DEVICES: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
-    /// The list of the last import, up to its last 0.
+    /// The properties of the last import, up to the last 0.
     static PROPERTIES: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-    /// Buffers that were given back.
+    /// Number of buffers that were released.
     static RELEASED: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -55,7 +55,7 @@ unsafe extern "C" fn context_info(
     assert_eq!((context.addr(), name), (CONTEXT, CL_CONTEXT_DEVICES));
     let count = DEVICES.with_borrow(Vec::len);
     let bytes: Vec<u8> = (1..=count).flat_map(usize::to_ne_bytes).collect();
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises it.
     unsafe { answer(&bytes, size, value, needed) }
 }
 
@@ -73,11 +73,11 @@ unsafe extern "C" fn device_info(
         CL_DEVICE_UUID_KHR => device.uuid.to_vec(),
         other => panic!("{other:#x} was asked for"),
     };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises it.
     unsafe { answer(&bytes, size, value, needed) }
 }
 
-/// By the specification's errors of `clCreateBufferWithProperties` (cl_khr_external_memory).
+/// Returns the specification's errors of `clCreateBufferWithProperties` (cl_khr_external_memory).
 unsafe extern "C" fn create(
     context: Handle,
     properties: *const u64,
@@ -181,12 +181,12 @@ fn import_into(devices: &[Device]) -> Result<(Imported, i32)> {
         number = file.as_raw_fd();
         Ok(file)
     };
-    // SAFETY: the stand-in looks at no handle and no descriptor.
+    // SAFETY: the mock does not use handles or descriptors.
     let imported = unsafe { CL.import(handle(CONTEXT), &[2; UUID_BYTES], file, 4096) }?;
     Ok((imported, number))
 }
 
-/// Why that did not go.
+/// Returns the error of such an import.
 fn refused(devices: &[Device]) -> String {
     import_into(devices).unwrap_err().to_string()
 }
@@ -201,14 +201,14 @@ fn a_buffer_is_the_right_devices_of_several() {
         device(BOTH, 3),
     ])
     .unwrap();
-    // The third device, and no other: it would have to import the memory, too.
+    // The third device alone is in the list: another one would have to import the memory, too.
     assert_eq!(PROPERTIES.take(), [0x2051, 3, 0, 0x2060, file as u64, 0]);
     assert_eq!(
         (imported.raw().addr(), imported.device().addr()),
         (MEMORY, 3)
     );
-    // The stand-in has taken the descriptor, and does not close it.
-    // SAFETY: the import gave it away, and nobody else has it.
+    // The mock has taken the descriptor, and does not close it.
+    // SAFETY: the import transferred it, and no other code has it.
     drop(unsafe { OwnedFd::from_raw_fd(file) });
     drop(imported);
     assert_eq!(RELEASED.take(), 1);
@@ -228,11 +228,11 @@ fn a_context_without_the_gpu_is_refused() {
 #[test]
 fn devices_that_do_not_say_who_they_are() {
     let silent = device(IMPORT, 1);
-    // The only one can be tried.
+    // A single device can be tried.
     let (imported, file) = import_into(std::slice::from_ref(&silent)).unwrap();
     // SAFETY: as above.
     drop((imported, unsafe { OwnedFd::from_raw_fd(file) }));
-    // One of several is not guessed at, but one that says it is the GPU is taken.
+    // One of several is not guessed at, but a device that says it is the GPU is taken.
     assert!(refused(&[silent.clone(), silent.clone()]).contains("which GPU"));
     let (imported, file) = import_into(&[silent, device(BOTH, 2)]).unwrap();
     assert_eq!(PROPERTIES.take()[1], 2);

@@ -1,4 +1,4 @@
-//! The kernel of a step, and an event behind it.
+//! The kernel of a step, and an event after it.
 
 use crate::cuda::{Gpu, SUCCESS};
 use crate::error::Result;
@@ -6,16 +6,16 @@ use cudarc::driver::sys;
 use std::borrow::Cow;
 use std::ffi::{CString, c_int, c_void};
 
-/// The kernel of one thread that carries a step out: the functions of `peerlane_gpu.h` in PTX.
+/// The kernel of one thread that executes a step: the functions of `peerlane_gpu.h` in PTX.
 const PTX: &str = include_str!("../queue.ptx");
 
-/// The driver that has PTX ISA 8.2: that of CUDA 12.2, in CUDA's form (PTX ISA, "Release Notes").
+/// The first driver with PTX ISA 8.2: that of CUDA 12.2, as CUDA writes versions (PTX ISA, "Release Notes").
 const MMIO_DRIVER: c_int = 12_020;
 
 /// The compute capability's major number from which a GPU has `st.mmio` (PTX ISA, "st", Target ISA Notes).
 const MMIO_GPU: c_int = 7;
 
-/// What the older text has otherwise. Volatile stores are what it has left: PTX says that hardware may merge them or
+/// Differences of the text for older drivers and GPUs. It has volatile stores: PTX says that hardware may merge them or
 /// perform more than there are ("Memory Consistency Model", "Volatile Operation").
 const OLDER: [(&str, &str); 3] = [
     (".version 8.2", ".version 6.0"),
@@ -23,7 +23,7 @@ const OLDER: [(&str, &str); 3] = [
     ("st.mmio.relaxed.sys.global", "st.volatile.global"),
 ];
 
-/// The text for a driver and a GPU.
+/// Returns the text for a driver and a GPU.
 fn text(driver: c_int, gpu: c_int) -> Cow<'static, str> {
     if driver >= MMIO_DRIVER && gpu >= MMIO_GPU {
         return PTX.into();
@@ -39,7 +39,7 @@ pub(super) struct Program {
     kernel: sys::CUfunction,
 }
 
-// SAFETY: CUDA's modules and functions are used by any thread; nothing is accessed through the pointers.
+// SAFETY: any thread may use CUDA's modules and functions; nothing is accessed through the pointers.
 unsafe impl Send for Program {}
 // SAFETY: as above.
 unsafe impl Sync for Program {}
@@ -74,7 +74,7 @@ impl Program {
     ///
     /// # Safety
     /// The stream is a living one of this GPU's context, each argument points to one of the kernel's, in their order,
-    /// and what the kernel does with them is sound.
+    /// and the accesses that the kernel makes with them are sound.
     pub(super) unsafe fn launch(
         &self,
         stream: sys::CUstream,
@@ -83,7 +83,7 @@ impl Program {
         let _bound = self.gpu.bind()?;
         let driver = self.gpu.driver();
         let none = std::ptr::null_mut();
-        // SAFETY: the caller promises it. One thread, and no other way of giving arguments.
+        // SAFETY: the caller promises it. One thread, and only this way of passing arguments.
         let code = unsafe {
             let arguments = arguments.as_mut_ptr();
             (driver.launch)(self.kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, none)
@@ -107,13 +107,13 @@ pub(crate) struct Event {
     raw: sys::CUevent,
 }
 
-// SAFETY: CUDA's events are used by any thread; nothing is accessed through the pointer.
+// SAFETY: any thread may use CUDA's events; nothing is accessed through the pointer.
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// An event in no stream yet.
+    /// Makes an event that is in no stream yet.
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         let _bound = gpu.bind()?;
         let mut raw = std::ptr::null_mut();
@@ -127,12 +127,12 @@ impl Event {
         })
     }
 
-    /// The event, for functions of CUDA's.
+    /// Returns the event, for functions of CUDA's.
     pub(crate) fn raw(&self) -> sys::CUevent {
         self.raw
     }
 
-    /// Puts it behind what was enqueued.
+    /// Puts it after the work that was enqueued.
     pub(crate) fn record(&self, stream: sys::CUstream) -> Result<()> {
         // The default stream is that of the thread's context.
         let _bound = self.gpu.bind()?;
@@ -141,7 +141,7 @@ impl Event {
         self.gpu.driver().check("cuEventRecord", code)
     }
 
-    /// Whether all before it has run. One that cannot say so has not.
+    /// Whether all work before it has run. An event whose query fails counts as not reached.
     pub(super) fn is_reached(&self) -> bool {
         let Ok(_bound) = self.gpu.bind() else {
             return false;
@@ -150,8 +150,8 @@ impl Event {
         unsafe { (self.gpu.driver().event_query)(self.raw) == SUCCESS }
     }
 
-    /// Waits until all before it has run. One that was never recorded has nothing before it ("Event Management",
-    /// `cuEventSynchronize`).
+    /// Waits until all work before it has run. An event that was never recorded has no work before it ("Event
+    /// Management", `cuEventSynchronize`).
     pub(super) fn synchronize(&self) -> Result<()> {
         let _bound = self.gpu.bind()?;
         // SAFETY: the event is this value's.
@@ -166,7 +166,7 @@ impl Drop for Event {
             return;
         }
         let _bound = self.gpu.bind();
-        // SAFETY: the event is this value's, and given back once. CUDA waits itself for what is before it.
+        // SAFETY: the event is this value's, and destroyed once. CUDA itself waits for the work before it.
         let _ = unsafe { (self.gpu.driver().event_destroy)(self.raw) };
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     use peerlane_host::peerlane_core::record;
     use peerlane_host::peerlane_core::regs::{self, chan};
 
-    /// Instructions that store to the page: at its descriptor, and at its doorbell.
+    /// Finds the instructions that store to the page: at its descriptor, and at its doorbell.
     fn page_stores(text: &str) -> Vec<&str> {
         let places = ["[%place", "[%bell]"];
         let stores = text.lines().map(str::trim);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn registers_are_stored_to_as_such_where_the_gpu_can() {
-        // Hopper with the driver of CUDA 13.0, and the least.
+        // Hopper with the driver of CUDA 13.0, and the oldest driver and GPU that have the instruction.
         for (driver, gpu) in [(13_000, 9), (12_020, 7)] {
             let text = text(driver, gpu);
             assert!(text.contains(".version 8.2\n.target sm_70\n"));
@@ -212,7 +212,8 @@ mod tests {
         }
     }
 
-    /// What is late is counted without the lock, so by everybody in one access; and the wait for the lock is in the limit.
+    /// Late steps are counted without the lock, so all threads count them in one access; and the limit includes the
+    /// wait for the lock.
     #[test]
     fn the_limit_begins_before_the_lock_is_taken() {
         let line = |text: &str| {
@@ -222,7 +223,7 @@ mod tests {
         let begin = line("mov.u64 %begin, %globaltimer;");
         assert!(begin < line("take:") && line("take:") < line("taken:"));
         assert_eq!(PTX.matches("%begin, %globaltimer").count(), 1);
-        // In the loop, before the lock is had, and at the record.
+        // In the loop, before the lock is taken, and at the record.
         assert_eq!(PTX.matches("setp.gt.u64 %p, %now, %limit;").count(), 2);
         let counts: Vec<&str> = PTX
             .lines()
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn the_kernel_has_the_maps_numbers() {
         assert_eq!(chan::WRITE_DESC, 0);
-        // Direction 1 is 128 bytes behind direction 0, doorbells are 64 bytes behind descriptors.
+        // Direction 1 is 128 bytes after direction 0, doorbells are 64 bytes after descriptors.
         assert_eq!(chan::READ_DESC, 128);
         assert_eq!(chan::WRITE_DOORBELL, 64);
         assert_eq!(chan::READ_DOORBELL, 128 + 64);

@@ -1,21 +1,21 @@
-//! The end of what a queue's steps have left at the board.
+//! The end of transfers that a queue's steps have left at the board.
 
 use super::GpuQueue;
 use crate::error::Result;
 use std::time::Duration;
 
 impl GpuQueue {
-    /// Ends what the board still has of steps that were late, and returns when none of it moves data any more. What has not
-    /// ended by itself after `grace`, a second at most, is aborted; says whether something was. What steps had sent to
-    /// their regions before has arrived then.
+    /// Ends the transfers of late steps that the board still has, and returns when none of them moves data any more.
+    /// Transfers that have not ended by themselves after `grace`, a second at most, are aborted; returns whether one
+    /// was. The bytes that steps had sent to their regions before have arrived then.
     ///
-    /// Steps that the GPU begins meanwhile may be refused by the board, and are late then. The queue can be used on: a step
-    /// passes over the records of those before it.
+    /// The board may refuse steps that the GPU begins during this call, and these are late then. The queue can be used
+    /// afterwards: a step skips the records of those before it.
     ///
     /// # Errors
     /// [`Error::Board`](crate::Error::Board): as [`Device::stop`](peerlane_host::Device::stop), and as
-    /// [`Region::flush`](peerlane_host::Region::flush) where nothing proves that what was sent has arrived. It may be on
-    /// its way then.
+    /// [`Region::flush`](peerlane_host::Region::flush) where nothing proves that the sent bytes have arrived. They may
+    /// be on their way then. its way then.
     pub fn stop(&self, grace: Duration) -> Result<bool> {
         let last = self.lock();
         let aborted = self.device.stop(grace)?;
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(*least.flushed.lock().unwrap(), [written.handle()]);
         *least.refuse_flush.lock().unwrap() = Some((Errno::IO, 1));
         assert!(matches!(queue.stop(grace), Err(Error::Board(_))));
-        // Later steps may use them still.
+        // Later steps may still use them.
         assert!(written.forget().is_err() && read.forget().is_err());
     }
 }

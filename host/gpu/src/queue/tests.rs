@@ -1,4 +1,4 @@
-//! A queue with a stand-in for CUDA's driver, which fails where it is told to.
+//! A queue with a mock of CUDA's driver, whose calls fail on demand.
 
 use super::*;
 use crate::least::Least;
@@ -25,7 +25,7 @@ fn a_queue_that_comes_to_be_has_the_channel() {
     assert_eq!(standin::memory(), 0);
 }
 
-/// Whatever fails on the way, the device has its channel afterwards, and CUDA has nothing.
+/// After a failure at any point, the device has its channel, and CUDA has no objects left.
 #[test]
 fn a_queue_that_does_not_come_to_be_gives_the_channel_back() {
     // Both ways of mapping the page are refused, then those of the ring; their addresses; and the state's copy.
@@ -54,7 +54,7 @@ fn a_queue_that_does_not_come_to_be_gives_the_channel_back() {
         );
         assert_eq!(standin::registered(), 0, "{call} {which:?}");
         assert_eq!(standin::memory(), 0, "{call} {which:?}");
-        // Both a queue of the host's and a second attempt can have it.
+        // Both a queue of the host's and a second attempt can take the channel.
         standin::fail(standin::NOTHING);
         drop(GpuQueue::new(&gpu, &device).unwrap_or_else(|error| {
             panic!("{call} {which:?}: {error}");
@@ -85,8 +85,9 @@ pub(super) fn request(region: &Region, direction: Direction) -> Request<'_> {
     }
 }
 
-/// A step's region stays the board's for as long as the queue may use it: its entries of the board's table would be another's.
-/// One that is forgotten already is refused, and so is a write whose arrival the board cannot make sure of.
+/// A step's region stays registered for as long as the queue may use it: otherwise its entries of the board's table
+/// could become another region's. A region that is unregistered already is refused, and so is a write whose arrival the
+/// board cannot prove.
 #[test]
 fn regions_of_steps_are_held() {
     let (least, device) = device();
@@ -122,7 +123,7 @@ fn regions_of_steps_are_held() {
         "{refused:?}"
     );
     unread.forget().unwrap();
-    // What it wrote has arrived before it lets go.
+    // The bytes that it wrote have arrived before the queue releases the region.
     drop(queue);
     assert_eq!(*least.flushed.lock().unwrap(), [written.handle()]);
     for region in [written, read] {
@@ -130,7 +131,8 @@ fn regions_of_steps_are_held() {
     }
 }
 
-/// The default stream is that of the thread's context: of a thread that never had one, and of one that has another GPU's.
+/// The default stream is that of the thread's context: for a thread that never had one, and for one that has another
+/// GPU's.
 #[test]
 fn a_step_goes_to_the_queues_context_from_any_thread() {
     let (_, device) = device();
@@ -158,7 +160,7 @@ fn a_step_goes_to_the_queues_context_from_any_thread() {
     }
 }
 
-/// Another thread's graph stays valid whatever comes and goes meanwhile, and nothing stays taken.
+/// Another thread's graph stays valid while objects are made and released, and no memory stays allocated.
 #[test]
 fn what_is_made_and_given_back_beside_a_capture_leaves_it_alone() {
     let gpu = standin::gpu();
@@ -177,11 +179,11 @@ fn what_is_made_and_given_back_beside_a_capture_leaves_it_alone() {
         meanwhile,
         GpuQueue::new(&gpu, &another).unwrap(),
     ));
-    // The thread takes to captures as before.
+    // The thread's capture mode is as before.
     assert_eq!(standin::captured(), (standin::Capture::Valid, 0));
     assert_eq!((standin::memory(), standin::registered()), (0, 0));
-    // The stand-in does prohibit.
-    // SAFETY: the driver is the stand-in.
+    // The mock does prohibit the call.
+    // SAFETY: the driver is the mock.
     let code = unsafe { (gpu.driver().free)(0) };
     assert_eq!(
         (code, standin::captured().0),
@@ -199,7 +201,7 @@ fn what_is_made_and_given_back_beside_a_capture_leaves_it_alone() {
     standin::capture(standin::Capture::None);
 }
 
-/// What cannot be waited for may still run: it keeps what it uses.
+/// A step that cannot be waited for may still run: it keeps the objects that it uses.
 #[test]
 fn a_queue_waits_for_its_own_steps() {
     for (call, stays) in [("", 0), ("event_synchronize", 2), ("event_record", 2)] {
@@ -209,10 +211,10 @@ fn a_queue_waits_for_its_own_steps() {
         let memory = device.memory(MemoryKind::Host, 4096).unwrap();
         let region = device.register_all(&memory, Permissions::Read).unwrap();
         let step = |which: &str| {
-            // The first one goes on; nothing is reached until it is waited for.
+            // The first call goes on; no event is reached until it is waited for.
             standin::stall();
             let request = request(&region, Direction::ToFpga);
-            // SAFETY: null is the default stream, and the stand-in runs nothing.
+            // SAFETY: null is the default stream, and the mock runs nothing.
             let done = unsafe { queue.enqueue_on(std::ptr::null_mut(), &request, LONGEST) };
             assert_eq!(done.is_err(), which == "event_record", "{which}");
         };
@@ -226,7 +228,8 @@ fn a_queue_waits_for_its_own_steps() {
     }
 }
 
-/// A step on a stream that does not capture runs at once, and nothing stands behind it that the queue's drop waits for.
+/// A step on a stream that is not captured would run at once, without an event after it that the queue's drop waits
+/// for.
 #[test]
 fn a_step_is_captured_by_a_stream_that_captures_and_by_no_other() {
     let (_, device) = device();
@@ -239,7 +242,7 @@ fn a_step_is_captured_by_a_stream_that_captures_and_by_no_other() {
     for (status, launched) in [(0, 0), (1, 1), (2, 1)] {
         standin::capture_streams(status);
         let request = request(&region, Direction::ToFpga);
-        // SAFETY: the stand-in runs nothing.
+        // SAFETY: the mock runs nothing.
         let captured = unsafe { queue.capture_on(stream, &request, LONGEST) };
         match status {
             1 => captured.unwrap(),
@@ -254,7 +257,7 @@ fn a_step_is_captured_by_a_stream_that_captures_and_by_no_other() {
     standin::capture_streams(0);
 }
 
-/// A step that hangs is ended by another thread while one waits for it.
+/// Another thread ends a step that hangs, while one thread waits for it.
 #[test]
 fn a_queue_is_not_locked_while_a_step_is_waited_for() {
     let (_, device) = device();
@@ -275,7 +278,7 @@ fn an_outcome_waits_for_all_steps() {
     standin::stall();
     for _ in 0..3 {
         let request = request(&region, Direction::ToFpga);
-        // SAFETY: null is the default stream, and the stand-in runs nothing.
+        // SAFETY: null is the default stream, and the mock runs nothing.
         unsafe { queue.enqueue_on(std::ptr::null_mut(), &request, LONGEST) }.unwrap();
     }
     let events = queue.lock().behind.len();

@@ -1,4 +1,4 @@
-//! The functions of CUDA's driver that asynchronous copies need, beside those of [`crate::cuda`].
+//! The functions of CUDA's driver that asynchronous copies need, in addition to those of [`crate::cuda`].
 
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
@@ -26,7 +26,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// Those of the machine's driver, which is loaded once and stays.
+    /// Returns those of the machine's driver, which is loaded once and stays.
     pub(super) fn get() -> Result<&'static Self> {
         static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
         let found = FOUND.get_or_init(|| {

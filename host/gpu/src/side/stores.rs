@@ -15,18 +15,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that are read back: a window takes one access of at most 8 bytes at a time, and a dword from every bus.
+/// Bytes that are read back: a window takes one access of at most 8 bytes at a time, and each bus makes a dword access.
 const WORD: u64 = 4;
 
-/// How long to sleep between two looks at a stream: late by no more than a part of what it took.
+/// Range of the pause between two looks at a stream: the delay is only a part of the time that the work took.
 const PAUSES: Range<Duration> = Duration::from_micros(5)..Duration::from_micros(200);
 
 /// A window into FPGA memory, mapped into this process.
 pub(super) trait Shown: Send {
-    /// Address of its first byte.
+    /// Returns the address of its first byte.
     fn address(&self) -> u64;
 
-    /// Bytes, which it stands at multiples of.
+    /// Returns its length in bytes. It is placed at multiples of its length.
     fn length(&self) -> u64;
 
     /// Moves it.
@@ -49,49 +49,49 @@ impl Shown for Window {
         Ok(Window::place(self, fpga)?)
     }
 
-    /// The driver refuses to place it while the board is being started again.
+    /// Places the window where it is: the driver refuses that while the board is being started again.
     fn confirm(&mut self) -> Result<()> {
         Ok(Window::place(self, self.base())?)
     }
 }
 
-/// What is known of the stores that the stream was given.
+/// State of the stores that the stream was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// All are in FPGA memory.
     Settled,
-    /// They are on their way; the last word of the window that they store to.
+    /// They are on their way. The value is the offset of the last word of the window that they store to.
     Stored(u64),
-    /// The GPU reads it back.
+    /// The GPU reads that word back.
     Reading,
 }
 
 /// The GPU's stores to a board's window.
 ///
-/// When the stream has done them, the GPU has sent them. That they are in FPGA memory, a read of the GPU's tells that
-/// stands behind them: no read passes a write of the same requester (PCI Express Base Specification 4.0, 2.4.1, table
-/// 2-39). A load of the processor's takes another way to the board, and would tell nothing.
+/// When the stream has done the stores, the GPU has sent them. A read of the GPU's that follows them proves that they
+/// are in FPGA memory: no read passes a write of the same requester (PCI Express Base Specification 4.0, 2.4.1, table
+/// 2-39). A load of the processor's takes another way to the board, and would prove nothing.
 ///
-/// Not tried for want of a board: see [`GpuQueue`](crate::GpuQueue) for what NVIDIA's driver asks for before it maps a
-/// device's registers.
+/// Not tried for want of a board: see [`GpuQueue`](crate::GpuQueue) for the conditions under which NVIDIA's driver maps
+/// a device's registers.
 pub(super) struct Stores<W: Shown> {
     used: ManuallyDrop<Used<W>>,
     state: State,
 }
 
-/// What stores use that are on their way.
+/// Objects that stores in progress use.
 struct Used<W> {
-    // Given back before the window goes.
+    // Dropped before the window.
     _registered: Registered,
     stream: Stream,
     buffer: Arc<GpuBuffer>,
-    /// What is read back.
+    /// Memory for the word that is read back.
     back: GpuBuffer,
     window: W,
 }
 
 impl<W: Shown> Stores<W> {
-    /// Has the GPU of some memory store from there to a window.
+    /// Makes the GPU of some memory store from the memory to a window.
     pub(super) fn new(memory: &GpuMemory, window: W) -> Result<Self> {
         let gpu = memory.buffer.gpu();
         let stream = Stream::new(gpu, memory.functions).map_err(told)?;
@@ -99,8 +99,8 @@ impl<W: Shown> Stores<W> {
         let base = NonNull::new(base).ok_or_else(|| told(Error::Empty))?;
         let registers = sys::CU_MEMHOSTREGISTER_IOMEMORY;
         let length = window.length() as usize;
-        // SAFETY: the window is mapped for as long as it lives, and is dropped behind the registration.
-        // A window in memory stands for one in a test.
+        // SAFETY: the window is mapped for as long as it lives, and is dropped after the registration. In a test,
+        // memory takes the place of the window.
         let registered = unsafe { Registered::new(gpu, base, length, [registers, 0]) };
         let used = Used {
             _registered: registered.map_err(told)?,
@@ -115,7 +115,7 @@ impl<W: Shown> Stores<W> {
         })
     }
 
-    /// A place of the window, in this process.
+    /// Returns the address of a place of the window in this process.
     fn at(&self, offset: u64) -> *mut c_void {
         std::ptr::with_exposed_provenance_mut((self.used.window.address() + offset) as usize)
     }
@@ -126,7 +126,7 @@ impl<W: Shown> Push for Stores<W> {
         self.used.window.length()
     }
 
-    /// The registration stays: it is of the window's place in this process, and nothing is stored while it moves.
+    /// The registration stays: it is of the window's address in this process, and nothing is stored during the move.
     fn place(&mut self, fpga: u64) -> Result<()> {
         match self.settle(LAST)? {
             true => self.used.window.place(fpga),
@@ -149,18 +149,18 @@ impl<W: Shown> Push for Stores<W> {
         if length == 0 {
             return Ok(());
         }
-        // Whatever the call says, something may have been stored.
+        // Also after an error, something may have been stored.
         self.state = State::Stored((end - 1) / WORD * WORD);
-        // SAFETY: both ranges were checked; the window moves when the stream has done it, and the drop of the
-        // registration waits for that, too.
+        // SAFETY: both ranges were checked; the window moves only after the stream has made the copy, and the drop of
+        // the registration waits for that, too.
         unsafe { (self.used.stream).copy(Way::Out, at, self.at(to), length as usize) }
     }
 
     fn settle(&mut self, limit: Duration) -> Result<bool> {
         if let State::Stored(last) = self.state {
             let at = self.used.back.at(0, WORD).map_err(told)?;
-            // SAFETY: a word of the window, which is mapped for as long as this lives, into memory of as many bytes. It
-            // stands behind the stores in the stream.
+            // SAFETY: a word of the window, which is mapped for as long as this lives, into memory of as many bytes.
+            // The read follows the stores in the stream.
             unsafe { (self.used.stream).copy(Way::In, at, self.at(last), WORD as usize) }?;
             self.state = State::Reading;
         }
@@ -183,7 +183,7 @@ impl<W: Shown> Push for Stores<W> {
     fn confirm(&mut self) -> Result<()> {
         match self.state {
             State::Settled => self.used.window.confirm(),
-            // It would be moved under them, to where it is.
+            // The window would be moved during the stores, although to the same place.
             _ => Ok(()),
         }
     }
@@ -191,13 +191,13 @@ impl<W: Shown> Push for Stores<W> {
 
 impl<W: Shown> Drop for Stores<W> {
     fn drop(&mut self) {
-        // A child's copy waits for nothing, and gives nothing back.
+        // A child's copy waits for nothing, and releases nothing.
         let rests = self.used.stream.gpu.is_inherited() || matches!(self.settle(LAST), Ok(true));
         if rests {
             // SAFETY: it is used no more, and dropped once.
             unsafe { ManuallyDrop::drop(&mut self.used) };
         }
-        // Or else it stays this process's: whoever had the window next would find late stores in other FPGA memory.
+        // Otherwise the window stays this process's: its next owner would find late stores in other FPGA memory.
     }
 }
 

@@ -1,4 +1,4 @@
-//! Copies by a stand-in for CUDA's streams: one that copies when it is told to, into a memory of its own.
+//! Copies by a mock of CUDA's streams: it copies on demand, into a memory of its own.
 
 use super::*;
 use crate::standin;
@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// What a stream has to do.
+/// Work in a stream.
 enum Work {
     Out(usize, u64, usize),
     In(u64, usize, usize),
@@ -17,12 +17,12 @@ enum Work {
 }
 
 thread_local! {
-    /// The stand-in's GPU memory: from the address of its first buffer on.
+    /// The mock's GPU memory: from the address of its first buffer on.
     static VRAM: RefCell<Vec<u8>> = RefCell::new(vec![0; 1 << 20]);
     static BASE: Cell<u64> = const { Cell::new(0) };
     static WORK: RefCell<VecDeque<Work>> = const { RefCell::new(VecDeque::new()) };
     static FAILED: Cell<c_int> = const { Cell::new(0) };
-    /// Nobody is called back.
+    /// No callback is run.
     static UNTOLD: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -72,11 +72,11 @@ unsafe extern "C" fn tell(_: sys::CUstream, to: functions::Tell, user: *mut c_vo
 }
 
 unsafe extern "C" fn wait(_: sys::CUstream, _: sys::CUevent, _: c_uint) -> c_int {
-    // All that is to be done stands in one line here.
+    // All work is in one queue here.
     0
 }
 
-/// Has the streams do what they were given.
+/// Makes the streams do their work.
 fn work() {
     while let Some(work) = WORK.with_borrow_mut(VecDeque::pop_front) {
         let range = |at: u64, length: usize| {
@@ -87,7 +87,7 @@ fn work() {
             Work::Out(to, at, length) => VRAM.with_borrow(|vram| {
                 let from = vram[range(at, length)].as_ptr();
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(to);
-                // SAFETY: the test's staging memory is mapped, and nobody uses it meanwhile.
+                // SAFETY: the test's staging memory is mapped, and no other code uses it in the meantime.
                 unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
             }),
             Work::In(at, from, length) => VRAM.with_borrow_mut(|vram| {
@@ -121,7 +121,7 @@ fn memory(length: u64) -> GpuMemory {
     }
 }
 
-/// Memory as a simulated board has it: at addresses of no process.
+/// Memory like that of a simulated board: at addresses that no process has.
 #[derive(Debug)]
 struct Elsewhere(Mutex<Vec<u8>>);
 
@@ -131,7 +131,7 @@ unsafe impl peerlane_host::Place for Elsewhere {
         MemoryKind::Host
     }
     fn address(&self) -> u64 {
-        // No process's: the kernel's Documentation/arch/x86/x86_64/mm.rst.
+        // Not a process's address: the kernel's Documentation/arch/x86/x86_64/mm.rst.
         1 << 63
     }
     fn length(&self) -> usize {
@@ -215,7 +215,7 @@ fn a_stream_that_fails_is_told_of() {
     }
 }
 
-/// The copy has begun: nobody gets its memory before it has ended, though nobody will be told of that.
+/// The copy has begun: its memory must not be used before it has ended, though no callback will report that.
 #[test]
 fn a_copy_whose_end_nobody_tells_is_waited_for() {
     let gpu = memory(4096);

@@ -30,7 +30,7 @@ impl Parameter {
         text(&self.ty)
     }
 
-    /// What it points at, if it is a pointer.
+    /// Returns the type that it points at, if it is a pointer.
     pub(crate) fn pointee(&self) -> Option<String> {
         match &self.ty {
             Type::Ptr(pointer) => Some(text(&pointer.elem)),
@@ -38,7 +38,7 @@ impl Parameter {
         }
     }
 
-    /// Whether it points at what the function does not change.
+    /// Whether it points at data that the function does not change.
     pub(crate) fn is_const(&self) -> bool {
         matches!(&self.ty, Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Const(_)))
     }
@@ -58,7 +58,7 @@ impl Function {
         self.parameters.iter().any(|p| p.name == name)
     }
 
-    /// What it returns, as text.
+    /// Returns its result type, as text.
     pub(crate) fn result_text(&self) -> Option<String> {
         self.result.as_ref().map(text)
     }
@@ -168,7 +168,7 @@ impl Api {
             Item::Struct(item) if item.ident == "_cl_icd_dispatch" => {
                 for field in item.fields {
                     let name = field.ident.map(|name| name.to_string()).unwrap_or_default();
-                    // Two entries stand there twice: as a function and as the tag of cl_khr_icd 2.
+                    // The table has two entries twice: as a function and as the tag of cl_khr_icd 2.
                     if !name.ends_with("_tag") && !self.table.contains(&name) {
                         self.table.push(name);
                     }
@@ -224,7 +224,7 @@ impl Api {
             | "usize" => name,
             _ => match self.aliases.get(&name) {
                 Some(alias) if text(alias) != name => self.machine(alias)?,
-                // A structure; it is only ever behind a pointer.
+                // A structure; it occurs only as the target of a pointer.
                 _ => "c_void".into(),
             },
         })

@@ -1,7 +1,7 @@
-//! For the tests: every function called with arguments that are right, and with each of them wrong.
+//! Writes the tests' calls: each function with right arguments, and with each of them wrong.
 //!
-//! What is right is said by names: those of parameters are the same in all of OpenCL's functions. A
-//! call that is refused all the same is no harm, since the tests compare two libraries.
+//! The right arguments follow from the names of parameters, which are the same in all of OpenCL's functions. A call
+//! that is refused nevertheless does no harm, since the tests compare two libraries.
 
 use std::fmt::Write as _;
 
@@ -89,18 +89,18 @@ fn c_machine(ty: &str) -> String {
     .into()
 }
 
-/// A handle that is none, no place, a value that no list has.
+/// Returns a wrong argument: an invalid handle, a null pointer, or a value that no list has.
 fn wrong(p: &Parameter, ty: &str) -> &'static str {
     match (ty.ends_with('*'), p.name.as_str()) {
         (true, _) => "0",
         (_, "blocking_read" | "blocking_write" | "blocking_map" | "blocking") => "1",
-        // So many would be read.
+        // The call would read that many elements.
         (_, name) if name.starts_with("num_") || name == "count" => "0",
         _ => "-1",
     }
 }
 
-/// By the parameter's name and what stands beside it.
+/// Returns a right argument, by the parameter's name and its neighbours.
 fn right(function: &Function, index: usize) -> &'static str {
     let p = &function.parameters[index];
     let next = function.parameters.get(index + 1);
@@ -187,7 +187,7 @@ fn handle(kind: &str, name: &str) -> &'static str {
     }
 }
 
-/// A query that the function has, by the kind of what is asked.
+/// Returns a query that the function has, by the type of its object.
 fn query(function: &Function) -> &'static str {
     let asked = function.parameters.first().map(Parameter::text);
     match (asked.as_deref(), function.parameters.len()) {

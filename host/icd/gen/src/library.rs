@@ -36,7 +36,7 @@ pub(crate) fn files(api: &Api) -> miette::Result<Vec<File>> {
     ])
 }
 
-/// Whether a function is one of OpenCL itself: those of extensions end in the name of who made them.
+/// Whether a function is one of OpenCL itself: the names of extensions' functions end in the name of their maker.
 pub(crate) fn is_core(name: &str) -> bool {
     let makers = [
         "KHR",

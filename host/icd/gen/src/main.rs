@@ -1,8 +1,8 @@
-//! Writes what `libpeerlane_icd.so` and its tests have of each function of OpenCL.
+//! Writes the code of `libpeerlane_icd.so` and of its tests that exists for each function of OpenCL.
 //!
-//! Names, types and the order of the dispatch table come from the source of the crate
-//! `opencl-sys` ([`api`]); what no description holds, as which query answers with handles, is our
-//! own ([`rules`]). A parameter that neither explains stops the generator.
+//! Names, types and the order of the dispatch table come from the source of the crate `opencl-sys` ([`api`]). Facts
+//! that no description holds, such as the queries that answer with handles, are our own ([`rules`]). A parameter that
+//! neither explains stops the generator.
 
 mod api;
 mod exercise;
@@ -39,7 +39,7 @@ struct Arguments {
 enum What {
     /// The wrapper functions: `host/icd/src/generated`.
     Library,
-    /// What the tests need of every function: `tests/icd/generated`.
+    /// Code that the tests need of every function: `tests/icd/generated`.
     Tests,
 }
 
@@ -83,7 +83,7 @@ fn write(out: &Path, name: &str, text: String) -> miette::Result<()> {
         .wrap_err_with(|| format!("cannot write {}", path.display()))
 }
 
-/// As `cargo fmt` has it.
+/// Formats a text as `cargo fmt` does.
 fn formatted(text: &str) -> miette::Result<String> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024"])
@@ -94,7 +94,7 @@ fn formatted(text: &str) -> miette::Result<String> {
         .wrap_err("cannot run rustfmt")?;
     let mut input = (child.stdin.take()).ok_or_else(|| miette!("rustfmt has no input"))?;
     let output = std::thread::scope(|scope| {
-        // It may print before it has read everything.
+        // rustfmt may print before it has read everything.
         let writing = scope.spawn(move || input.write_all(text.as_bytes()));
         let output = child.wait_with_output();
         let written = writing.join();

@@ -1,4 +1,4 @@
-//! What no description of OpenCL holds: how the wrapper has to treat a parameter or an answer.
+//! Facts that no description of OpenCL holds: the way in which the wrapper has to treat a parameter or an answer.
 //!
 //! Numbers of sections are those of "The OpenCL Specification", 3.0, unless another is named.
 
@@ -16,7 +16,7 @@ pub(crate) const KINDS: [(&str, &str); 10] = [
     ("cl_semaphore_khr", "Semaphore"),
 ];
 
-/// The kind that a type's name says, as the wrapper writes it.
+/// Returns the kind that a type's name says, as the wrapper writes it.
 pub(crate) fn kind(ty: &str) -> Option<String> {
     let (_, name) = KINDS.iter().find(|(handle, _)| *handle == ty)?;
     Some(format!("Kind::{name}"))
@@ -35,8 +35,8 @@ pub(crate) const BY_HAND: [&str; 9] = [
     "clReportLiveObjectsAltera",
 ];
 
-/// Functions that copies of `cl_peerlane_copy_buffer` answer for their own events: what `copy` has by that
-/// name, which gives `None` for all other events.
+/// Returns the function of `copy` that answers for the events of copies of `cl_peerlane_copy_buffer`, if there is one
+/// by that name. It gives `None` for all other events.
 pub(crate) fn of_copies(name: &str) -> Option<&'static str> {
     match name {
         "clGetEventInfo" => Some("copy::event_info"),
@@ -81,7 +81,7 @@ pub(crate) const SLOTS: [&str; 30] = [
     "clSetMemObjectDestructorCallback",
 ];
 
-/// Why the wrapper does not offer a function; programs are told that it is not there.
+/// Returns the reason why the wrapper does not offer a function. Programs do not find such a function.
 pub(crate) fn withheld(name: &str) -> Option<&'static str> {
     if name.contains("D3D1") || name.contains("DX9") {
         return Some("of other systems");
@@ -124,7 +124,7 @@ pub(crate) const FILLS: [&str; 4] = [
     "clCreateKernelsInProgram",
 ];
 
-/// How an answer holds handles.
+/// The way that an answer holds handles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
     /// It is a handle, or a list of them, of this type.
@@ -133,9 +133,9 @@ pub(crate) enum Answer {
     ContextProperties,
     /// Properties with lists of devices, which end with 0.
     DeviceLists,
-    /// Names of extensions, divided by blanks. Not all that the vendor names are offered.
+    /// Names of extensions, divided by blanks. Not all names from the vendor are offered.
     Extensions,
-    /// The same as an array of `cl_name_version`.
+    /// Names of extensions as an array of `cl_name_version`.
     ExtensionVersions,
 }
 
@@ -144,8 +144,8 @@ use Answer::{ContextProperties, DeviceLists, ExtensionVersions, Extensions, Hand
 /// A row of [`QUERIES`].
 pub(crate) type Query = (&'static str, &'static str, Answer);
 
-/// Every query whose answer is not the same in the program's words and in the vendor's: tables 5,
-/// 7, 9, 20, 21, 23, 29, 33, 37 of the specification, and the extensions' own.
+/// Each query whose answer differs between the program's handles and the vendor's: tables 5, 7, 9, 20, 21, 23, 29, 33,
+/// 37 of the specification, and the extensions' own.
 pub(crate) const QUERIES: &[Query] = &[
     (
         "clGetDeviceInfo",
@@ -273,8 +273,8 @@ pub(crate) const QUERIES: &[Query] = &[
     ),
 ];
 
-/// Whether the answer to a query is a handle, or handles, by the query's name. The generator stops at one without a row
-/// in [`QUERIES`].
+/// Whether the answer to a query is a handle, or handles, by the query's name. The generator stops at such a query
+/// without a row in [`QUERIES`].
 pub(crate) fn sounds_like_handles(name: &str) -> bool {
     // Counts, objects of Direct3D, and queries of functions that are withheld.
     let others = [
@@ -310,7 +310,7 @@ pub(crate) fn sounds_like_handles(name: &str) -> bool {
         && !others.iter().any(|other| name.contains(other))
 }
 
-/// What holds no handles, behind a pointer. Anything else stops the generator.
+/// Types without handles that pointers may point to. Any other type stops the generator.
 pub(crate) const PLAIN: [&str; 26] = [
     "c_void",
     "c_char",
@@ -340,10 +340,10 @@ pub(crate) const PLAIN: [&str; 26] = [
     "*constc_char",
 ];
 
-/// The description writes bytes so.
+/// The form in which the description writes bytes.
 pub(crate) const BYTES: &str = "*const::core::ffi::c_uchar";
 
-/// Lists of properties with handles among them; whether the platform's is one of them.
+/// Returns, for lists of properties with handles among them, whether the platform's handle is one of them.
 pub(crate) fn properties(pointee: &str) -> Option<bool> {
     match pointee {
         "cl_context_properties" => Some(true),
@@ -352,21 +352,21 @@ pub(crate) fn properties(pointee: &str) -> Option<bool> {
     }
 }
 
-/// Whether a callback names its object after the object's end.
+/// Whether a callback gets its object after the object's end.
 pub(crate) fn outlives(function: &str) -> bool {
     function.contains("Destructor") || function.contains("Release")
 }
 
-/// Whether a callback may run though the call that set it fails: a build that failed may be told
-/// by both (5.8.2: the callback comes "when the program executable has been built (successfully
-/// or unsuccessfully)").
+/// Whether a callback may run although the call that set it fails: the call and the callback may both report a build
+/// that failed (5.8.2: the callback comes "when the program executable has been built (successfully or
+/// unsuccessfully)").
 pub(crate) fn told_of_failure(function: &str) -> bool {
     ["clBuildProgram", "clCompileProgram", "clLinkProgram"].contains(&function)
 }
 
-/// The error for a list with an element that is no handle of this kind: `CL_INVALID_EVENT` of `clWaitForEvents` (5.11),
-/// else `CL_INVALID_EVENT_WAIT_LIST`; `CL_INVALID_DEVICE`, `CL_INVALID_MEM_OBJECT`, `CL_INVALID_PROGRAM` (4.4, 5.4.4,
-/// 5.8.2), `CL_INVALID_SEMAPHORE_KHR` (cl_khr_semaphore).
+/// Returns the error for a list with an element that is not a handle of this kind: `CL_INVALID_EVENT` of
+/// `clWaitForEvents` (5.11), else `CL_INVALID_EVENT_WAIT_LIST`; `CL_INVALID_DEVICE`, `CL_INVALID_MEM_OBJECT`,
+/// `CL_INVALID_PROGRAM` (4.4, 5.4.4, 5.8.2), `CL_INVALID_SEMAPHORE_KHR` (cl_khr_semaphore).
 pub(crate) fn bad_list(function: &str, kind: &str) -> Option<i32> {
     Some(match kind {
         "Kind::Event" if ["clWaitForEvents", "clEnqueueWaitForEvents"].contains(&function) => -58,
@@ -379,7 +379,7 @@ pub(crate) fn bad_list(function: &str, kind: &str) -> Option<i32> {
     })
 }
 
-/// Whether NULL may be an element of a function's list: of buffers that a native kernel gets (5.10).
+/// Whether NULL may be an element of a function's list: true for the buffers that a native kernel gets (5.10).
 pub(crate) fn takes_null(function: &str) -> bool {
     function == "clEnqueueNativeKernel"
 }

@@ -1,4 +1,4 @@
-//! What the generator does not understand stops it, and what it understands comes out as it should.
+//! A construct that the generator does not understand stops it, and the others are translated correctly.
 
 use crate::{api::Api, library, wrapper};
 
@@ -13,7 +13,7 @@ const TYPES: &str = "
     pub type cl_thing = u64;
 ";
 
-/// The wrapper of a function with these parameters and result, or why there is none.
+/// Returns the wrapper of a function with these parameters and result, or the error.
 fn wrapped(name: &str, signature: &str) -> Result<String, String> {
     let source = format!("{TYPES} pub type {name}_t = Option<unsafe extern \"C\" fn{signature}>;");
     let api = Api::of(&source).unwrap();
@@ -24,17 +24,17 @@ fn wrapped(name: &str, signature: &str) -> Result<String, String> {
 #[test]
 fn what_is_not_understood_stops_the_generator() {
     let stops = [
-        // A pointer to what nobody has said holds no handles.
+        // A pointer to an unknown type.
         (
             "(queue: cl_command_queue, things: *mut cl_thing) -> cl_int",
             "no rule for the parameter things",
         ),
-        // A list of handles whose length is not there.
+        // A list of handles without a length.
         (
             "(queue: cl_command_queue, list: *const cl_mem) -> cl_int",
             "no rule for the parameter list",
         ),
-        // A handle that the call writes, and which is no event.
+        // A handle that the call writes, and that is not an event.
         (
             "(queue: cl_command_queue, buffer: *mut cl_mem) -> cl_int",
             "no rule for the parameter buffer",
@@ -44,7 +44,7 @@ fn what_is_not_understood_stops_the_generator() {
             "(queue: cl_command_queue, num_kernels: cl_uint, kernels: *const cl_kernel) -> cl_int",
             "no error for a list",
         ),
-        // Callbacks that get an object elsewhere than first, or maybe get one.
+        // Callbacks whose object is not the first argument, or may be missing.
         (
             "(queue: cl_command_queue, pfn_notify: Option<unsafe extern \"C\" fn(user_data: *mut c_void, event: cl_event)>) -> cl_int",
             "no rule for its callback",

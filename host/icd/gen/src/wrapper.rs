@@ -1,4 +1,5 @@
-//! A wrapper function: handles of the program's in, the vendor's function called, handles out.
+//! A wrapper function: it translates the program's handles, calls the vendor's function, and translates its handles
+//! back.
 
 use std::fmt::Write as _;
 
@@ -9,25 +10,25 @@ use crate::{
     rules::{self, Answer, Query},
 };
 
-/// What a parameter is.
+/// Class of a parameter.
 enum Class {
     /// A handle of this kind.
     Handle(String),
-    /// A list to be filled: its length stands before it, the number of what there is behind it.
+    /// A list to be filled: its length is the parameter before it, the number of available elements the one after it.
     Fill(String),
-    /// The number of what there is, behind a list to be filled.
+    /// The number of available elements, after a list to be filled.
     Filled,
     /// A list to be read, and the parameter that says how long it is.
     List(String, String),
-    /// Where the one event goes that the call makes.
+    /// The place of the one event that the call makes.
     Event,
     /// A callback that gets a handle, and the function of ours that the vendor calls.
     Callback(String, &'static str),
-    /// What a callback gets besides.
+    /// The data that a callback gets in addition.
     UserData,
     /// `cl_image_desc`.
     ImageDescription,
-    /// A list of properties; whether they are a context's.
+    /// A list of properties; the value says whether they are a context's.
     Properties(bool),
     /// The size of an answer with handles in it.
     AnswerSize,
@@ -35,27 +36,27 @@ enum Class {
     Plain,
 }
 
-/// The function whose callback gets the object that the call makes, maybe before that has returned.
+/// The function whose callback gets the object that the call makes, maybe before the call has returned.
 const MAKES: &str = "clLinkProgram";
 
 /// The text of a wrapper function, in parts.
 struct Wrapper<'a> {
     name: &'a str,
     function: &'a Function,
-    /// The first parameter that is a handle: what new objects belong to.
+    /// The first parameter that is a handle: new objects belong to it.
     owner: Option<&'a Parameter>,
     queries: Vec<&'a Query>,
     before: String,
-    /// Behind all that may refuse the call: callbacks, which somebody has to take back.
+    /// Code after all checks that may refuse the call: it makes callbacks, which have to be freed.
     last: String,
     arguments: Vec<String>,
     after: String,
-    /// What a new object holds besides its owner.
+    /// Objects that a new object holds, in addition to its owner.
     holds: String,
     has_callback: bool,
 }
 
-/// The function `name` of the wrapper.
+/// Writes the function `name` of the wrapper.
 pub(crate) fn function(api: &Api, name: &str, function: &Function) -> miette::Result<String> {
     let owner = (function.parameters.iter()).find(|p| rules::kind(&p.text()).is_some());
     let mut wrapper = Wrapper {
@@ -136,7 +137,7 @@ impl Wrapper<'_> {
     fn callback(&self, callback: &syn::TypeFnPtr) -> miette::Result<Class> {
         let types: Vec<_> = callback.inputs.iter().map(|i| api::text(&i.ty)).collect();
         let Some(kind) = types.first().and_then(|first| rules::kind(first)) else {
-            // One is the program's own data. Another may be an object.
+            // One is the program's own data. A second one may be an object.
             let places = types.iter().filter(|ty| *ty == "*mutc_void").count();
             let handles = types.iter().any(|ty| rules::kind(ty).is_some());
             return match places > 1 || handles {
@@ -183,7 +184,7 @@ impl Wrapper<'_> {
         };
         match class {
             Class::Plain => self.arguments.push(n),
-            // It is forgotten before the vendor may give its address to another.
+            // The handle is invalidated before the vendor may use its address for another object.
             Class::Handle(kind) if self.takes_one("clRelease") => {
                 self.before(&format!(
                     "let (raw_{n}, _later) = objects::releasing({n}, {kind});"
@@ -272,7 +273,7 @@ impl Wrapper<'_> {
             false => ".cast_mut()",
         };
         self.arguments.push(format!("list_{n}.pointer(){cast}"));
-        // Not every vendor looks at the elements.
+        // Not every vendor checks the elements.
         let code = rules::bad_list(self.name, kind)
             .ok_or_else(|| miette!("{}: no error for a list of {kind}", self.name))?;
         let answer = match self.function.has("errcode_ret") {
@@ -331,7 +332,7 @@ impl Wrapper<'_> {
         self.name.starts_with(prefix) && self.function.parameters.len() == 1
     }
 
-    /// Whether it gives an address, which is null where it has failed.
+    /// Whether it returns an address, which is null where it has failed.
     fn gives_address(&self, api: &Api) -> miette::Result<bool> {
         let result = self.function.result.as_ref();
         let machine = result.map(|ty| api.machine(ty)).transpose()?;
@@ -383,7 +384,7 @@ impl Wrapper<'_> {
         Ok(())
     }
 
-    /// A retained object counts after the vendor agreed.
+    /// Counts the reference of a retained object after the vendor's function has succeeded.
     fn lifetime(&mut self) {
         if let Some(owner) = self.owner.filter(|_| self.takes_one("clRetain")) {
             let n = owner.name.clone();
@@ -419,7 +420,7 @@ impl Wrapper<'_> {
             },
             (Some(_), Some(kind)) => {
                 let owner = match self.name {
-                    // Else a chain of clones would never end.
+                    // Otherwise a chain of clones would never end.
                     "clCloneKernel" => format!("objects::parent({})", self.owner()),
                     _ => self.owner().to_owned(),
                 };

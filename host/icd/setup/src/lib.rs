@@ -1,5 +1,5 @@
-//! Where the driver `libpeerlane_icd.so` is installed, and whether it works there: what
-//! `peerlane icd` does.
+//! The places where the driver `libpeerlane_icd.so` is installed, and a check that it works there: the library of
+//! `peerlane icd`.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,9 +19,9 @@ pub const LIBRARY: &str = "libpeerlane_icd.so";
 /// The dynamic linker, which runs the driver to try the vendor library (System V ABI for AMD64,
 /// "Program Interpreter").
 const LINKER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// What is in the driver's file and in no other: the name of a function of its own.
+/// Bytes that the driver's file alone has: the name of a function of its own.
 const MARK: &[u8] = b"\0peerlane_icd_live\0";
-/// Where programs look instead of what is installed: variables of OpenCL's loaders, and of the driver.
+/// Variables that make programs use other files than the installed ones: those of OpenCL's loaders, and of the driver.
 const ELSEWHERE: [&str; 7] = [
     "OCL_ICD_VENDORS",
     "OCL_ICD_FILENAMES",
@@ -31,9 +31,9 @@ const ELSEWHERE: [&str; 7] = [
     "PEERLANE_ICD_HELPERS",
     "PEERLANE_ICD_PROBE",
 ];
-/// A library that takes longer hangs, as the driver has it.
+/// Limit of the vendor library's time, as in the driver: a library that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(30);
-/// The driver says a line. More is not read.
+/// Bytes that are read of the driver's line.
 const LINE: u64 = 64 << 10;
 
 /// A step that failed.
@@ -42,14 +42,14 @@ pub enum Failed {
     /// A file could not be read or written.
     #[error("cannot {doing} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The file that was given as the driver is another.
+    /// The file that was given as the driver is another file.
     #[error("{} is not {LIBRARY}", path.display())]
     NoDriver {
         /// The file.
@@ -79,7 +79,7 @@ pub struct Places {
     root: PathBuf,
 }
 
-/// What the driver is to load.
+/// Libraries that the driver is to load.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// The vendor library; `None` leaves it to the driver.
@@ -88,40 +88,40 @@ pub struct Settings {
     pub helpers: Vec<PathBuf>,
 }
 
-/// What a check has found: a line each, and whether the driver works.
+/// Result of a check: lines of text, and whether the driver works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// What there is.
+    /// The lines.
     pub lines: Vec<String>,
-    /// Why there is no platform.
+    /// The reason why there is no platform.
     pub fault: Option<String>,
 }
 
 impl Places {
-    /// Below a directory: `/` for this machine.
+    /// Returns the places below a directory: `/` for this machine.
     pub fn below(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
         }
     }
 
-    /// The driver.
+    /// Returns the path of the driver.
     pub fn library(&self) -> PathBuf {
         self.root.join("usr/local/lib/peerlane").join(LIBRARY)
     }
 
-    /// What OpenCL's loaders read of it.
+    /// Returns the path of the file that OpenCL's loaders read.
     pub fn icd(&self) -> PathBuf {
         self.root.join("etc/OpenCL/vendors/peerlane.icd")
     }
 
-    /// What the driver reads.
+    /// Returns the path of the file that the driver reads.
     pub fn settings(&self) -> PathBuf {
         self.root.join("etc/peerlane/icd.toml")
     }
 
-    /// Installs the driver from the file `library`. Settings that are there stay, unless there are new
-    /// ones. Gives what was written.
+    /// Installs the driver from the file `library`. Existing settings stay, unless there are new ones. Returns the
+    /// files that were written.
     ///
     /// # Errors
     /// If a file cannot be read or written, or `library` is not the driver. The file for loaders is the last one.
@@ -143,7 +143,7 @@ impl Places {
             write(&file, text.as_bytes(), 0o644)?;
             written.push(file);
         }
-        // As a program sees it, whatever it is installed below.
+        // The path as a program sees it, in every place of the installation.
         let seen = Self::below(Path::new("/")).library();
         let icd = self.icd();
         write(&icd, format!("{}\n", seen.display()).as_bytes(), 0o644)?;
@@ -151,7 +151,7 @@ impl Places {
         Ok(written)
     }
 
-    /// Takes driver and file for loaders away; the settings stay. Gives what was removed.
+    /// Removes the driver and the loaders' file; the settings stay. Returns the files that were removed.
     ///
     /// # Errors
     /// If a file cannot be removed.
@@ -167,13 +167,13 @@ impl Places {
         Ok(removed)
     }
 
-    /// Whether loaders find the driver, and whether that finds a platform. The vendor library is tried
-    /// in a process of its own.
+    /// Checks whether loaders find the driver, and whether the driver finds a platform. The vendor library is tried in
+    /// a process of its own.
     pub fn check(&self) -> Report {
         self.check_within(LIMIT)
     }
 
-    /// The same, for a vendor library that may take so long.
+    /// Does the work of [`check`](Self::check) with a limit for the vendor library.
     pub fn check_within(&self, limit: Duration) -> Report {
         let mut lines = Vec::new();
         let fault = self
@@ -184,7 +184,7 @@ impl Places {
         Report { lines, fault }
     }
 
-    /// The driver that loaders find.
+    /// Returns the driver that loaders find.
     fn found(&self, lines: &mut Vec<String>) -> Result<PathBuf, String> {
         let icd = self.icd();
         let named = fs::read_to_string(&icd).map_err(|error| {
@@ -207,7 +207,7 @@ impl Places {
     }
 }
 
-/// The variables by which programs that are started from here find something else than what is installed.
+/// Lists the variables that make programs started from here use other files than the installed ones.
 fn elsewhere(variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
     let set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
     let line = |name| {
@@ -216,7 +216,7 @@ fn elsewhere(variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
     ELSEWHERE.into_iter().filter(set).map(line).collect()
 }
 
-/// Lets a driver try its vendor library in a process of its own.
+/// Runs a driver that tries its vendor library in a process of its own.
 fn tried(
     driver: &Path,
     settings: &Path,
@@ -225,7 +225,7 @@ fn tried(
 ) -> Result<(), String> {
     let mut command = Command::new(LINKER);
     command.arg(driver).env("PEERLANE_ICD_PROBING", "1");
-    // The settings that are installed are checked, and not those of this process.
+    // The installed settings are checked, not those of this process.
     for name in ["CONFIG", "VENDOR", "HELPERS", "PROBE"] {
         command.env_remove(format!("PEERLANE_ICD_{name}"));
     }
@@ -242,7 +242,7 @@ fn tried(
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("cannot run {LINKER}: {error}"))?;
-    // Read beside the waiting, so that it is never full.
+    // Read during the wait, so that the pipe is never full.
     let output = child.stdout.take();
     let reader = thread::spawn(move || {
         let mut said = Vec::new();
@@ -268,7 +268,7 @@ fn tried(
     }
 }
 
-/// Waits for a process; `None` when the time is over, and then it is ended.
+/// Waits for a process. After the limit it ends the process and returns `None`.
 fn within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let until = Instant::now() + limit;
     while Instant::now() < until {
@@ -283,7 +283,7 @@ fn within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
 }
 
 impl Settings {
-    /// The text of the file that the driver reads.
+    /// Returns the text of the file that the driver reads.
     fn text(&self) -> Result<String, Failed> {
         let mut text =
             "# What libpeerlane_icd.so loads; written by `peerlane icd install`.\n".to_owned();
@@ -296,8 +296,8 @@ impl Settings {
     }
 }
 
-/// A path as TOML writes a basic string. One with a `/` is made one from the root, because programs run anywhere; a name
-/// is the dynamic linker's to look for.
+/// Writes a path as a basic string of TOML. A path with a `/` becomes an absolute one, because programs run in any
+/// directory; a plain name is for the dynamic linker to look for.
 fn quoted(path: &Path) -> Result<String, Failed> {
     let whole = match path.components().count() {
         0 | 1 => path.to_owned(),
@@ -313,7 +313,7 @@ fn quoted(path: &Path) -> Result<String, Failed> {
     Ok(format!("\"{text}\""))
 }
 
-/// Writes beside the file and renames: a program that runs keeps the library that it has.
+/// Writes a temporary file next to the target and renames it: a program that runs keeps the library that it has.
 fn write(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failed> {
     let directory = file.parent().unwrap_or(Path::new("/"));
     make(directory).map_err(Failed::io("create", directory))?;
@@ -326,7 +326,7 @@ fn write(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failed> {
         .map_err(Failed::io("write", file))
 }
 
-/// Makes a directory and those above it. Everybody may read them, whatever the mask of whoever installs.
+/// Makes a directory and its parents. All users may read them, independently of the installing user's mask.
 fn make(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
@@ -374,7 +374,7 @@ mod tests {
         );
         let mode = fs::metadata(places.library()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);
-        // Again, without settings: those that are there stay.
+        // A second installation without settings leaves the existing ones.
         let written = places.install(&library, &Settings::default()).unwrap();
         assert_eq!(written, [places.library(), places.icd()]);
         assert_eq!(read(places.settings()), text);
@@ -414,7 +414,7 @@ mod tests {
             ..Settings::default()
         };
         assert!(matches!(line.text(), Err(Failed::Path { .. })));
-        // Nothing is written of what cannot be written whole.
+        // If a path cannot be written whole, nothing is written.
         let other = Places::below(&root.path().join("other"));
         let library = root.path().join("built.so");
         fs::write(&library, MARK).unwrap();

@@ -1,4 +1,4 @@
-//! Orders of events that threads rarely come into.
+//! Orders of events that are rare between threads.
 
 use std::sync::Once;
 
@@ -32,7 +32,7 @@ fn an_event_that_is_gone_does_not_take_the_next_one_with_it() {
     assert_eq!(known(raw, Kind::Event), null_mut());
 }
 
-/// The reference that a second release would take is a child's.
+/// A second release would take a child's reference.
 #[test]
 fn what_the_program_has_no_reference_to_is_not_released() {
     let context = new(0x2_0040, Kind::Context, null_mut());
@@ -46,7 +46,7 @@ fn what_the_program_has_no_reference_to_is_not_released() {
     assert_eq!(releasing(queue, Kind::Queue).0, null_mut());
 }
 
-/// A number behind the objects that were ever made is a number.
+/// An address after the objects that were ever made is a plain number.
 #[test]
 fn numbers_are_not_taken_for_objects() {
     let buffer = new(0x3_0040, Kind::Mem, null_mut());

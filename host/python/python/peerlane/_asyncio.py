@@ -66,7 +66,7 @@ class _Turner:
 
     def waited(self, thread: asyncio.Future[bool]) -> None:
         self.thread = None
-        # An error of the wait's is one of the turn's, too.
+        # An error of the wait is also an error of the turn.
         thread.cancelled() or thread.exception()
         if not self.loop.is_closed():
             self.turn()
@@ -99,6 +99,6 @@ class _Turner:
             self.timer.cancel()
         if self.file is not None:
             self.loop.remove_reader(self.file)
-        # A wait in a thread may end behind the next one's beginning.
+        # A wait in a thread may end after the next one has begun.
         if _turners.get((self.loop, self.queue)) is self:
             del _turners[self.loop, self.queue]

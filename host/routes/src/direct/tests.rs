@@ -1,4 +1,4 @@
-//! What is direct, with a driver that does what it is told.
+//! Direct routes, with a mock of the driver.
 
 use super::*;
 use crate::least::Least;
@@ -14,9 +14,9 @@ struct Plain {
     memory: Memory,
     /// A driver with room for so many bytes.
     room: Option<(Least, AtomicU64)>,
-    /// It cannot say whether data have arrived.
+    /// It cannot prove that data have arrived.
     blind: bool,
-    /// What was registered, in order.
+    /// Ranges that were registered, in order.
     ranges: Mutex<Vec<Range<u64>>>,
 }
 
@@ -30,7 +30,7 @@ impl Plain {
         }
     }
 
-    /// Bytes of all ranges that were registered since the last question.
+    /// Returns the bytes of all ranges that were registered since the last call.
     fn lengths(&self) -> Vec<u64> {
         let mut ranges = self.ranges.lock().unwrap();
         ranges
@@ -80,23 +80,23 @@ impl Side for Plain {
     }
 }
 
-/// What happens while a device stores.
+/// Events while a device stores.
 #[derive(Clone, Copy, PartialEq)]
 enum Meanwhile {
     Nothing,
     /// The board is reset and started again.
     Restart,
-    /// The same, with its FPGA configured anew.
+    /// The board is reset and started again, with its FPGA configured again.
     Reprogram,
-    /// The board has begun to be reset, and its driver has told nobody yet.
+    /// The board has begun to be reset, and its driver has notified no process yet.
     Outage,
-    /// The device does not end what it has begun.
+    /// The device does not end stores that it has begun.
     Hang,
     /// The first part of a copy fails, and the board is reset.
     FailInRestart,
-    /// A copy fails, and the device cannot be asked whether it has ended what it has begun.
+    /// A copy fails, and the device cannot be asked whether it has ended the stores that it has begun.
     Unknown,
-    /// The same, and then the board is gone.
+    /// As with `Unknown`, and then the board is gone.
     UnknownAndGone,
 }
 
@@ -190,7 +190,7 @@ fn a_device_that_does_not_end_its_stores_is_told_of() {
     assert!(error.to_string().contains("when the deadline"), "{error}");
 }
 
-/// Nobody knows whether its stores have ended: so they may go on.
+/// It is unknown whether its stores have ended, so they may go on.
 #[test]
 fn a_device_that_cannot_be_asked_may_store_on() {
     for meanwhile in [Meanwhile::Unknown, Meanwhile::UnknownAndGone] {
@@ -200,7 +200,7 @@ fn a_device_that_cannot_be_asked_may_store_on() {
     }
 }
 
-/// A board that ends everything at once, and memory of six windows with room for some bytes of it.
+/// Returns a board that ends everything at once, and memory of six windows with room for some bytes of it.
 fn with_room(bytes: u64) -> (Board, Plain) {
     let least = Least::new();
     let device = Device::over(least.clone()).unwrap();
@@ -264,12 +264,12 @@ fn a_shortage_is_over_when_there_is_room_again() {
     let ends = (&board, &side);
     copied(ends, &mut reached, 0, WINDOW);
     assert_eq!(side.lengths(), [WINDOW / 4; 4]);
-    // Others have let go.
+    // Other users have freed room.
     let room = &side.room.as_ref().unwrap().1;
     room.store(6 * WINDOW, Ordering::Relaxed);
     copied(ends, &mut reached, WINDOW, 2 * WINDOW);
     assert_eq!(side.lengths(), [WINDOW / 2, WINDOW, WINDOW]);
-    // A side that refuses for good is not asked for less of it.
+    // A side that refuses for good is not asked for a shorter range.
     let least = &side.room.as_ref().unwrap().0;
     *least.refuse.lock().unwrap() = Some((Errno::OPNOTSUPP, 1));
     let refused = reached.at((&board, &side), 4 * WINDOW, Permissions::Write, false);
@@ -293,7 +293,7 @@ fn a_copy_of_which_only_the_sight_is_missing_says_so() {
     assert!(error.remedy().contains("begins after this"));
 }
 
-/// A queue that does not understand its board any more has ended nothing: that is no end of a copy.
+/// A queue that cannot read its board's records any more has ended no transfer: its transfers count as in progress.
 #[test]
 fn what_a_broken_queue_has_is_under_way() {
     let (board, side) = with_room(WINDOW);
@@ -308,14 +308,15 @@ fn what_a_broken_queue_has_is_under_way() {
     assert!(transfer.is_err(), "nobody uses it on");
 }
 
-/// What a board has written, and nothing proves to have arrived, may still come: memory that is used again is not safe from it.
+/// Bytes that a board has written, and that nothing proves to have arrived, may still come: they may overwrite memory
+/// that is used again.
 #[test]
 fn a_write_whose_flush_fails_is_under_way() {
     let flushes = |refused: Option<(Errno, u32)>| {
         let (board, side) = with_room(WINDOW);
         let least = side.room.as_ref().unwrap().0.clone();
         *least.refuse_flush.lock().unwrap() = refused;
-        // Called off when the board has the first transfer, which it ends while it is being stopped.
+        // Cancelled when the board has the first transfer, which ends while the copy is being stopped.
         let cancel = crate::limits::Cancel::default();
         let off = cancel.clone();
         *least.in_post.lock().unwrap() = Some(Box::new(move || off.cancel()));
@@ -341,7 +342,7 @@ fn a_write_whose_flush_fails_is_under_way() {
     assert!(error.to_string().contains("called off"), "{error}");
 }
 
-/// A piece that records what is done to it.
+/// A piece that records its calls.
 struct Recording(char, Arc<Mutex<String>>);
 
 impl Pending for Recording {

@@ -1,4 +1,4 @@
-//! The pipeline with engines that do what they are told.
+//! The pipeline with mocks of engines.
 
 mod pace;
 
@@ -8,22 +8,22 @@ use crate::limits::{Cancel, Clock, Limits};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// What both engines have done, in order: who, what, where in staging memory.
+/// The calls of both engines, in order: name of the engine, call, place in staging memory.
 #[derive(Debug, Default)]
 struct Record {
     lines: Vec<(char, &'static str, u64)>,
     under_way: [u64; 2],
-    /// Moments with both at work.
+    /// Number of moments with both at work.
     both: u64,
     ended_by_force: u64,
     called_off: u64,
-    /// Those of them that were called off when others had been ended.
+    /// Cancelled copies among them whose cancellation came after the end of others.
     late_calls: u64,
 }
 
 type Shared = Arc<Mutex<Record>>;
 
-/// An engine whose copies end when they are waited for, but not when they are only asked.
+/// An engine whose copies end when they are waited for, but not when they are only polled.
 struct Told {
     name: char,
     record: Shared,
@@ -31,7 +31,7 @@ struct Told {
     fails: Option<u64>,
     begun: u64,
     never: bool,
-    /// What it has begun goes on, whatever it is told.
+    /// Copies that it has begun go on, also when they are cancelled.
     stubborn: bool,
 }
 

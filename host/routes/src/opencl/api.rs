@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-/// `cl_platform_id` and all other handles: pointers to what only OpenCL knows.
+/// `cl_platform_id` and all other handles: opaque pointers.
 pub type Handle = *mut c_void;
 
 pub(super) const CL_SUCCESS: i32 = 0;
@@ -14,7 +14,7 @@ pub(super) const CL_FALSE: u32 = 0;
 pub(super) const CL_TRUE: u32 = 1;
 pub(super) const CL_COMPLETE: i32 = 0;
 pub(super) const CL_DEVICE_NOT_FOUND: i32 = -1;
-/// The loader's, where there is no driver (cl_khr_icd).
+/// An error of the loader, where there is no driver (cl_khr_icd).
 pub(super) const CL_PLATFORM_NOT_FOUND_KHR: i32 = -1001;
 pub(super) const CL_DEVICE_TYPE_ALL: u64 = 0xFFFF_FFFF;
 pub(super) const CL_EVENT_COMMAND_EXECUTION_STATUS: u32 = 0x11D3;
@@ -29,7 +29,7 @@ type Info = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) ->
 type Give = unsafe extern "C" fn(Handle) -> i32;
 /// `pfn_notify` of `clSetEventCallback`.
 pub(super) type Notify = unsafe extern "C" fn(Handle, i32, *mut c_void);
-/// `clEnqueueReadBuffer` and `clEnqueueWriteBuffer`, which differ in what they do to the pointer.
+/// `clEnqueueReadBuffer` and `clEnqueueWriteBuffer`, which differ in their use of the pointer.
 pub(super) type Enqueue = unsafe extern "C" fn(
     Handle,
     Handle,
@@ -95,7 +95,7 @@ functions! {
 }
 
 impl Api {
-    /// The machine's loader. It stays: platforms do not bear to be unloaded.
+    /// Returns the machine's loader. It stays loaded: platforms do not survive an unload.
     pub(super) fn get() -> Result<&'static Self> {
         static FOUND: OnceLock<Result<Api, String>> = OnceLock::new();
         let found = FOUND.get_or_init(|| {
@@ -111,7 +111,7 @@ impl Api {
     }
 }
 
-/// The error of a call, if its result is one.
+/// Returns the error of a call, if its result is one.
 pub(super) fn checked(call: &'static str, code: i32) -> Result<()> {
     match code {
         CL_SUCCESS => Ok(()),
@@ -119,25 +119,25 @@ pub(super) fn checked(call: &'static str, code: i32) -> Result<()> {
     }
 }
 
-/// A handle that a call has made, unless its result is an error.
+/// Returns a handle that a call has made, unless its result is an error.
 pub(super) fn made(call: &'static str, make: impl FnOnce(*mut i32) -> Handle) -> Result<Handle> {
     let mut code = CL_SUCCESS;
     let handle = make(&raw mut code);
     checked(call, code)?;
     match handle.is_null() {
-        // No result, and no error either.
+        // Neither a handle nor an error.
         true => Err(Error::OpenCl { call, code }),
         false => Ok(handle),
     }
 }
 
-/// A text that an information function has to say.
+/// Returns a text of an information function.
 ///
 /// # Safety
 /// `of` is a handle that the function takes.
 pub(super) unsafe fn text(get: Info, call: &'static str, of: Handle, name: u32) -> Result<String> {
     let mut size = 0;
-    // SAFETY: without a place for the value it gives the size.
+    // SAFETY: without a place for the value the function gives the size.
     checked(call, unsafe { get(of, name, 0, null_mut(), &raw mut size) })?;
     let mut bytes = vec![0_u8; size];
     // SAFETY: the place is as long as it says.
@@ -147,7 +147,7 @@ pub(super) unsafe fn text(get: Info, call: &'static str, of: Handle, name: u32) 
     Ok(text.trim_end_matches('\0').trim().to_owned())
 }
 
-/// All handles that a function lists.
+/// Returns all handles that a function lists.
 pub(super) fn list(
     call: &'static str,
     none: i32,

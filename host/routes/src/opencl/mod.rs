@@ -1,9 +1,9 @@
 //! Memory of any OpenCL device as an end of routes: through the host's memory.
 //!
-//! Nothing is asked of a platform but OpenCL 1.1. Copies are non-blocking commands of a queue of the library's own. Who
-//! waits for one sleeps until its callback comes, and asks for its state now and then meanwhile: NVIDIA's callbacks come
-//! up to 8 ms late. So nobody spins, and a wait can have a limit. A program that uses a buffer
-//! in commands of its own has them ended (`clFinish`) before the copy, and begins others after it.
+//! A platform needs no more than OpenCL 1.1. Copies are non-blocking commands of a queue of the library's own. A thread
+//! that waits for a copy sleeps until its callback comes, and polls its state during the wait: NVIDIA's callbacks come
+//! up to 8 ms late. So no thread spins, and a wait can have a limit. A program that uses a buffer in commands of its
+//! own must end them (`clFinish`) before the copy, and begin others after it.
 
 mod api;
 
@@ -27,10 +27,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a wait sleeps before it asks for a command's state, from the first time to any later one.
+/// Pauses between two queries of a command's state, from the first wait to any later one.
 const PAUSES: Range<Duration> = Duration::from_micros(20)..Duration::from_millis(1);
 
-/// Bytes of the words by which memory of a platform's is accessed.
+/// Bytes of the words by which mapped memory of a platform is accessed.
 const WORD: usize = size_of::<u64>();
 
 /// A device of an OpenCL platform.
@@ -46,7 +46,7 @@ impl fmt::Debug for ClDevice {
 /// A device, and a context with it alone.
 struct Context {
     api: &'static Api,
-    /// Made when it is used first: a board is one program's at a time.
+    /// Made at the first use: a board belongs to one program at a time.
     context: Mutex<Option<Handle>>,
     device: Handle,
     name: String,
@@ -59,13 +59,13 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// Whether this is the child of a fork: it has none of the platform's threads, so that a call may never return, and what
-    /// the parent has is not to be given back.
+    /// Whether this is the child of a fork. It has none of the platform's threads, so that a call may never return, and
+    /// it must not release the parent's objects.
     fn is_inherited(&self) -> bool {
         self.owner != Process::current()
     }
 
-    /// The context.
+    /// Returns the context.
     fn handle(&self) -> Result<Handle> {
         if self.is_inherited() {
             let reason = "the parent of this child of a fork has it";
@@ -92,13 +92,14 @@ impl Drop for Context {
         }
         let context = self.context.get_mut();
         if let Some(context) = context.unwrap_or_else(PoisonError::into_inner) {
-            // SAFETY: this gives back the reference that was taken.
+            // SAFETY: this releases the reference that was taken.
             unsafe { (self.api.release_context)(*context) };
         }
     }
 }
 
-/// Lists all devices of all platforms of the machine. None is used, so boards of other programs are in the list, too.
+/// Lists all devices of all platforms of the machine. This does not use the devices, so it also lists boards that other
+/// programs use.
 ///
 /// # Errors
 /// [`Error::NoOpenCl`]; [`Error::OpenCl`] if no platform lists its devices.
@@ -106,7 +107,7 @@ pub fn devices() -> Result<Vec<ClDevice>> {
     devices_of(Api::get()?)
 }
 
-/// The devices of these platforms.
+/// Lists the devices of these platforms.
 fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
     let platforms = list(
         "clGetPlatformIDs",
@@ -129,7 +130,7 @@ fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
         });
         let devices = match devices {
             Ok(devices) => devices,
-            // The devices of others can be used.
+            // The devices of other platforms can be used.
             Err(error) => {
                 failed.get_or_insert(error);
                 continue;
@@ -155,12 +156,13 @@ fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
 }
 
 impl ClDevice {
-    /// Its name, and its platform's.
+    /// Returns its name, with its platform's.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Allocates memory of the device, which is this program's from then on, as long as a value of it lives.
+    /// Allocates memory of the device. The device belongs to this program from then on, until all values of it are
+    /// dropped.
     ///
     /// # Errors
     /// [`Error::OpenCl`]; a board of another program cannot be used (`CL_DEVICE_NOT_AVAILABLE`).
@@ -179,7 +181,7 @@ impl ClDevice {
     }
 }
 
-/// Memory of an OpenCL device. Clones are the same.
+/// Memory of an OpenCL device. Clones are the same memory.
 #[derive(Clone)]
 pub struct ClMemory(Arc<Buffer>);
 
@@ -209,18 +211,18 @@ impl Drop for Buffer {
         if self.device.is_inherited() {
             return;
         }
-        // SAFETY: this gives back the reference that was taken. Commands under way keep theirs (OpenCL API 3.0,
+        // SAFETY: this releases the reference that was taken. Commands in progress keep theirs (OpenCL API 3.0,
         // `clReleaseMemObject`).
         unsafe { (self.device.api.release_memory)(self.memory) };
     }
 }
 
 impl ClMemory {
-    /// A buffer of the program's own, of so many bytes.
+    /// Takes a buffer of the program's own, of so many bytes.
     ///
     /// # Safety
-    /// All three are living objects of the machine's OpenCL (`libOpenCL.so.1`); the device is one of the context's, and
-    /// the buffer the context's, and as long as is said.
+    /// All three are living objects of the machine's OpenCL (`libOpenCL.so.1`); the device is one of the context's, the
+    /// buffer belongs to the context, and has `length` bytes.
     ///
     /// # Errors
     /// [`Error::NoOpenCl`] and [`Error::OpenCl`].
@@ -251,12 +253,12 @@ impl ClMemory {
         })))
     }
 
-    /// The `cl_mem`, for kernels' arguments.
+    /// Returns the `cl_mem`, for kernels' arguments.
     pub fn raw(&self) -> Handle {
         self.0.memory
     }
 
-    /// Its device.
+    /// Returns its device.
     pub fn device(&self) -> ClDevice {
         ClDevice(Arc::clone(&self.0.device))
     }
@@ -293,8 +295,8 @@ impl Side for ClMemory {
         self.0.length
     }
 
-    /// Memory that the platform has pinned: copies from other memory may return only when they have ended (thesis,
-    /// chapter 6).
+    /// Allocates memory that the platform has pinned: copies from other memory may return only when they have ended
+    /// (thesis, chapter 6).
     fn staging(&self, bytes: usize) -> Result<Option<Staging>> {
         Ok(Some(Staging {
             memory: Memory::over(Pinned::new(&self.0.device, bytes)?),
@@ -331,7 +333,7 @@ impl Drop for Commands {
         if self.device.is_inherited() {
             return;
         }
-        // SAFETY: the queue is this value's. Commands under way go on to their ends.
+        // SAFETY: the queue is this value's. Commands in progress go on to their ends.
         unsafe { (self.device.api.release_queue)(self.queue) };
     }
 }
@@ -394,31 +396,31 @@ struct ClEngine {
     reached: Reached,
 }
 
-/// What a command uses until it has ended. Its callback keeps none of that: OpenCL's objects may not be released there, and
-/// no queue be waited for (OpenCL API 3.0, "clSetEventCallback").
+/// Objects that a command uses until it has ended. Its callback keeps none of them: a callback may not release objects
+/// of OpenCL, and may not wait for a queue (OpenCL API 3.0, "clSetEventCallback").
 type Used = (Arc<Commands>, Reached, ClMemory);
 
-/// A command under way.
+/// A command in progress.
 struct Command {
     queue: Arc<Commands>,
     event: Handle,
     call: &'static str,
-    /// None: nobody calls back.
+    /// `None` if there is no callback.
     end: Option<Arc<End<i32>>>,
     /// Taken when the command has ended.
     used: Option<Used>,
     rest: Option<Rest>,
-    /// Why it may never begin, or nobody be told of its end.
+    /// The reason why the command may never begin, or why its end is not reported.
     failed: Option<Error>,
 }
 
 // SAFETY: as for a context; the rest is shared by locks.
 unsafe impl Send for Command {}
 
-/// Tells the end of a command.
+/// Reports the end of a command.
 ///
 /// # Safety
-/// `user` is of [`End::to_user`], and nobody else gives it back.
+/// `user` is of [`End::to_user`], and no other code takes it.
 unsafe extern "C" fn ended(_: Handle, status: i32, user: *mut c_void) {
     // SAFETY: the caller promises it.
     unsafe { End::from_user(user) }.tell(status);
@@ -432,7 +434,7 @@ impl Engine for ClEngine {
         let mut event = null_mut();
         let buffer = self.buffer.raw();
         // SAFETY: queue and buffer are living ones and both ranges were checked. The memory stays until the callback of
-        // the event has run, and is used by nobody else but by atomics (`Place`).
+        // the event has run, and all other accesses to it are by atomics (`Place`).
         let code = unsafe {
             enqueue(
                 self.queue.queue,
@@ -450,14 +452,14 @@ impl Engine for ClEngine {
         let end = Arc::<End<i32>>::default();
         let api = self.queue.device.api;
         let user = end.to_user();
-        // SAFETY: the event is the command's, and the callback takes what it is given.
+        // SAFETY: the event is the command's, and the callback takes the argument `user`.
         let told = unsafe { (api.callback)(event, CL_COMPLETE, ended, user) };
         let told = checked("clSetEventCallback", told);
         if told.is_err() {
-            // SAFETY: nobody calls back, so this is the one who gives it back.
+            // SAFETY: no callback comes, so this is the only code that takes it.
             drop(unsafe { End::<i32>::from_user(user) });
         }
-        // Begin now, and not when somebody waits. What is not sent to the device may go there all the same.
+        // Begin now, and not at the first wait. A command that could not be flushed may go to the device nevertheless.
         // SAFETY: a living queue.
         let flushed = checked("clFlush", unsafe { (api.flush)(self.queue.queue) });
         Ok(Box::new(Command {
@@ -477,7 +479,7 @@ impl Engine for ClEngine {
 }
 
 impl Command {
-    /// How the command has ended, if it has. Its callback may not have come yet.
+    /// Returns the status with which the command has ended, if it has. Its callback may not have come yet.
     fn ask(&self) -> Option<i32> {
         let api = self.queue.device.api;
         let mut status = CL_COMPLETE + 1;
@@ -494,8 +496,8 @@ impl Command {
         if code != CL_SUCCESS || status > CL_COMPLETE {
             return None;
         }
-        // To have asked does not make what was copied visible (OpenCL API 3.0, "clGetEventInfo"); a wait does, and ends
-        // at once. What it says of a command that failed is known.
+        // The query does not make copied bytes visible (OpenCL API 3.0, "clGetEventInfo"); a wait does, and ends at
+        // once. The error of a failed command is already known, so the result of the wait does not matter then.
         // SAFETY: one living event.
         let visible = unsafe { (api.wait)(1, &raw const self.event) };
         Some(if status < CL_COMPLETE {
@@ -505,7 +507,7 @@ impl Command {
         })
     }
 
-    /// How it has ended, if it does within so long. What it used is nobody's then.
+    /// Returns the status of the command, if it ends within `limit`. The objects that it used are released then.
     fn ended(&mut self, limit: Duration) -> Option<i32> {
         let begin = Instant::now();
         let code = loop {
@@ -514,7 +516,7 @@ impl Command {
             }
             let waited = begin.elapsed();
             let left = limit.saturating_sub(waited);
-            // Late by no more than a part of what it took.
+            // The delay is only a part of the time that the command took.
             let pause = (waited / 8).clamp(PAUSES.start, PAUSES.end);
             if left.is_zero() {
                 break self.end.as_ref()?.told()?;
@@ -559,7 +561,7 @@ impl Pending for Command {
 impl Drop for Command {
     fn drop(&mut self) {
         if self.queue.device.is_inherited() {
-            // What it uses is the parent's.
+            // The objects that it uses belong to the parent.
             return;
         }
         if let Some(used) = self.used.take()
@@ -567,13 +569,13 @@ impl Drop for Command {
         {
             keep(self.end.take(), used);
         }
-        // SAFETY: this gives back the reference that the call made.
+        // SAFETY: this releases the reference that the call made.
         unsafe { (self.queue.device.api.release_event)(self.event) };
     }
 }
 
-/// Keeps what a command uses until its end, of a command that nobody waits for any more. If nobody is told of that, or there
-/// can be no thread for it, it is kept for good.
+/// Keeps the objects of a command that no caller waits for any more until the command's end. If the end is not
+/// reported, or no thread can be started, they are leaked.
 fn keep(end: Option<Arc<End<i32>>>, used: Used) {
     let used = std::mem::ManuallyDrop::new(used);
     let Some(end) = end else { return };
@@ -585,7 +587,7 @@ fn keep(end: Option<Arc<End<i32>>>, used: Used) {
     let _ = named.spawn(wait);
 }
 
-/// Memory of the host's that a platform has pinned, as its owner maps it.
+/// Memory of the host's that a platform has pinned, in the role of the owner that maps it.
 struct Pinned {
     queue: Commands,
     memory: Handle,
@@ -610,7 +612,7 @@ impl Pinned {
     fn new(device: &Arc<Context>, length: usize) -> Result<Self> {
         let queue = Commands::new(device)?;
         let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
-        // Whole words, by which it is read and written.
+        // Whole words, because it is read and written in words.
         let mapped = length.next_multiple_of(WORD);
         let context = device.handle()?;
         let memory = made("clCreateBuffer", |code| {
@@ -656,8 +658,8 @@ impl Pinned {
 
     fn words(&self) -> &[AtomicU64] {
         let count = self.length.div_ceil(WORD);
-        // SAFETY: so many whole words are mapped for as long as this lives, at an address that the mapping has found to be a
-        // multiple of a word's length, and what is made of them are atomics.
+        // SAFETY: so many whole words are mapped for as long as this lives, at an address that was checked to be a
+        // multiple of a word's length, and all references to it are atomics.
         unsafe { std::slice::from_raw_parts(self.base.cast::<AtomicU64>().cast_const(), count) }
     }
 }
@@ -669,7 +671,7 @@ impl Drop for Pinned {
         }
         let api = self.queue.device.api;
         if !self.base.is_null() {
-            // SAFETY: it was mapped there once, and nobody uses the address any more.
+            // SAFETY: it was mapped there once, and no code uses the address any more.
             unsafe {
                 (api.unmap)(
                     self.queue.queue,
@@ -682,12 +684,12 @@ impl Drop for Pinned {
                 (api.finish)(self.queue.queue);
             }
         }
-        // SAFETY: this gives back the reference that was taken.
+        // SAFETY: this releases the reference that was taken.
         unsafe { (api.release_memory)(self.memory) };
     }
 }
 
-// SAFETY: the range is mapped as long as the value lives, at one address, and what is made from it are atomics.
+// SAFETY: the range is mapped as long as the value lives, at one address, and all references to it are atomics.
 unsafe impl Place for Pinned {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Host

@@ -1,21 +1,21 @@
-//! Copies by a stand-in for OpenCL whose device has been lost, and what the child of a fork does with OpenCL's objects.
+//! Copies by a mock of OpenCL whose device has been lost, and the drop of OpenCL's objects in the child of a fork.
 
 use super::*;
 use std::cell::{Cell, RefCell};
 use std::os::unix::process::CommandExt;
 
 thread_local! {
-    /// Calls that a platform gets when objects go.
+    /// Calls that a platform gets when objects are dropped.
     static CALLS: Cell<i32> = const { Cell::new(0) };
-    /// Contexts that were asked for.
+    /// Requests for contexts.
     static CONTEXTS: Cell<i32> = const { Cell::new(0) };
-    /// What `clGetEventInfo` says of every command.
+    /// Status that `clGetEventInfo` reports for every command.
     static STATUS: Cell<i32> = const { Cell::new(SUBMITTED) };
-    /// What `clSetEventCallback` answers.
+    /// Result of `clSetEventCallback`.
     static CALLBACK: Cell<i32> = const { Cell::new(CL_SUCCESS) };
-    /// What `clWaitForEvents` and `clFinish` answer.
+    /// Result of `clWaitForEvents` and `clFinish`.
     static WAITED: Cell<i32> = const { Cell::new(CL_SUCCESS) };
-    /// What buffers are mapped to.
+    /// Memory that buffers are mapped to.
     static MAPPED: RefCell<Vec<u64>> = RefCell::new(vec![0; 512]);
 }
 
@@ -43,7 +43,7 @@ unsafe extern "C" fn info(
     to: *mut c_void,
     size: *mut usize,
 ) -> i32 {
-    // The board of another program does not say its name.
+    // The board of another program does not report its name.
     if of.addr() == BUSY {
         return NOT_AVAILABLE;
     }
@@ -215,7 +215,7 @@ static API: Api = Api {
 
 const LENGTH: u64 = 4096;
 
-/// Memory of the stand-in's, and memory of this process to copy to.
+/// Returns memory of the mock's, and memory of this process to copy to.
 fn both() -> (ClMemory, Memory) {
     let device = ClDevice(Arc::new(Context {
         api: &API,
@@ -239,7 +239,7 @@ fn begun(memory: &ClMemory, staging: &Memory) -> Box<dyn Pending> {
     engine.begin(piece).unwrap()
 }
 
-/// As a device that is lost refuses: every call with one code, and the command stays where it is.
+/// A lost device refuses every call with one code, and the command stays where it is.
 #[test]
 fn a_copy_of_whose_end_nobody_can_be_told_has_not_ended_well() {
     let (memory, staging) = both();
@@ -305,10 +305,10 @@ fn what_a_child_drops_the_parent_keeps() {
     assert_eq!(CALLS.get(), calls, "the parent has dropped nothing");
 }
 
-/// What the closure of a child has: it is used by that child alone.
+/// Objects for the closure of a child: that child alone uses them.
 struct Given(std::mem::ManuallyDrop<(ClMemory, Staging, Box<dyn Pending>)>);
 
-// SAFETY: nobody else has it; the closure runs in the thread that made it, of a copy of this process.
+// SAFETY: no other code has it; the closure runs in the thread that made it, of a copy of this process.
 unsafe impl Send for Given {}
 // SAFETY: as above.
 unsafe impl Sync for Given {}

@@ -1,4 +1,4 @@
-//! Copies that wait for others, over a driver that does what it is told.
+//! Copies that wait for others, with a mock of the driver.
 
 use super::*;
 use crate::least::Least;
@@ -44,7 +44,7 @@ fn routes() -> (Arc<Routes>, Receiver<()>, Sender<()>) {
     (Arc::new(routes), is_asked, tell)
 }
 
-/// Calls a copy off that somebody else holds up; how it ends.
+/// Cancels a copy that waits for another one. Returns the copy's result.
 fn called_off(routes: &Arc<Routes>) -> Option<Result<Moved>> {
     let (cancel, (send, ended)) = (Cancel::default(), channel());
     let (routes, limits) = (
@@ -75,7 +75,7 @@ fn a_copy_that_waits_for_others_can_be_called_off() {
     let probes = Arc::clone(&one);
     let probes = std::thread::spawn(move || probes.findings());
     asked.recv().unwrap();
-    // The one waits for the same routes, the other for the board's memory for probes.
+    // One waits for the same routes, the other for the board's memory for probes.
     for routes in [&one, &other] {
         let ended = called_off(routes).expect("it ends");
         assert!(

@@ -1,4 +1,4 @@
-//! What both examples need: a simulated board with the default build of the block.
+//! Code that both examples use: a simulated board with the default build of the block.
 
 use anyhow::{Context, Result};
 use peerlane_hdl::Params;

@@ -10,7 +10,7 @@ use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
 use peerlane_simulated::SimBoard;
 use std::time::Duration;
 
-/// A context with some FPGA memory; its first byte.
+/// Opens a context with some FPGA memory; returns its first byte.
 fn open_with(driver: &Driver, bytes: u64) -> (Device, Queue, u64) {
     let device = driver.open().unwrap();
     let start = device.allocate(bytes).unwrap().keep().start;
@@ -48,7 +48,7 @@ fn two_contexts_at_once() {
     let mut work = Vec::new();
     for index in 0..2u8 {
         let (device, queue, base) = open_with(&driver, 2 * MIB);
-        // All of it goes to the board at once: who waits for one queue gives nothing to another.
+        // All of it goes to the board at once: a wait for one queue gives the board no descriptors of another.
         queue.set_piece(64 << 10);
         let (out, into) = (pattern(3 + index, MIB as usize), pattern(7, MIB as usize));
         board.fpga_write(base, &out).unwrap();
@@ -63,7 +63,7 @@ fn two_contexts_at_once() {
         transfers.push(queue.from_fpga(*base, to.part(0..length)).unwrap());
         transfers.push(queue.to_fpga(from.part(0..length), base + MIB).unwrap());
     }
-    // Each has its share: nobody waits for the other's whole transfer.
+    // Each has its share: neither waits for the other's whole transfer.
     transfers[0].wait(SECOND).unwrap();
     let first = driver.now() - start;
     transfers[2].wait(SECOND).unwrap();
@@ -108,9 +108,9 @@ fn chained_transfers_hand_data_on() {
         ..Terms::default()
     };
     let plain = Terms::default();
-    // In, out to the GPU, and in again from there: 64 pieces each, through queues of 32, and
-    // each begins with what the one before does last. Only the order makes the data right;
-    // all are submitted before the first has begun.
+    // In, out to the GPU, and in again from there: 64 pieces each, through queues of 32, and each transfer begins with
+    // the bytes that the one before moves last. Only the order makes the data right. All are submitted before the first
+    // has begun.
     let tail = (length - 4 * KIB, length);
     let rest = (0, length - 4 * KIB);
     let middle = (length - 8 * KIB, length - 4 * KIB);
@@ -154,7 +154,7 @@ fn a_stopped_channel_is_at_rest_and_goes_on() {
     }
 }
 
-/// A board whose GPU never answers reads of one place.
+/// Opens a board whose GPU never answers reads of one place.
 fn with_a_hole() -> (SimBoard, Driver) {
     let (board, driver) = open(&Options {
         // 40 us at 250 MHz.
@@ -192,7 +192,7 @@ fn a_restart_ends_one_context_in_bounded_time() {
     ));
     let start = driver.now();
     contexts[0].1.restart().unwrap();
-    // What was on the way at most, and a few register accesses.
+    // At most the time for requests that were on the way, and a few register accesses.
     assert!(driver.now() - start < Duration::from_micros(100));
     for transfer in &ended {
         assert!(matches!(transfer.poll(), Err(Error::Stopped)));
@@ -220,11 +220,10 @@ fn a_stop_does_not_wait_for_the_link() {
         .unwrap();
     let start = driver.now();
     queue.restart().unwrap();
-    // The block gives the read up after 40 us.
+    // The block gives up the read after 40 us.
     assert!(driver.now() - start < Duration::from_micros(120));
     assert!(read.poll().is_err());
-    // The GPU does not answer the flush either while the port is in quarantine; the data
-    // have gone.
+    // The GPU does not answer the flush either while the port is in quarantine; the data have left.
     assert!(write.wait(SECOND).is_ok() || fault_of(&write).1 == 64 * KIB);
     link_goes_down(&board, &driver);
     one.query().unwrap();
@@ -235,7 +234,7 @@ fn a_stop_does_not_wait_for_the_link() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_channel_comes_back_when_its_last_handle_goes() {
-    // The simulated board counts every access to memory that was given back as an error.
+    // The simulated board counts every access to freed memory as an error.
     let (_, driver) = open(&Options::default());
     let others: Vec<_> = (0..7).map(|_| driver.open().unwrap()).collect();
     for round in 0..3 {
@@ -250,7 +249,7 @@ fn a_channel_comes_back_when_its_last_handle_goes() {
         drop(queue.to_fpga(region.part(0..4 * MIB), 8 * MIB).unwrap());
         drop(region);
         drop(scratch);
-        // What is under way is aborted, and the memory goes at once.
+        // Transfers under way are aborted, and the memory is freed at once.
         let start = driver.now();
         drop((device, queue));
         assert!(driver.now() - start < Duration::from_micros(200));
@@ -292,8 +291,8 @@ fn a_region_goes_while_others_are_used() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_forgotten_region_is_not_touched_any_more() {
-    // The simulated board counts every access to memory that was given back as an error, as
-    // it arrives. So slow a GPU that a lot is on the way.
+    // The simulated board counts every access to freed memory as an error, when it arrives. The GPU is so slow that
+    // many requests are on the way.
     let mut config = BoardConfig::default();
     config.gpu.read_round_trip_ns = 3000;
     let (board, driver) = open_on(&Options::default(), config);
@@ -332,7 +331,7 @@ fn counters_count_what_was_moved() {
     let read = queue.to_fpga(region.part(0..32 * KIB), MIB).unwrap();
     write.wait(SECOND).unwrap();
     read.wait(SECOND).unwrap();
-    // One that the board refuses in the middle.
+    // A transfer that the board refuses in the middle.
     let cut = queue
         .to_fpga(region.part(64 * KIB..64 * KIB + 512 * KIB), MIB)
         .unwrap();
@@ -344,7 +343,7 @@ fn counters_count_what_was_moved() {
     let after = driver.counters().unwrap();
     let [was, is] = [before.channels[0], after.channels[0]];
     assert_eq!(is.write.bytes - was.write.bytes, 64 << 10);
-    // What had been asked for before may have come behind a gap.
+    // Answers to earlier requests may have come after a gap.
     let read = is.read.bytes - was.read.bytes;
     assert!((32 * KIB + cut..544 * KIB).contains(&read), "{read}, {cut}");
     assert_eq!(is.write.descriptors - was.write.descriptors, 1);

@@ -14,7 +14,7 @@ mod inference_feed;
 #[path = "../../../../examples/06-processes/processes.rs"]
 mod processes;
 
-/// An error that an example ends with says what to do.
+/// The error with which an example ends has a hint.
 #[test]
 fn examples_tell_the_librarys_remedy() {
     let error = peerlane_host::Error::Gone;
@@ -90,7 +90,7 @@ fn inference_feed() {
     inference_feed::run(&device, &mut maker).unwrap();
 }
 
-/// Contexts in threads stand for those in processes, which the simulated board, being of one process, does not have.
+/// Contexts in threads replace those in processes, because the simulated board lives in one process.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn processes() {

@@ -43,7 +43,7 @@ fn open_on(options: &Options, config: BoardConfig) -> (SimBoard, Driver) {
     (board, driver)
 }
 
-/// A board with reads by tag.
+/// Opens a board whose reads have tags.
 fn open_tagged(options: &Options) -> (SimBoard, Driver) {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     let params = Params {
@@ -59,7 +59,7 @@ fn open_tagged(options: &Options) -> (SimBoard, Driver) {
     (board, driver)
 }
 
-/// A context that has all FPGA memory that is left, from address 0 on.
+/// Opens a context that has all FPGA memory that is left, from address 0 on.
 fn open_all(driver: &Driver) -> (Device, Queue) {
     let device = driver.open().unwrap();
     device.allocate_all(0).unwrap().keep();
@@ -274,12 +274,12 @@ fn a_transfer_takes_one_interrupt() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn data_is_there_when_a_write_has_ended() {
-    // So slow a GPU that every record overtakes its data.
+    // The GPU is so slow that every record overtakes its data.
     let mut config = BoardConfig::default();
     config.gpu.write_latency_ns = 20_000;
     let rig = Rig::new(&Options::default(), config);
     for length in [64, 4096, 64 * KIB] {
-        // The block reads back, or where it may not, the host.
+        // The block reads back; where it may not, the host does.
         for permissions in [Permissions::ReadWrite, Permissions::Write] {
             let range = (0, 64, length);
             rig.round(Direction::FromFpga, MemoryKind::Gpu, range, permissions);
@@ -335,7 +335,7 @@ fn a_read_that_is_never_answered_ends_with_its_place() {
             ..
         })
     ));
-    // The bridge gives no later answer before this one: nobody may forget it.
+    // The bridge returns no later answer before this one, so it cannot be dropped.
     let released = driver.release_read_quarantine();
     assert!(matches!(released, Err(Error::ReadsOwed)), "{released:?}");
     link_goes_down(board, driver);
@@ -344,7 +344,7 @@ fn a_read_that_is_never_answered_ends_with_its_place() {
     rig.round(Direction::ToFpga, kind, (0, 64, 64 * KIB), both);
 }
 
-/// Peers answer again, and the link is reset, which resets hard IP and block.
+/// Makes peers answer again, and resets the link, which resets hard IP and block.
 fn link_goes_down(board: &SimBoard, driver: &Driver) {
     board
         .with(|board| {

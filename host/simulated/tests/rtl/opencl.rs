@@ -1,4 +1,4 @@
-//! Kernels on the simulated board, by way of the driver in the process.
+//! Kernels on the simulated board, through the driver in the process.
 
 use crate::{MIB, SECOND, open, open_all, pattern, registered};
 use peerlane_host::driver::Options;
@@ -23,7 +23,7 @@ fn word(side: &dyn OpenCl, area: Area, offset: u64) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Has the kernel copy words from 1 MiB to 2 MiB.
+/// Makes the kernel copy words from 1 MiB to 2 MiB.
 fn start_copy(side: &dyn OpenCl, words: u32) {
     let write = |offset, data: &[u8]| side.write(Area::Kernels, offset, data).unwrap();
     write(0x20, &0x1000_u32.to_le_bytes());

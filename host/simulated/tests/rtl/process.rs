@@ -1,4 +1,4 @@
-//! Memory of the process, and the example that takes a device as it is.
+//! Memory of the process, and the example that takes an open device.
 
 use super::{SECOND, open};
 use peerlane_host::driver::Options;
@@ -30,7 +30,7 @@ fn memory_of_the_process_is_moved_where_it_was_admitted() {
     let refused = unsafe { device.register_address(address, length, Permissions::Read) };
     assert!(matches!(refused, Err(Error::Backend(_))), "{refused:?}");
 
-    // SAFETY: the arrays below outlive their regions, and are looked at when transfers have ended.
+    // SAFETY: the arrays below outlive their regions, and are read when transfers have ended.
     let (from, to) = unsafe {
         board.admit_process_memory();
         let place = back.as_mut_ptr().expose_provenance() as u64 + 1;
@@ -49,7 +49,7 @@ fn memory_of_the_process_is_moved_where_it_was_admitted() {
     // It goes with its region.
     let strays = board.with(|board| board.bus_mut().stray_total());
     drop((from, to));
-    // What is not there is refused as by the kernel, and the board never accesses it. Nobody maps memory at 4096.
+    // Missing memory is refused as by the kernel, and the board never accesses it. There is no mapping at 4096.
     for address in [0, 4096, 1 << 47] {
         // SAFETY: it is refused.
         let refused = unsafe { device.register_address(address, length, Permissions::Read) };

@@ -1,4 +1,4 @@
-//! All ways between the simulated board and its GPU, and platforms that are not what they seem.
+//! All routes between the simulated board and its GPU, and platforms with faults.
 
 use super::{KIB, MIB, open_on, open_tagged, pattern};
 use peerlane_host::driver::{Driver, Options as DriverOptions};
@@ -65,7 +65,7 @@ impl Rig {
         Self::new(128 * KIB, config, platform, CopyEngine::default())
     }
 
-    /// On a board that has reads by tag, or has not; with a probe that reads, or does not.
+    /// Opens a board whose reads have tags, or have none, with a probe that reads, or does not.
     fn with(tagged: bool, platform: Platform, probe_reads: bool) -> Self {
         let opened = match tagged {
             true => open_tagged(&driver_options()),
@@ -89,7 +89,7 @@ impl Rig {
         }
     }
 
-    /// Fills both memories, has `order` carried out, and compares every byte of both.
+    /// Fills both memories, executes `order`, and compares every byte of both.
     fn round(&self, order: &Order, route: Route) {
         let what = format!("{route} {order:?}");
         let base = self.routes.board().memory().start;
@@ -146,7 +146,7 @@ fn every_route_moves_all_sizes_and_nothing_else() {
             (12_345, 54_321, 700_001),
             (0, 0, 3 * MIB),
         ] {
-            // Each store goes through the RTL by itself, and takes the simulation a hundred cycles.
+            // Each store goes through the RTL separately, and takes the simulation a hundred cycles.
             if route == Route::Push && length > 64 * KIB + 4 {
                 continue;
             }
@@ -173,7 +173,7 @@ fn half_a_gigabyte_takes_every_route() {
     }
 }
 
-/// The GPU's BAR shows a part of its memory at a time: the board is let into one part after the other.
+/// The GPU's BAR shows a part of its memory at a time: the board may reach one part after the other.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn memory_that_is_larger_than_the_bar() {
@@ -219,7 +219,7 @@ fn a_route_that_goes_the_other_way_is_refused() {
     }
 }
 
-/// A board has one window: a copy that has taken it does not keep it from what is measured later.
+/// A board has one window: a copy that has taken it releases it for later measurements.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_choice_after_a_push_finds_the_window_free() {
@@ -234,7 +234,7 @@ fn a_choice_after_a_push_finds_the_window_free() {
     rig.round(&order, Route::Push);
 }
 
-/// A reset takes stores that nobody misses: the end of such a push is no good one.
+/// A reset loses stores without an error: the push that it interrupts must not succeed.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_in_the_middle_of_a_push_is_told() {
@@ -260,8 +260,8 @@ fn a_reset_in_the_middle_of_a_push_is_told() {
     rig.round(&order, Route::Push);
 }
 
-/// What a probe must find on each platform: of the write, the read, and whether reads are lost. A board with reads by tag
-/// gets an answer that refuses a read, and loses none but those that are not answered.
+/// Findings of a probe on each platform: on the write, the read, and whether reads are lost. A board whose reads have
+/// tags gets an answer that refuses a read, and loses only reads that are not answered.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_probe_tells_platforms_apart() {
@@ -306,7 +306,7 @@ fn the_probe_tells_platforms_apart() {
     }
 }
 
-/// Memory of the GPU's of which nobody says where it lies, as of a dma-buf's; and that can say that data have arrived, or
+/// Memory of the GPU whose place is unknown, such as that of a dma-buf; it can report that data have arrived, or
 /// cannot.
 struct Hidden(Box<dyn Side>, bool);
 
@@ -339,7 +339,7 @@ impl Side for Hidden {
     }
 }
 
-/// A GPU whose memory the board cannot be let into while others have as much of it as the user may.
+/// A GPU whose memory the board cannot reach while other programs have as much of it as the user may.
 struct Scarce(Box<dyn Side>, Arc<AtomicBool>);
 
 impl Side for Scarce {
@@ -379,7 +379,7 @@ impl Side for Scarce {
     }
 }
 
-/// What others have is asked for again: it is not missing for good.
+/// A resource that another user has is asked for again: it is not missing for good.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_refusal_that_passes_is_not_kept() {
@@ -412,7 +412,7 @@ fn a_refusal_that_passes_is_not_kept() {
         matches!(&error, Err(Error::Refused { why, .. }) if why.contains("not now")),
         "{error:?}"
     );
-    // There is room, and the window is another's still.
+    // There is room, and the window is still taken.
     short.store(false, Ordering::Relaxed);
     assert_eq!(choose().route, Route::DirectWrite);
     rig.round(&order, Route::DirectWrite);
@@ -427,7 +427,7 @@ fn a_refusal_that_passes_is_not_kept() {
     }
 }
 
-/// What nobody says is not guessed, whatever it is.
+/// An unknown place is not guessed, on any platform.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn where_memory_lies_may_be_unknown() {
@@ -443,14 +443,14 @@ fn where_memory_lies_may_be_unknown() {
         let said = choice.why.contains("is not known");
         assert_eq!(said, choice.route == Route::DirectWrite, "{choice}");
     }
-    // Where the board does not reach it there is nothing to say.
+    // Where the board does not reach the memory there is nothing unknown.
     let rig = Rig::on(Platform::Translating);
     let side = Arc::new(Hidden(Box::new(rig.gpu.clone()), true));
     let routes = Routes::new(rig.routes.board(), side, Options::default());
     assert!(!routes.findings().unwrap().unknown());
 }
 
-/// A device that cannot say that data have arrived is written by another route, and read as any other.
+/// A device that cannot report that data have arrived is written by another route, and read as any other.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_nothing_orders_is_not_written_directly() {
@@ -464,8 +464,8 @@ fn what_nothing_orders_is_not_written_directly() {
     rig.round(&rig.order(Direction::FromFpga), Route::Auto);
 }
 
-/// Automatic copies are right on every platform, and what does not work is refused. On a board without tags, a read that is
-/// refused or not answered ends all reads, and errors say so.
+/// Automatic copies are right on every platform, and routes that do not work are refused. On a board without tags, a
+/// read that is refused or not answered ends all reads, and errors report that.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn auto_takes_what_works() {
@@ -476,7 +476,7 @@ fn auto_takes_what_works() {
 
 fn takes_what_works(tagged: bool) {
     let through_host = &[Route::Concurrent][..];
-    // The model's window is quick, so where reads fail the GPU pushes.
+    // The model's window is fast, so where reads fail the GPU pushes.
     let pushed = &[Route::Push][..];
     for (platform, write, read) in [
         (
@@ -504,7 +504,7 @@ fn takes_what_works(tagged: bool) {
             let line = choice.to_string();
             assert!(!line.contains('\n') && line.contains("MB/s"), "{line}");
             rig.round(&rig.order(direction), Route::Auto);
-            // Through the host is right everywhere, unless the board takes no reads any more.
+            // The route through the host works everywhere, unless the board takes no reads any more.
             let order = rig.order(direction);
             match (reads_lost, direction) {
                 (true, Direction::ToFpga) => {
@@ -569,7 +569,7 @@ fn a_probe_that_does_not_read_loses_no_reads() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn both_engines_are_at_work() {
-    // As fast as the board, so that the one cannot hide behind the other.
+    // As fast as the board, so that neither time is hidden by the other.
     let engine = CopyEngine {
         latency_ns: 4_000.0,
         rate: 3.6e9,
@@ -584,10 +584,10 @@ fn both_engines_are_at_work() {
         };
         let (concurrent, sequential) = (timed(Route::Concurrent), timed(Route::Sequential));
         assert!(concurrent < 0.65 * sequential, "{concurrent} {sequential}");
-        // Against the slower side by itself, which is the GPU's engine.
+        // Compared to the slower side alone, which is the GPU's engine.
         let alone = length as f64 / engine.rate;
         assert!(concurrent < alone / 0.80, "{concurrent} {alone}");
-        // What was measured gives a piece that is neither the smallest nor the largest.
+        // The measurement gives a piece that is neither the smallest nor the largest.
         let chunk = rig.routes.chunk(direction, length).unwrap();
         assert!((8 * KIB..MIB).contains(&chunk), "{chunk}");
         for other in [4 * KIB, MIB / 2] {
@@ -612,7 +612,7 @@ fn nothing_is_under_way_after_a_deadline() {
     let rig = Rig::new(length, config, Platform::Good, CopyEngine::default());
     rig.routes.findings().unwrap();
     for (direction, route) in all() {
-        // What it takes to choose is not the copy's.
+        // The time of the choice does not count as the copy's.
         rig.routes.choose(direction, length).unwrap();
         let order = rig.order(direction);
         let limits = Limits::within(Duration::from_micros(50));
@@ -640,7 +640,7 @@ fn nothing_is_under_way_after_a_deadline() {
     }
 }
 
-/// The deadline is the caller's: what the first copy finds out before is no reason to be late.
+/// The caller sets the deadline: the probes of the first copy do not extend it.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_deadline_holds_for_probe_and_measurement() {
@@ -662,7 +662,7 @@ fn a_deadline_holds_for_probe_and_measurement() {
                     if length == order.length && was == limit),
                 "{route}: {late:?}"
             );
-            // What the board has of it ends, and takes no grace.
+            // Descriptors at the board end, and take no grace.
             assert!(
                 now() - begin < limit + Duration::from_micros(100),
                 "{route}"
@@ -710,8 +710,8 @@ fn a_pair_needs_no_routes_of_its_own() {
     }
 }
 
-/// Two routes and a pair over one board, used from three threads: the board has one window, and one memory for probes. What
-/// each finds and moves is as if it were alone.
+/// Two routes and a pair over one board, used from three threads: the board has one window, and one memory for probes.
+/// Each finds and moves the same as if it were alone.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn those_who_share_a_board_take_turns() {

@@ -17,7 +17,7 @@ const PAGE: u64 = 4096;
 /// log2 of the addresses that a memory has for its user.
 const PLACE: u32 = 40;
 
-/// In all of them: no process has memory there (the kernel's Documentation/arch/x86/x86_64/mm.rst).
+/// A bit in all of them: no process has memory there (the kernel's Documentation/arch/x86/x86_64/mm.rst).
 const NOWHERE: u64 = 1 << 63;
 
 impl State {
@@ -97,7 +97,7 @@ impl State {
     }
 }
 
-/// Which memory has an address.
+/// Returns the memory with an address.
 pub(super) fn id(address: u64) -> BackendResult<MemoryId> {
     match address & NOWHERE {
         0 => Err(BackendError::Range(format!(

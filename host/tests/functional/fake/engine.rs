@@ -1,11 +1,11 @@
-//! What the fake does with descriptors.
+//! Execution of descriptors by the fake.
 
 use super::{Queued, State};
 use peerlane_core::layout::Segment;
 use std::time::Duration;
 
 impl State {
-    /// The bus address of an ATT address, and how far its page goes; or a status code.
+    /// Returns the bus address of an ATT address, and the bytes to the end of its page; or a status code.
     fn translate(&self, channel: usize, side: usize, peer: u64) -> Result<(u64, u64), u32> {
         let page_size = peer >> 62;
         let shift = [12, 16, 21][page_size as usize];
@@ -34,7 +34,7 @@ impl State {
         self.memories.values().flat_map(|m| &m.segments).any(inside)
     }
 
-    /// Moves the bytes of a descriptor; gives bytes done, code and fault address.
+    /// Moves the bytes of a descriptor. Returns bytes done, code and fault address.
     fn execute(&mut self, channel: usize, side: usize, d: [u32; 7]) -> (u32, u32, u64) {
         let peer = u64::from(d[1]) << 32 | u64::from(d[0]);
         let local = u64::from(d[3]) << 32 | u64::from(d[2]);
@@ -89,20 +89,20 @@ impl State {
         (done, code, fault)
     }
 
-    /// Whether a channel has a descriptor of a direction that can start.
+    /// Returns whether a channel has a descriptor of a direction that can start.
     fn ready(&self, channel: usize, side: usize) -> bool {
         let state = &self.channels[channel];
         let Some(first) = state.queues[side].front() else {
             return false;
         };
-        // Bit 4 is behind writes, bit 5 behind reads. Those of its own direction have
-        // ended when it is the first.
+        // Bit 4 is "after writes", bit 5 "after reads". Descriptors of its own direction have ended when it is the
+        // first.
         let chained = first.words[5] >> (4 + (side ^ 1)) & 1 == 1;
         let ended = state.accepted[side ^ 1] - state.queues[side ^ 1].len();
         state.control & 2 != 0 && (!chained || ended >= first.behind)
     }
 
-    /// Works one descriptor off; says whether there was one.
+    /// Executes one descriptor. Returns whether there was one.
     pub(super) fn step(&mut self) -> bool {
         if self.tricks.stuck || self.tricks.gone || self.control & 1 == 0 {
             return false;
@@ -155,7 +155,7 @@ impl State {
         counts[4] += u64::from((2..=6).contains(&code));
         counts[5] += u64::from(code == 7);
         self.seen.ended.push((channel, words[6]));
-        // A record for an interrupt and for a fault, asked for or not.
+        // A record for an interrupt and for a fault, whether requested or not.
         if words[5] & 3 != 0 || code != 0 {
             self.record(channel, side, words[6], how);
         }

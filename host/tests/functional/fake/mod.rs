@@ -1,7 +1,6 @@
-//! A functional fake of the block's registers, in plain Rust, for the library's own
-//! tests. It is no model of the RTL: it knows what each register does and nothing of
-//! cycles or the bus. It takes raw bits apart by itself, by the register map's text,
-//! so that an encoding error of the library shows.
+//! A functional fake of the block's registers, in plain Rust, for the library's own tests. It is not a model of the
+//! RTL: it implements the effect of each register, without cycles or the bus. It decodes raw bits by itself, by the
+//! register map's text, so that an encoding error of the library shows.
 
 mod backend;
 mod engine;
@@ -18,44 +17,43 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What to do wrong.
+/// Faults to inject.
 #[derive(Default)]
 pub struct Tricks {
-    /// Reads give ones, writes go nowhere.
+    /// Reads return ones, writes are lost.
     pub gone: bool,
-    /// Descriptors are not worked on.
+    /// Descriptors are not executed.
     pub stuck: bool,
     /// No time passes in pauses.
     pub still: bool,
-    /// No time passes in waits for the interrupt either, but that of whoever waits.
+    /// No time passes in waits for the interrupt either, except real time.
     pub frozen: bool,
-    /// Aborts and resets do not end what is queued.
+    /// Aborts and resets do not end queued descriptors.
     pub stubborn: bool,
     /// Fences are never reached.
     pub no_fence: bool,
-    /// STATUS says that the port is dead.
+    /// STATUS reports a dead port.
     pub port_dead: bool,
-    /// The n-th descriptor from now on (0 is the next) of a direction ends with a
-    /// status code after so many bytes.
+    /// The n-th descriptor from now on (0 is the next) of a direction ends with a status code after a number of bytes.
     pub fault: Option<(usize, usize, u32, u32)>,
-    /// And so does every one after it.
+    /// And so does every later one.
     pub fault_stays: bool,
     /// The next record is not written: the one after it, with its own number, takes
     /// its slot.
     pub lose_record: bool,
-    /// The next record is written a second time behind itself.
+    /// The next record is written twice.
     pub repeat_record: bool,
-    /// What was written cannot be flushed.
+    /// Written data cannot be flushed.
     pub no_flush: bool,
     /// Doorbells are refused from this fill on.
     pub refuse_at: Option<usize>,
     /// The next descriptor is not written: its backend fails.
     pub fail_write: bool,
-    /// Whoever writes the next one panics.
+    /// The thread that writes the next one panics.
     pub panics: bool,
 }
 
-/// What was seen.
+/// Observed accesses and events.
 #[derive(Default)]
 pub struct Seen {
     pub reads: usize,
@@ -73,7 +71,7 @@ pub struct Seen {
 pub struct Config {
     pub map_id: u32,
     pub txs_addr_bits: u32,
-    /// Bytes of which a write at the peer is of multiples: 1 or 4.
+    /// Bytes of which a write at the peer has multiples: 1 or 4.
     pub write_granularity: u32,
     pub link: Option<Link>,
     /// Bytes of FPGA memory.
@@ -85,7 +83,7 @@ pub struct Config {
     /// Memory comes in separate pieces of this size.
     pub host_granule: u64,
     pub gpu_granule: u64,
-    /// Where the memory of the host begins, on the bus.
+    /// Start of the host's memory on the bus.
     pub host_base: u64,
 }
 
@@ -112,7 +110,7 @@ pub const BUILD_ID: u32 = 0xb01d_0001;
 /// A descriptor in a queue.
 struct Queued {
     words: [u32; 7],
-    /// Descriptors of the other direction that were queued before.
+    /// Number of descriptors of the other direction that were queued before.
     behind: usize,
 }
 
@@ -123,7 +121,7 @@ pub struct Channel {
     pub range: [u32; 2],
     pub ring: [u32; 2],
     refused: u32,
-    /// Slots of the ring that no descriptor has, as the doorbells said; of a channel that has a ring.
+    /// Slots of the ring that no descriptor has, as reported by the doorbells; for a channel that has a ring.
     room: Option<u32>,
     desc: [[u32; 7]; 2],
     queues: [VecDeque<Queued>; 2],
@@ -144,11 +142,11 @@ impl Channel {
     }
 }
 
-/// Memory that somebody has.
+/// Memory that has a holder.
 struct FakeMemory {
     kind: MemoryKind,
     segments: Vec<Segment>,
-    /// Its user or the driver, and whoever has pinned it.
+    /// Number of its holders: its user or the driver, and its pins.
     holds: usize,
 }
 
@@ -161,7 +159,7 @@ pub struct State {
     pub bus: Store,
     pub fpga: Store,
     memories: BTreeMap<MemoryId, FakeMemory>,
-    /// Files that stand for dma-bufs, by their inodes: of which memory, from which byte on.
+    /// Files that represent dma-bufs, by their inodes: the memory, and its first byte.
     dmabufs: BTreeMap<u64, (MemoryId, u64)>,
     next_id: u64,
     next_address: [u64; 2],
@@ -210,7 +208,7 @@ impl Fake {
             control: 0,
             irq_status: 0,
             port_timeout: 12_500_000,
-            // Somebody else's.
+            // Value of another user.
             port_pace: 77,
             owner: 0,
             low: 0,
@@ -222,24 +220,25 @@ impl Fake {
         })))
     }
 
-    /// Reads FPGA memory behind the board's back.
+    /// Reads FPGA memory directly.
     pub fn fpga_read(&self, address: u64, bytes: &mut [u8]) {
         self.lock().fpga.read(address, bytes);
     }
 
-    /// Writes FPGA memory behind the board's back.
+    /// Writes FPGA memory directly.
     pub fn fpga_write(&self, address: u64, bytes: &[u8]) {
         self.lock().fpga.write(address, bytes);
     }
 
-    /// Has a file stand for a dma-buf of memory of a GPU, from a byte of it on.
+    /// Makes a file represent a dma-buf of memory of a GPU, from a byte of it on.
     pub fn set_dmabuf(&self, file: &File, memory: &Memory, first: u64) {
         let id = backend::id(memory.address()).expect("memory of the fake's");
         let inode = file.metadata().unwrap().ino();
         self.lock().dmabufs.insert(inode, (id, first));
     }
 
-    /// The owner of memory takes it back, and the kernel driver from the board: no entry maps it any more.
+    /// Revokes memory: its owner takes it back, and the kernel driver invalidates it at the board. No entry maps it any
+    /// more.
     pub fn revoke(&self, memory: &Memory) {
         let id = backend::id(memory.address()).expect("memory of the fake's");
         let mut state = self.lock();
@@ -256,7 +255,7 @@ impl Fake {
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {
-        // A test that fails says so by itself.
+        // A failed test reports itself.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -292,7 +291,7 @@ impl State {
         self.seen.interrupts += usize::from(self.line() && !before);
     }
 
-    /// A completion that asks for an interrupt.
+    /// Counts a completion that asks for an interrupt.
     fn completion(&mut self, channel: usize, urgent: bool) {
         let state = &mut self.channels[channel];
         state.moderated += 1;

@@ -26,13 +26,13 @@ struct Inner {
     sequence: AtomicU32,
 }
 
-/// The board. Clones are the same one, but for what was opened of it.
+/// The board. Clones are the same board, apart from the open device.
 #[derive(Clone)]
 pub struct Quick {
     inner: Arc<Inner>,
-    /// What stands for the file of a device that is open.
+    /// A file in place of the file of an open device.
     file: Option<Arc<OwnedFd>>,
-    /// Called when the OpenCL side is given back, before its file is closed.
+    /// Called when the OpenCL side is dropped, before its file is closed.
     pub given_back: fn(),
 }
 
@@ -195,7 +195,7 @@ impl OpenCl for Silent {
     }
 }
 
-/// The one board, which nobody programs. `file` makes what stands for the file of a device that is opened.
+/// The one board, which no process programs. `file` makes a file in place of the file of a device that is opened.
 pub struct One(pub Quick, pub fn() -> Option<OwnedFd>);
 
 impl Boards for One {

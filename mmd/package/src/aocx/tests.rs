@@ -5,7 +5,7 @@ use crate::elf::tests::elf;
 use object::{Object, ObjectSection};
 use proptest::prelude::*;
 
-/// A board without kernels, as AOCL 14.1 and 16.1 describe it, and the same as version 23 behind its hash.
+/// A board without kernels, as AOCL 14.1 and 16.1 describe it. The last one is its text of version 23 after the hash.
 const OLD_13: &str = "13 toy 0 0 1 0 134217728 0 0";
 const OLD_14: &str = "14 toy 0 0 1 0 134217728 0 0";
 const EMPTY: &str = "toy 0 1 10 DDR 2 1 2 0 134217728 0 - 0 - 0 0 0 0 0 1 0 0 0 0";
@@ -20,7 +20,7 @@ fn package(text: &str, code: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// A package of 64 bits, whose section headers stand before the sections.
+/// Makes a package of 64 bits, whose section headers are before the sections.
 fn wide(text: &str) -> Vec<u8> {
     let names = b"\0.acl.autodiscovery\0.acl.fpga.bin\0.bss\0.names\0";
     let sections: [(u32, u32, &[u8]); 5] = [
@@ -43,7 +43,7 @@ fn wide(text: &str) -> Vec<u8> {
     for (name, kind, content) in sections {
         file.extend(name.to_le_bytes());
         file.extend(kind.to_le_bytes());
-        // What has no bytes in the file may say any size.
+        // A section without bytes in the file may have any size.
         let size = if kind == 8 {
             1 << 40
         } else {
@@ -59,7 +59,7 @@ fn wide(text: &str) -> Vec<u8> {
     file
 }
 
-/// What another reader finds: names and contents.
+/// Returns the names and contents that another reader finds.
 fn sections(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let read = object::File::parse(file).unwrap();
     let of = |section: object::Section<'_, '_>| {
@@ -91,7 +91,7 @@ fn only_the_text_becomes_another() {
                 assert_eq!(old, new, "{name}");
             }
         }
-        // Nothing moves but the two numbers of one header.
+        // Only the two numbers of one header change.
         let changed = file.iter().zip(&made.file).filter(|(a, b)| a != b).count();
         assert!(changed <= 16, "{changed} bytes");
     }
@@ -100,7 +100,8 @@ fn only_the_text_becomes_another() {
     assert_eq!(upgrade_package(&wide(OLD_13)).unwrap().board, None);
 }
 
-/// Two configurations with the same kernels are two to the runtime, and neither is what a board has already.
+/// Two configurations with the same kernels are different to the runtime, and both differ from the configuration that a
+/// board has already.
 #[test]
 fn packages_are_told_apart_by_their_code() {
     let of = |code| {
@@ -186,7 +187,7 @@ fn a_file_that_was_cut_is_refused() {
     assert!(error.to_string().contains("it is cut off: "), "{error}");
 }
 
-/// A header of which a section is a part cannot be changed without that section.
+/// A header that is a part of a section cannot be changed without that section.
 #[test]
 fn a_section_over_the_headers_is_refused() {
     let mut file = package(OLD_13, b"code");

@@ -1,11 +1,11 @@
-//! Texts made by hand, with all that the form has.
+//! Texts made by hand, with all parts of the form.
 
 use super::*;
 use crate::upgrade;
 
 const HASH: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// A board without kernels; the memory's words and what follows them.
+/// Makes the text of a board without kernels from the memory's words and the words after them.
 fn board(rest: &str) -> String {
     let rest: Vec<&str> = rest.split_ascii_whitespace().collect();
     // The hash, the name, the order of bytes and the words, without the last: the number of kernels.
@@ -19,7 +19,7 @@ const NOTHING: &str = "0 0 0 0 0 1 0 0 0";
 const ARGUMENTS: &str = "8 2 1 8 1024 1 DDR 0 0  8 0 0 4 1 0 0 1 stream  9 1 1 4 1 0 16 4096 0 0 \
     9 2 1 8 1024 0 8 1 channel 0";
 
-/// With all words that a kernel has behind its arguments, and one of a later version.
+/// Makes a kernel with all words that a kernel has after its arguments, and one of a later version.
 fn kernel() -> String {
     let words = format!(
         "vecadd 4096 256 1 0 0 1 0 1 0 4 {ARGUMENTS} 1 2 0 text 1 2 16 4096 0 0 0 3 64 1 1 3 0 0 1 go done later"
@@ -60,10 +60,10 @@ fn what_the_library_writes_itself_is_taken() {
 #[test]
 fn all_that_the_form_has_is_read() {
     let read = present(&full()).unwrap();
-    // What is the host's is none of the board's.
+    // The host's memory is not the board's.
     assert_eq!(read.memories, std::slice::from_ref(&(0..128 << 20)));
     assert_eq!(read.first_kernel, Some(4096));
-    // Without a ring nobody reaches the registers.
+    // Without a ring the registers cannot be reached.
     let without = full().replace("0 1 1 1 1 10 outer", "0 1 1 0 1 10 outer");
     assert_ne!(without, full());
     assert_eq!(present(&without).unwrap().first_kernel, None);
@@ -133,14 +133,14 @@ fn a_group_that_says_too_little_is_refused_where_the_runtime_asserts_it() {
         error.to_string().contains("more words than it says"),
         "{error}"
     );
-    // A mapping of no words, which it reads all the same.
+    // A mapping with a count of no words; the runtime reads its words nevertheless.
     let mapping = "0 0 0 0 0 1 1 0 outer inner 0 0x40 1 0 32 8 0";
     let error = present(&board(&format!("{MEMORY} {mapping} 0"))).unwrap_err();
     assert!(
         error.to_string().contains("more words than it says"),
         "{error}"
     );
-    // What the board's words are counted too few for does not matter where nothing is skipped.
+    // A count of the board's words that is too small does not matter where nothing is skipped.
     let few = board(&format!("{MEMORY} {NOTHING} 0")).replacen("23 24", "23 8", 1);
     assert!(few.starts_with("23 8 "));
     let without = few.replacen(" 0 0 0 0 0 1 0 0 0 0", " 0 0 0", 1);

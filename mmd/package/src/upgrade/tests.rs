@@ -9,7 +9,7 @@ const NEW_13: &str = "toy 0 1 10 DDR 2 1 2 0 134217728 0 - 0 - 0 0 0 0 0 1 0 0 0
     vecadd 0 256 0 0 0 1 0 1 0 3 7 2 1 8 1024 0 0 0 7 2 1 8 1024 0 0 0 7 2 1 8 1024 0 0 0 \
     0 2 0 2 0 0 0 1 2147483647 3 0 0 0";
 
-/// Two banks; a local memory, a value, a format of printf, a size that is no int.
+/// Two banks; a local memory, a value, a format of printf, a size that does not fit an int.
 const OLD_14: &str = "14 toy2 acc 0 2 1024 0 1073741824 1073741824 2147483648 0 1 \
     red 4096 512 0 0 0 4 1 2 1 1 4 0 1024 0 0 4 1 0 one\\20two 1 0 2048 64 1 1 4294967295 2";
 const NEW_14: &str = "toy2 0 1 14 DDR 2 2 24 1 2 0 1073741824 1073741824 2147483648 0 - 0 - \
@@ -17,7 +17,7 @@ const NEW_14: &str = "toy2 0 1 14 DDR 2 2 24 1 2 0 1073741824 1073741824 2147483
     red 4096 512 0 0 0 0 0 4 1 2 9 1 1 4 1 0 0 1024 0 0 7 0 0 4 1 0 0 0 \
     1 2 0 one\\20two 1 2 0 2048 64 1 1 1 2147483647 2 0 0 0";
 
-/// Text without the three words that begin it: version, count, hash.
+/// Splits off the three words that begin a text: version, count, hash.
 fn rest(text: &str) -> (&str, &str, &str) {
     let mut parts = text.splitn(4, ' ');
     assert_eq!(parts.next(), Some("23"));

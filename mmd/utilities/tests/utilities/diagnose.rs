@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// GPUs that are memory of the host's, at these places; or none, for this reason.
+/// GPUs whose memory is the host's, at these places; or no GPUs, with this reason.
 struct Stand(Result<&'static [&'static str], &'static str>);
 
 impl Gpus for Stand {
@@ -24,7 +24,7 @@ impl Gpus for Stand {
     }
 }
 
-/// Looks at a computer as it is after `install`.
+/// Checks a computer as it is after `install`.
 fn look(work: &Work, toys: &Toys, options: &Options) -> (Vec<String>, Result<(), String>) {
     let stand = Stand(Err("there is no CUDA driver"));
     told(|say| install::install(&work.machine(), &work.platform(), &Default::default(), say))
@@ -82,7 +82,7 @@ fn a_probe_lists_names_and_opens_nothing() {
             PASSED
         ]
     );
-    // Opening resets the kernels.
+    // An open would reset the kernels.
     assert_eq!(toys.side.lock().resets, 0);
     let (lines, result) = look(&work, &toys, &probe(&["peerlane7"]));
     assert_eq!(lines, [FAILED]);
@@ -121,11 +121,11 @@ fn a_board_that_works_passes() {
         );
         assert_eq!(lines.last().unwrap(), PASSED);
     }
-    // Every byte was written, the last, too.
+    // Every byte was written, including the last.
     let mut last = [0; 8];
     toys.fake.fpga_read((20 << 20) - 8, &mut last);
     assert_ne!(last, [0; 8]);
-    // Without a name, all boards; and not all memory.
+    // Without a name, all boards are tested; and only a part of the memory.
     let some = Options {
         mebibytes: Some(1),
         ..Options::default()
@@ -134,7 +134,7 @@ fn a_board_that_works_passes() {
     result.unwrap();
     says(&lines, "peerlane0: 1 of 20 MiB");
     says(&lines, "peerlane3: 1 of 20 MiB");
-    // Nothing stays open.
+    // No board stays open.
     drop(toys.driver.open().unwrap().allocate_all(0).unwrap());
 }
 
@@ -175,7 +175,7 @@ fn why_a_board_cannot_be_tested_is_said() {
         );
         assert_eq!(lines.last().unwrap(), FAILED);
     };
-    // Another program.
+    // Another program has the memory.
     let other = toys.driver.open().unwrap();
     let memory = other.allocate_all(0).unwrap();
     fails(
@@ -267,7 +267,7 @@ fn gpus_are_copied_to_and_from() {
     );
 }
 
-/// Which library the runtime finds, and by which file.
+/// The library that the runtime finds, and the file that leads to it.
 #[test]
 fn the_way_to_the_library_is_said() {
     let (work, toys) = (Work::new(), Toys::new());
@@ -277,7 +277,7 @@ fn the_way_to_the_library_is_said() {
     let look = || {
         let stand = Stand(Ok(&[]));
         let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
-        // The board is tested whatever the set-up is.
+        // The board is tested with any set-up.
         says(&lines, "20 of 20 MiB of FPGA memory");
         let last = lines.last().unwrap().clone();
         assert_eq!(last, if result.is_ok() { PASSED } else { FAILED });
@@ -295,9 +295,9 @@ fn the_way_to_the_library_is_said() {
             place.display()
         )
     };
-    // Nothing leads to it: the open runtime finds no board, an old one is linked with it.
+    // No file leads to it: the open runtime finds no board, and programs of an old one are linked with it.
     fails("no .fcd file in ");
-    // The runtime reads both.
+    // The runtime reads both directories.
     fails("/opt/Intel/OpenCL_boards and ");
     fails("/opt/Intel/OpenCL/Boards leads to it");
     says(
@@ -309,7 +309,7 @@ fn the_way_to_the_library_is_said() {
     result.unwrap();
     says(&lines, &at("the closed runtimes (legacy)"));
     says(&lines, "linked with the library (aocl link-config)");
-    // Installed.
+    // After `install`.
     fs::write(&place, library(Kind::Open)).unwrap();
     told(|say| install::install(&work.machine(), &work.platform(), &Default::default(), say))
         .1
@@ -328,14 +328,14 @@ fn the_way_to_the_library_is_said() {
         &lines,
         "no .icd file in /etc/OpenCL/vendors names libalteracl.so",
     );
-    // What is there no more, or never was a library.
+    // A library that does not exist any more, or never was one.
     fs::write(&place, "").unwrap();
     fails("toy_peerlane.fcd: ");
     fails("is empty, no library");
     fs::remove_file(&place).unwrap();
     fails("the library for the OpenCL runtime is not there");
     fs::write(&place, library(Kind::Open)).unwrap();
-    // What the runtime takes for a part of the name.
+    // Characters that the runtime takes for a part of the name.
     for text in [
         format!("{} \n", place.display()),
         format!("{}\r\n", place.display()),
@@ -343,7 +343,7 @@ fn the_way_to_the_library_is_said() {
         fs::write(&fcd, text).unwrap();
         fails("has a blank or a carriage return beside a path");
     }
-    // Twice.
+    // The library is named twice.
     fs::write(&fcd, format!("{}\n", place.display())).unwrap();
     let second = work.root().join("opt/Intel/OpenCL_boards/second.fcd");
     fs::create_dir_all(second.parent().unwrap()).unwrap();
@@ -351,7 +351,7 @@ fn the_way_to_the_library_is_said() {
     fails(".fcd files name 2 libraries");
 }
 
-/// What is left of another vendor's platform keeps no board from working, and has the runtime complain.
+/// The rest of another vendor's platform does not affect boards, but the runtime prints an error.
 #[test]
 fn a_file_of_others_that_leads_nowhere_is_shown() {
     let (work, toys) = (Work::new(), Toys::new());
@@ -407,7 +407,7 @@ fn the_open_library_in_an_old_platform_is_remarked() {
     }
 }
 
-/// Another directory than the one that the file lies in.
+/// Another directory than that of the file.
 #[test]
 fn the_variable_and_the_rights_are_said() {
     let (work, toys) = (Work::new(), Toys::new());
@@ -436,7 +436,7 @@ fn the_variable_and_the_rights_are_said() {
     let (lines, result) = look_with(&work, &toys, &stand, Some(&elsewhere), &named("acl0"));
     assert!(result.unwrap_err().contains("no .fcd file in "));
     says(&lines, "OpenCL: ACL_BOARD_VENDOR_PATH is ");
-    // Set and empty: the runtime looks in the root directory, whatever is installed.
+    // Set and empty: the runtime looks in the root directory, also after an installation.
     let (lines, result) = look_with(&work, &toys, &stand, Some(Path::new("")), &named("acl0"));
     assert!(result.unwrap_err().contains("no .fcd file in "));
     says(

@@ -1,4 +1,4 @@
-//! `flash`, by the command itself, with stand-ins for the vendor's and Quartus's tools.
+//! `flash`, by the command itself, with mocks of the vendor's and Quartus's tools.
 
 use super::{Work, aocx, code, told};
 use peerlane_utilities::flash;
@@ -13,13 +13,13 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs it; gives the status, what was said, and what the stand-ins noted.
+/// Runs it; returns the status, the output, and the mocks' log.
 fn run(work: &Work, file: &Path, index: Option<&str>) -> (Option<i32>, String, String) {
     let index = index.map(|index| ("PEERLANE_FLASH_DEVICE_INDEX", index));
     flash_with(work, file, index.as_slice())
 }
 
-/// The same with settings.
+/// Runs it with settings.
 fn flash_with(
     work: &Work,
     file: &Path,
@@ -46,7 +46,7 @@ fn flash_with(
     (run.status.code(), said, fs::read_to_string(log).unwrap())
 }
 
-/// The platform's vendor had utilities.
+/// Adds utilities of the platform's vendor.
 fn vendor(work: &Work) -> std::path::PathBuf {
     let vendor = work.platform().root.join("peerlane/vendor");
     fs::create_dir_all(&vendor).unwrap();
@@ -123,7 +123,7 @@ fn quartus_does_it_by_the_boards_settings() {
     let (status, said, log) = run(&work, &package, Some("2"));
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(log, "-c 1 -m jtag -o pv 2 pof\npof\nconfiguration");
-    // A serial flash memory, and what is for none.
+    // A serial flash memory, and a file for no flash memory.
     fs::write(&cof, settings.replace("a.pof", "out/A.JIC")).unwrap();
     let (status, said, serial) = run(&work, &package, Some("2"));
     assert_eq!(status, Some(0), "{said}");
@@ -131,7 +131,7 @@ fn quartus_does_it_by_the_boards_settings() {
     fs::write(&cof, settings.replace("a.pof", "a.rpd")).unwrap();
     fails(Some("2"), "\"a.rpd\", neither a .pof nor a .jic");
     fs::write(&cof, settings).unwrap();
-    // Where AOCL before 17.1 has Quartus.
+    // The variable with Quartus's place for AOCL before 17.1.
     let quartus = work.root().join("quartus");
     fs::create_dir_all(&quartus).unwrap();
     fs::rename(&bin, quartus.join("bin")).unwrap();
@@ -143,7 +143,7 @@ fn quartus_does_it_by_the_boards_settings() {
     let (status, said, again) = flash_with(&work, &package, &settings_of_old);
     assert_eq!((status, again), (Some(0), log), "{said}");
     fs::rename(quartus.join("bin"), &bin).unwrap();
-    // What the board's directory has stays.
+    // The files in the board's directory are not changed.
     assert_eq!(fs::read_to_string(&cof).unwrap(), settings);
     fs::write(&cof, "<cof/>").unwrap();
     fails(Some("2"), "it must have one <sof_filename>");
@@ -183,7 +183,7 @@ fn a_board_has_settings_of_its_own() {
     script(&bin.join("quartus_pgm"), "echo \"$2 ${6##*@}\" >> \"$LOG\"");
     let (status, said, log) = flash_with(&work, &package, &own);
     assert_eq!((status, log.as_str()), (Some(0), "far 2\n"), "{said}");
-    // The vendor's script knows the names without a board.
+    // The vendor's script uses the names without a board.
     let echo = "echo \"$ACL_PCIE_JTAG_CABLE $ACL_PCIE_JTAG_DEVICE_INDEX\" >> \"$LOG\"";
     script(&vendor(&work), echo);
     let (status, said, log) = flash_with(&work, &package, &own);
@@ -209,7 +209,7 @@ fn of_several_boards_one_without_settings_is_refused() {
     fs::write(cof, "<cof/>").unwrap();
     for (boards, board, name) in [
         (&["peerlane0", "peerlane2"][..], "acl1", "peerlane2"),
-        // One that the driver has not.
+        // A board that the driver does not have.
         (&["peerlane0"], "peerlane1", "peerlane1"),
     ] {
         let error = refused(boards, board);
@@ -226,8 +226,8 @@ fn of_several_boards_one_without_settings_is_refused() {
     assert!(error.contains(words), "{error}");
 }
 
-/// A tool that is at work goes on to its end, and so does who waits for it, whatever the user sends to the command and
-/// to its process group, as a terminal does.
+/// A running tool goes on to its end, and so does the process that waits for it, for any signal that the user sends to
+/// the command and to its process group, as a terminal does.
 #[test]
 fn a_flash_memory_is_not_left_half_written() {
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -261,7 +261,7 @@ fn a_flash_memory_is_not_left_half_written() {
         }
         let group = Pid::from_raw(running.id() as i32).unwrap();
         kill_process_group(group, signal).unwrap();
-        // The signal is there before the tool ends.
+        // The signal comes before the tool ends.
         std::thread::sleep(Duration::from_millis(300));
         work.put("log.go", b"");
         let run = running.wait_with_output().unwrap();

@@ -26,7 +26,7 @@ fn what_was_installed_goes_without_a_rest() {
     put(&work, &Options::default()).1.unwrap();
     let library = work.platform().root.join("linux64/lib/libpeerlane_mmd.so");
     let files = work.files();
-    // One line, an absolute path, nothing behind it.
+    // One line, an absolute path, and no bytes after it.
     assert_eq!(
         files[FCD.as_ref() as &std::path::Path],
         format!("{}\n", library.display())
@@ -47,7 +47,7 @@ fn what_was_installed_goes_without_a_rest() {
             "modprobe peerlane",
         ]
     );
-    // The runtime reads it as anybody.
+    // The runtime reads it as any user.
     use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(work.root().join(FCD))
         .unwrap()
@@ -117,7 +117,7 @@ fn a_dry_run_does_nothing() {
     assert_eq!(work.calls.take(), [""; 0]);
 }
 
-/// Files of somebody else's stay as they are, before and after.
+/// Files of other software stay as they are, before and after.
 #[test]
 fn what_others_have_put_there_stays() {
     let work = Work::new();
@@ -183,7 +183,7 @@ fn one_library_serves_all_platforms() {
             ),
         );
         assert!(!exists(&work.root().join(FCD)));
-        // It needs driver and rules.
+        // The other platform needs driver and rules.
         let (lines, result) = take(&work, &Options::default());
         result.unwrap();
         says(&lines, "driver and rules stay");
@@ -191,7 +191,7 @@ fn one_library_serves_all_platforms() {
     }
 }
 
-/// A platform that was deleted without `uninstall`: what is left of it leads the runtime nowhere.
+/// A platform that was deleted without `uninstall`: its remaining file leads the runtime nowhere.
 #[test]
 fn what_is_left_of_a_platform_serves_nobody() {
     let work = Work::new();
@@ -240,7 +240,7 @@ fn what_is_missing_is_said_before_anything_is_written() {
         assert!(error.contains(words), "{error}");
     }
     assert_eq!(work.files(), before);
-    // All of it, at once.
+    // All faults, in one error.
     fs::remove_file(&work.platform().libraries[0]).unwrap();
     let error = put(&work, &Options::default()).1.unwrap_err();
     for words in [
@@ -253,7 +253,7 @@ fn what_is_missing_is_said_before_anything_is_written() {
         assert!(error.contains(words), "{error}");
     }
     assert_eq!(work.files(), before);
-    // A dry run says it, too, beside what would be done.
+    // A dry run also prints them, together with the steps.
     let dry = Options {
         dry_run: true,
         ..Options::default()
@@ -277,7 +277,7 @@ fn what_is_missing_is_said_before_anything_is_written() {
     assert_eq!(work.files(), before);
 }
 
-/// A driver that is refused at last leaves all as it was.
+/// A driver that is refused at the end leaves all as before.
 #[test]
 fn a_failure_at_the_end_undoes_all() {
     let work = Work::new();
@@ -306,7 +306,7 @@ fn a_failure_at_the_end_undoes_all() {
     assert_eq!(work.files(), before);
 }
 
-/// What lies in the library's place may be anything.
+/// The file in the library's place may be anything.
 #[test]
 fn what_is_no_library_is_refused() {
     let work = Work::new();
@@ -394,7 +394,7 @@ fn run(work: &Work, words: &[&str], environment: &[(&str, &str)]) -> (Option<i32
     (run.status.code(), said)
 }
 
-/// The variable is the shell's, the directory of a package is not; and no file is written outside of that.
+/// The variable is the shell's, the directory is a package's; and no file is written outside of that directory.
 #[test]
 fn nothing_is_written_outside_of_the_root() {
     let work = Work::new();
@@ -427,7 +427,7 @@ fn a_fresh_root_gets_all_files() {
     for file in [FCD, RULES, GROUP] {
         assert!(exists(&work.root().join(file)), "{file}: {said}");
     }
-    // And nothing is left of it.
+    // And all of its files are removed.
     let (status, said) = run(&work, &["uninstall"], &[]);
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(fs::read_dir(work.root()).unwrap().count(), 0, "{said}");
@@ -443,7 +443,7 @@ fn a_fresh_root_gets_all_files() {
     assert!(!exists(&work.root().join(RULES)));
 }
 
-/// The scripts name the platform, whatever the variable says; empty it names none.
+/// The scripts name the platform, with any value of the variable; an empty value names none.
 #[test]
 fn an_empty_variable_names_no_platform() {
     let work = Work::new();
@@ -461,7 +461,7 @@ fn an_empty_variable_names_no_platform() {
     assert!(said.contains("the platform is not named"), "{said}");
 }
 
-/// An empty variable is none, and none is a list.
+/// An empty variable names no directory, and a list is refused.
 #[test]
 fn the_variable_names_one_directory_or_none() {
     let work = Work::new();
@@ -495,7 +495,7 @@ fn the_variable_names_one_directory_or_none() {
     assert!(said.contains(&written), "{said}");
 }
 
-/// Where `uninstall` finds no file it says where one may be.
+/// If `uninstall` finds no file, it names the places where one may be.
 #[test]
 fn a_file_that_was_written_elsewhere_is_remarked() {
     let work = Work::new();
@@ -507,8 +507,8 @@ fn a_file_that_was_written_elsewhere_is_remarked() {
     );
 }
 
-/// A user's PATH has not the administrator's directories (Debian's /etc/profile), and `sudo -E env "PATH=$PATH"` hands it
-/// on. A driver that is installed and not loaded must be found all the same.
+/// A user's PATH does not have the administrator's directories (Debian's /etc/profile), and `sudo -E env "PATH=$PATH"`
+/// passes it on. A driver that is installed and not loaded must be found nevertheless.
 #[test]
 fn tools_of_the_administrator_are_found() {
     let work = Work::new();
@@ -528,7 +528,7 @@ fn tools_of_the_administrator_are_found() {
     }
     match there {
         true => assert!(!said.contains("neither on the PATH"), "{said}"),
-        // What is not known is not said: here there is none at all.
+        // Unknown facts are not printed: here there is no such tool at all.
         false => {
             let words = "whether the driver is installed cannot be seen: modprobe: it is neither on the PATH";
             assert!(said.contains(words), "{said}");
@@ -537,7 +537,7 @@ fn tools_of_the_administrator_are_found() {
     }
 }
 
-/// Who is not root has a directory of one's own.
+/// A user who is not root has a directory of one's own.
 #[test]
 fn only_the_file_for_the_runtime() {
     let work = Work::new();
@@ -559,7 +559,7 @@ fn only_the_file_for_the_runtime() {
     );
     assert_eq!((work.files(), work.calls.take().len()), (before, 0));
     take(&work, &options).1.unwrap();
-    // The directory was named by who calls it, and stays.
+    // The caller named the directory, so it stays.
     assert!(!exists(&file) && own.is_dir());
     let taken = Options {
         directory: Some({

@@ -27,18 +27,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// Which library a stand-in is for.
+/// The library that a mock stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Open,
     Legacy,
-    /// It has not all that a runtime looks for.
+    /// A library without all functions that a runtime looks for.
     Less,
-    /// A board's of somebody else.
+    /// A library of another vendor's board.
     Foreign,
 }
 
-/// Libraries with the symbols by which a runtime knows one, and a version.
+/// Mocks of libraries with the symbols by which a runtime recognizes one, and a version.
 static LIBRARIES: LazyLock<[Vec<u8>; 4]> =
     LazyLock::new(|| [Kind::Open, Kind::Legacy, Kind::Less, Kind::Foreign].map(compiled));
 
@@ -97,7 +97,7 @@ struct Work {
 struct Calls(Arc<Mutex<(Vec<String>, Vec<&'static str>)>>);
 
 impl Calls {
-    /// A command that begins so fails from now on.
+    /// Makes a command that begins like this fail from now on.
     fn fail(&self, command: &'static str) {
         self.0.lock().unwrap().1.push(command);
     }
@@ -147,7 +147,7 @@ impl Work {
         Machine::new(self.root(), Some(Box::new(self.calls.clone())))
     }
 
-    /// A platform of this name, with the library.
+    /// Makes a platform of this name, with the library.
     fn platform_of(&self, name: &str) -> Platform {
         let root = self.dir.path().join(name);
         let put = |file: &str, text: &[u8]| {
@@ -173,7 +173,7 @@ impl Work {
         Platform::read(&self.dir.path().join("toy")).unwrap()
     }
 
-    /// A PCI function in sysfs.
+    /// Makes a PCI function in sysfs.
     fn function(&self, slot: &str, [vendor, device, class]: [&str; 3], driver: Option<&str>) {
         let path = self.root().join("sys/bus/pci/devices").join(slot);
         fs::create_dir_all(&path).unwrap();
@@ -185,7 +185,7 @@ impl Work {
         }
     }
 
-    /// A board of the driver's.
+    /// Makes a board of the driver's.
     fn board(&self, name: &str, slot: &str) {
         self.driver();
         self.function(slot, ["1172", "ab00", "120000"], Some("peerlane"));
@@ -208,12 +208,12 @@ impl Work {
         .unwrap();
     }
 
-    /// The driver is loaded.
+    /// Loads the driver.
     fn driver(&self) {
         let _ = fs::create_dir(self.root().join("sys/module/peerlane"));
     }
 
-    /// All files of the computer but sysfs.
+    /// Returns all files of the computer except sysfs.
     fn files(&self) -> BTreeMap<PathBuf, String> {
         let root = self.root();
         let mut open = vec![root.join("opt"), root.join("usr")];
@@ -233,7 +233,7 @@ impl Work {
         found
     }
 
-    /// A file beside the computer's.
+    /// Writes a file that is not one of the computer's.
     fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -242,7 +242,7 @@ impl Work {
     }
 }
 
-/// Boards by the names "peerlane0" and "peerlane3": the same one.
+/// Boards by the names "peerlane0" and "peerlane3": both are the same board.
 #[derive(Clone)]
 struct Toys {
     fake: Fake,
@@ -305,7 +305,7 @@ impl Programmer for Toys {
     }
 }
 
-/// A package of 32 bits with these sections.
+/// Makes a package of 32 bits with these sections.
 fn package(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let mut names = vec![0];
     let mut headers = vec![[0; 10]];
@@ -341,17 +341,17 @@ fn package(sections: &[(&str, &[u8])]) -> Vec<u8> {
     file
 }
 
-/// A configuration as `aoc` packs it.
+/// Makes a configuration as `aoc` packs it.
 fn code(sof: &[u8]) -> Vec<u8> {
     package(&[(".acl.sof", sof)])
 }
 
-/// A package for a board.
+/// Makes a package for a board.
 fn aocx(board: &str, code: &[u8]) -> Vec<u8> {
     package(&[(".acl.board", board.as_bytes()), (".acl.fpga.bin", code)])
 }
 
-/// Runs a utility; gives what it said, and its error's text.
+/// Runs a utility; returns its output, and its error's text.
 fn told<E: ToString>(
     run: impl FnOnce(&mut dyn FnMut(String)) -> Result<(), E>,
 ) -> (Vec<String>, Result<(), String>) {
@@ -360,7 +360,7 @@ fn told<E: ToString>(
     (lines, result.map_err(|error| error.to_string()))
 }
 
-/// Some line has these words.
+/// Checks that a line has these words.
 fn says(lines: &[String], words: &str) {
     assert!(
         lines.iter().any(|line| line.contains(words)),

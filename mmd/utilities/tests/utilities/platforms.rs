@@ -1,4 +1,4 @@
-//! Several platforms in one computer, and which file leads the runtime of each to its library.
+//! Several platforms in one computer, and the file that leads the runtime of each to its library.
 
 use super::{Kind, Work, exists, library, says, told};
 use peerlane_utilities::Platform;
@@ -11,7 +11,7 @@ const INTEL: &str = "opt/Intel/OpenCL/Boards";
 const ALTERA: &str = "opt/Altera/OpenCL/Boards";
 const RULES: &str = "usr/lib/udev/rules.d/60-peerlane.rules";
 
-/// A platform of this version with this library.
+/// Makes a platform of this version with this library.
 fn platform(work: &Work, name: &str, version: &str, kind: Kind) -> Platform {
     let platform = work.platform_of(name);
     let root = &platform.root;
@@ -32,7 +32,7 @@ fn take(work: &Work, platform: &Platform) -> Result<Vec<String>, String> {
     done.map(|()| lines)
 }
 
-/// What the runtimes of a directory are led to.
+/// Returns the libraries that the files of a directory lead the runtimes to.
 fn led(work: &Work, directory: &str, extension: &str) -> Vec<String> {
     let entries = fs::read_dir(work.root().join(directory));
     let files = entries.into_iter().flatten().flatten();
@@ -52,8 +52,8 @@ fn of(platform: &Platform) -> String {
     platform.libraries[0].to_str().unwrap().into()
 }
 
-/// The open runtime ends every program at the library of the closed ones, so that gets no file that the open one reads
-/// where its own runtime does not read it either.
+/// The open runtime ends every program at the library of the closed ones. So that library gets no file that the open
+/// runtime reads, if its own runtime does not read that file either.
 #[test]
 fn each_runtime_has_the_file_that_it_reads() {
     for (version, kind, intel, altera) in [
@@ -80,7 +80,7 @@ fn each_runtime_has_the_file_that_it_reads() {
         assert_eq!(led(&work, INTEL, "fcd"), expected(intel), "{what}");
         assert_eq!(led(&work, ALTERA, "acd"), expected(altera), "{what}");
         assert!(exists(&work.root().join(RULES)));
-        // Again, and what `diagnose` finds of it.
+        // A second time, with the diagnostics of `diagnose`.
         let lines = put(&work, &one).unwrap();
         match intel || altera {
             true => says(&lines, "is there already"),
@@ -97,7 +97,7 @@ fn each_runtime_has_the_file_that_it_reads() {
     }
 }
 
-/// What an earlier Peerlane has written for a runtime that does not read it.
+/// A file that an earlier Peerlane has written for a runtime that does not read it.
 #[test]
 fn a_file_of_the_wrong_form_goes() {
     let work = Work::new();
@@ -107,14 +107,14 @@ fn a_file_of_the_wrong_form_goes() {
     fs::write(&trap, format!("{}\n", of(&one))).unwrap();
     says(&put(&work, &one).unwrap(), "one_peerlane.fcd: goes");
     assert!(!exists(&trap));
-    // `uninstall` alone does it, too.
+    // `uninstall` alone removes it, too.
     fs::create_dir_all(trap.parent().unwrap()).unwrap();
     fs::write(&trap, format!("{}\n", of(&one))).unwrap();
     take(&work, &one).unwrap();
     assert!(!exists(&trap));
 }
 
-/// Two platforms in every order: whichever stays works.
+/// Two platforms in every order: the remaining one works.
 #[test]
 fn what_stays_of_two_platforms_works() {
     let kinds = [
@@ -123,7 +123,7 @@ fn what_stays_of_two_platforms_works() {
         ("13.1", Kind::Legacy),
         ("16.0", Kind::Legacy),
     ];
-    // The directory and form of the runtime's files; `None`: it reads none.
+    // The directory and form of the runtime's files; `None`: it does not read such files.
     let place = |(version, kind): (&str, Kind)| match (version, kind) {
         (_, Kind::Open) => Some((INTEL, "fcd")),
         ("16.0", _) => Some((ALTERA, "acd")),
@@ -170,8 +170,8 @@ fn what_stays_of_two_platforms_works() {
     }
 }
 
-/// Libraries for both runtimes that one runtime would read: the second is refused by the first one's name, and comes when
-/// that has gone.
+/// Libraries for both runtimes that one runtime would read: the second is refused with the name of the first one, and
+/// is accepted when the first one is removed.
 #[test]
 fn the_library_that_ends_a_runtime_is_refused() {
     for kinds in [[Kind::Open, Kind::Legacy], [Kind::Legacy, Kind::Open]] {
@@ -187,7 +187,7 @@ fn the_library_that_ends_a_runtime_is_refused() {
         );
         assert!(error.contains("Uninstall that platform first"), "{error}");
         assert_eq!(work.files(), files);
-        // By hand both are named: `diagnose` says it.
+        // If both are named by hand, `diagnose` reports it.
         let by_hand = work.root().join(INTEL).join("two_peerlane.fcd");
         fs::write(&by_hand, format!("{}\n", of(&two))).unwrap();
         let seen = setup::look(&work.machine(), None, None);
@@ -218,7 +218,7 @@ fn a_platform_that_is_gone_needs_nothing() {
     assert_eq!(work.files(), before);
 }
 
-/// A dry run says what would be handed over, and does nothing.
+/// A dry run prints the files that would be handed over, and does nothing.
 #[test]
 fn what_is_handed_over_is_said() {
     let work = Work::new();
@@ -235,7 +235,7 @@ fn what_is_handed_over_is_said() {
     done.unwrap();
     says(&lines, "two_peerlane.fcd: would be written");
     assert_eq!(work.files(), files);
-    // Of a directory of one's own, too.
+    // Also for a directory of one's own.
     let own = Options {
         directory: Some(Path::new("/own/boards").into()),
         fcd_only: true,

@@ -1,4 +1,4 @@
-//! What goes wrong on demand.
+//! Tests of injected faults.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn answers_of_reads_with_a_status() {
         guest.submit(Direction::ToFpga, host, 0, 2048);
         assert_eq!(guest.record().outcome, Ok(()), "{fault:?}");
     }
-    // As many as were asked for.
+    // As many as were requested.
     guest.handle.fail_reads(Answer::Abort, ALL, 0, 2).unwrap();
     let outcomes = [0; 3].map(|_| {
         guest.submit(Direction::ToFpga, host, 0, 64);
@@ -56,7 +56,7 @@ fn a_lost_answer_on_txs_ends_by_time_out() {
         guest.read_csr(csr::STATUS) & csr::STATUS_READ_QUARANTINE_MASK,
         0
     );
-    // A reset of the fabric ends what is owed.
+    // A reset of the fabric ends the wait for owed answers.
     guest.write_config(0x88, 0xA810);
     guest.enable();
     guest.open();
@@ -99,7 +99,7 @@ fn a_stuck_port_is_found_dead() {
         guest.settle();
         let status = guest.read_csr(csr::STATUS);
         assert_ne!(status & csr::STATUS_PORT_DEAD_MASK, 0, "{port:?}");
-        // A slice of the clock passes before it is seen, a word a cycle at most.
+        // The block sees it after a slice of the clock, with at most one word a cycle.
         let written = guest.handle.status().unwrap().host.bytes_written;
         assert!((1024..3200).contains(&written), "{port:?}: {written}");
         guest.write_config(0x88, 0xA810);
@@ -118,7 +118,7 @@ fn register_reads_can_be_held() {
     let time = Duration::from_millis(100);
     guest.handle.stall_reads(1, 1, time);
     assert_eq!(guest.read_csr(csr::MAP_ID), MAP_ID);
-    // Had that one been held, this one would not be.
+    // If the previous read had been delayed, this one would not be.
     let start = Instant::now();
     assert_eq!(guest.read_csr(csr::MAP_ID), MAP_ID);
     assert!(start.elapsed() >= time);
@@ -141,7 +141,7 @@ fn a_killed_endpoint_is_gone_at_once() {
     std::thread::sleep(Duration::from_millis(20));
     let status = guest.handle.status().unwrap();
     assert!(status.dead && status.host.bytes_written == written);
-    // Nobody else is served.
+    // No other client is served.
     assert!(vfio_user::Client::new(&guest.socket()).is_err());
     let handle = guest.handle.clone();
     drop(guest);

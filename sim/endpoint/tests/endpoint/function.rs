@@ -1,4 +1,4 @@
-//! The PCIe function: identification, access to the BAR, resets.
+//! Tests of the PCIe function: identification, access to the BAR, resets.
 
 use crate::guest::{Guest, params};
 use peerlane_core::regs::{MAP_ID, csr};
@@ -26,7 +26,7 @@ fn the_block_answers_in_the_bar() {
     assert_eq!(guest.read_csr(csr::MAP_ID), MAP_ID);
     let build = guest.config.block().build_id();
     assert_eq!(guest.read_csr(csr::BUILD_ID), build);
-    // Eight bytes are two registers, one and two are parts of one.
+    // Eight bytes are two registers; one and two bytes are parts of one.
     let at = 0x3000 + csr::MAP_ID as u64;
     let [map, next] = [csr::MAP_ID, csr::MAP_ID + 4].map(|offset| guest.read_csr(offset));
     let both = u64::from(next) << 32 | u64::from(map);
@@ -36,7 +36,7 @@ fn the_block_answers_in_the_bar() {
         (map >> 16) as u16
     );
     assert_eq!(guest.read_bar::<1>(at + 3), [(map >> 24) as u8]);
-    // Where nothing is.
+    // An address without a slave.
     assert_eq!(guest.read_bar::<8>(0x8000), [0; 8]);
     guest.write_bar(0x8000, &[1; 8]);
     assert_eq!(guest.read_csr(csr::MAP_ID), MAP_ID);
@@ -102,7 +102,7 @@ fn without_memory_space_the_bar_is_all_ones() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn resets_reach_the_block_or_not() {
-    // FLR, the way from D3hot to D0, a reset of the bus.
+    // FLR, the transition from D3hot to D0, a reset of the bus.
     for (resets, reached) in [
         (Resets::Configuration, [false; 3]),
         (Resets::Link, [false, false, true]),
@@ -113,8 +113,8 @@ fn resets_reach_the_block_or_not() {
     }
 }
 
-/// Each kind of reset forgets the configuration, and the block's registers if it reaches the block.
-/// None configures the FPGA with another block.
+/// Checks that each kind of reset clears the configuration, and the block's registers if it reaches the block. None
+/// configures the FPGA with another block.
 fn all_resets(mut guest: Guest, reached: [bool; 3]) {
     type Reset = fn(&mut Guest);
     let resets: [(&str, Reset); 3] = [
@@ -179,7 +179,7 @@ fn the_clock_stands_still_when_nothing_happens() {
     guest.settle();
     let cycles = guest.handle.status().unwrap().cycles;
     std::thread::sleep(std::time::Duration::from_millis(50));
-    // A question costs a few cycles, an idle board none: 50 ms would be tens of thousands.
+    // A request costs a few cycles, an idle board none: 50 ms would be tens of thousands.
     guest.settle();
     let more = guest.handle.status().unwrap().cycles - cycles;
     assert!(more < 10_000, "{more}");

@@ -24,10 +24,10 @@ use vm_memory::{Bytes, FileOffset, MmapRegion, VolatileMemory};
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
 pub const MIB: u64 = 1 << 20;
-/// Where the guest's memory is on the bus, and its bytes.
+/// Address of the guest's memory on the bus, and its bytes.
 pub const RAM: u64 = 0x1_0000_0000;
 pub const RAM_BYTES: u64 = 16 * MIB;
-/// Where the GPU's BAR is.
+/// Address of the GPU's BAR.
 pub const GPU: u64 = 0x38_0000_0000;
 pub const GPU_BYTES: u64 = 4 * MIB;
 
@@ -35,7 +35,7 @@ const BAR: u32 = VFIO_PCI_BAR2_REGION_INDEX;
 const CONFIG: u32 = VFIO_PCI_CONFIG_REGION_INDEX;
 const RING_LOG2: u32 = 8;
 const SOCKET: &str = "board";
-/// Nothing takes longer.
+/// Longer than any operation takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn params(port: Port, irq: Irq) -> Params {
@@ -123,17 +123,17 @@ impl Slots for Records<'_> {
 }
 
 impl Guest {
-    /// A client that has mapped its memory and enabled the function, with a descriptor a vector.
+    /// Makes a client that has mapped its memory and enabled the function, with a descriptor for each vector.
     pub fn new(params: Params) -> Self {
         Self::with(params, |_| ())
     }
 
-    /// The same of a function whose resets reach so far.
+    /// Makes such a client for a function whose resets have this effect.
     pub fn with_resets(params: Params, resets: Resets) -> Self {
         Self::with(params, |config| config.resets = resets)
     }
 
-    /// The same with a changed configuration.
+    /// Makes such a client for a changed configuration.
     pub fn with(params: Params, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gpu");
@@ -170,7 +170,7 @@ impl Guest {
         guest
     }
 
-    /// What the kernel does with a function: bus mastering, interrupts.
+    /// Enables the function as the kernel does: bus mastering, interrupts.
     pub fn enable(&mut self) {
         self.write_config(0x18, 0xE000_0000);
         self.write_config(0x04, 0x6);
@@ -256,7 +256,7 @@ impl Guest {
         self.steps(steps::start());
     }
 
-    /// Maps a page of 2 MiB on the bus; gives its ATT address.
+    /// Maps a page of 2 MiB on the bus; returns its ATT address.
     pub fn map(&mut self, index: u32, address: u64) -> AttAddress {
         let entry = Entry {
             address,
@@ -267,7 +267,7 @@ impl Guest {
         AttAddress::new(PageSize::Mib2, index, 0).unwrap()
     }
 
-    /// Writes a descriptor as one burst, rings the doorbell.
+    /// Writes a descriptor as one burst, and rings the doorbell.
     pub fn submit(&mut self, direction: Direction, peer: AttAddress, local: u64, length: u32) {
         let descriptor = Descriptor {
             peer,
@@ -291,7 +291,7 @@ impl Guest {
         self.write_bar(base + bell as u64, &freed.to_le_bytes());
     }
 
-    /// The next record, once it is there.
+    /// Waits for the next record, and returns it.
     pub fn record(&mut self) -> Record {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -364,7 +364,7 @@ impl Guest {
     }
 }
 
-/// Bytes that differ from place to place.
+/// Returns bytes that differ from place to place.
 pub fn noise(bytes: usize, seed: u32) -> Vec<u8> {
     (0..bytes as u32)
         .map(|n| (n ^ seed).wrapping_mul(2_654_435_761).to_be_bytes()[0])

@@ -1,4 +1,4 @@
-//! The board's parts beside the block.
+//! Tests of the board's other parts, next to the block.
 
 use crate::guest::{Guest, RAM, noise, params};
 use crate::transfers::{PAGE, both_ways};
@@ -7,14 +7,14 @@ use peerlane_core::regs::csr;
 use peerlane_endpoint::opencl::{Contents, Program, Timing};
 use peerlane_endpoint::{Irq, Port};
 
-/// Where the reference BSP has the hard IP's `Cra`, and registers of it.
+/// Offset of the hard IP's `Cra` in the reference BSP, and registers of it.
 const CRA: u64 = 0x8000;
 const STATUS: u64 = CRA + 0x40;
 const ENABLE: u64 = CRA + 0x50;
 const KERNEL: u32 = 1;
 const DMA: u32 = 2;
 
-/// A function that interrupts by the hard IP's message, its enable bits as after power-up.
+/// Makes a guest whose function interrupts by the hard IP's message, with the enable bits as after power-up.
 fn guest() -> Guest {
     Guest::new(params(Port::Txs, Irq::Rxm))
 }
@@ -28,7 +28,7 @@ fn program() -> Program {
     Program::of_all_kinds("sim_board", hash, 2 << 30)
 }
 
-/// A function with kernels.
+/// Makes a guest whose function has kernels.
 fn with_kernels(port: Port, irq: Irq) -> Guest {
     Guest::with(params(port, irq), |config| {
         config.layout = config.layout.clone().with_opencl();
@@ -36,7 +36,7 @@ fn with_kernels(port: Port, irq: Irq) -> Guest {
     })
 }
 
-/// Starts the copying of 1000 words from 1 MiB to 2 MiB, in accesses as a processor makes them.
+/// Starts the copying of 1000 words from 1 MiB to 2 MiB, in accesses like a processor's.
 fn start_copy(guest: &mut Guest) {
     guest.write_bar(KERNELS + 0x20, &0x1000_u32.to_le_bytes());
     guest.write_bar(WINDOW + 0x140, &1000_u32.to_le_bytes());
@@ -45,7 +45,7 @@ fn start_copy(guest: &mut Guest) {
     guest.write_bar(WINDOW + 0x108, &1_u32.to_le_bytes());
 }
 
-/// A copy by the kernel, its interrupt, and what the handler reads.
+/// Checks a copy by the kernel, its interrupt, and the values that the handler reads.
 fn copy_by_kernel(guest: &mut Guest, vector: usize) {
     let data = noise(4000, 3);
     guest.handle.write_fpga(0x10_0000, &data).unwrap();
@@ -71,7 +71,7 @@ fn word(guest: &mut Guest, offset: u64) -> u32 {
     u32::from_le_bytes(guest.read_bar(offset))
 }
 
-/// Interrupts so far, once nothing happens any more.
+/// Waits until the block is idle, and returns the number of interrupts so far.
 fn interrupts(guest: &Guest) -> u64 {
     guest.settle();
     guest.handle.status().unwrap().interrupts[0]
@@ -121,7 +121,7 @@ fn a_kernel_that_is_not_masked_hides_the_block() {
     guest.record();
     assert_eq!(word(&mut guest, STATUS), KERNEL | DMA);
     assert_eq!(interrupts(&guest), 1);
-    // Masked, the kernel leaves the request to the block.
+    // While its interrupt is disabled, the kernel does not block the DMA's.
     enable(&mut guest, 0);
     enable(&mut guest, DMA);
     guest.interrupt(0);
@@ -139,7 +139,7 @@ fn a_function_reset_disables_the_lines() {
     assert_eq!(word(&mut guest, ENABLE), 0);
     guest.handle.set_kernel_irq(true).unwrap();
     assert_eq!(interrupts(&guest), 0);
-    // A new configuration of the FPGA, too.
+    // A new configuration of the FPGA has this effect, too.
     enable(&mut guest, KERNEL);
     guest.interrupt(0);
     guest.handle.configure().unwrap();
@@ -176,7 +176,7 @@ fn a_kernel_interrupts_by_its_vector() {
     copy_by_kernel(&mut guest, 1);
 }
 
-/// The kernels are the board's: what the host asks of them goes through the block's packets, and out again.
+/// The kernels belong to the board: the host's accesses to them go through the block as packets, and the answers back.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn kernels_are_reached_by_packets() {
@@ -201,7 +201,7 @@ fn the_parts_of_the_reference_bsp_answer() {
     // A read of the reset register waits for the reset's end.
     guest.write_bar(KERNELS + 0x30, &[0]);
     assert_eq!(word(&mut guest, KERNELS + 0x30), 1);
-    // The block beside is where it was.
+    // The block is still at its place.
     assert_ne!(guest.read_csr(csr::MAP_ID), 0);
 }
 
@@ -224,10 +224,10 @@ fn a_kernel_at_work_ends_with_its_program() {
     guest.settle();
     handle.reprogram(program(), Contents::Lost).unwrap();
     assert_eq!(handle.read_fpga(0x20_0000, 16).unwrap(), [0; 16]);
-    // As after power-up: the segment is 0, and no kernel is there.
+    // As after power-up: the segment is 0, and no kernel exists.
     assert_eq!(word(&mut guest, WINDOW + 0x100), 0);
     assert_eq!(guest.handle.status().unwrap().interrupts[1], 0);
-    // The block went on.
+    // The block has continued.
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     guest.submit(Direction::FromFpga, host, 0, 64);
@@ -241,7 +241,7 @@ const CLOCK: u64 = 0x2000;
 #[ignore = "external tools: cargo xtask test kernel"]
 fn who_is_not_answered_holds_up_all_others() {
     let mut guest = with_kernels(Port::Txs, Irq::Msix);
-    // No counter counts so: the clock does not lock any more.
+    // No counter works with this value: the clock does not lock any more.
     guest.write_bar(CLOCK + 0x210, &0_u32.to_le_bytes());
     guest.write_bar(CLOCK + 0x208, &1_u32.to_le_bytes());
     while word(&mut guest, CLOCK + 0x204) != 1 {}

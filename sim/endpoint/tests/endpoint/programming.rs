@@ -1,4 +1,4 @@
-//! The FPGA's core is configured over PCIe.
+//! Tests of configuring the FPGA's core over PCIe.
 
 use crate::guest::{Guest, noise, params};
 use peerlane_core::cvp::{Cvp, HardIp, Packing};
@@ -36,7 +36,7 @@ fn record(guest: &Guest) -> CvpRecord {
     guest.handle.with_cvp(|cvp| cvp.record().clone()).unwrap()
 }
 
-/// What a block that was told something has lost afterwards.
+/// A setting of the block that is lost when the block is configured.
 const TOLD: usize = csr::PORT_TIMEOUT;
 
 #[test]
@@ -59,7 +59,7 @@ fn a_core_that_comes_is_as_after_power_up() {
             .eq(image)
     );
     assert_eq!((record.configured, record.first_violation), (1, None));
-    // None of it was an access of the block's.
+    // None of the accesses reached the block.
     guest.settle();
     let status = guest.handle.status().unwrap();
     assert_eq!(status.mmio.get("nothing"), None);
@@ -82,7 +82,7 @@ fn nobody_answers_behind_an_empty_core() {
     let violation = record(&guest).first_violation.unwrap_or_default();
     assert!(violation.starts_with("a read of the BAR"), "{violation}");
     assert_eq!(record(&guest).violations, 2);
-    // By JTAG it is there again.
+    // After a configuration by JTAG the core exists again.
     guest.handle.configure().unwrap();
     assert_ne!(guest.read_csr(csr::MAP_ID), u32::MAX);
     assert_ne!(guest.read_csr(TOLD), 12_345);

@@ -1,4 +1,4 @@
-//! Data, records and interrupts.
+//! Tests of data, records and interrupts.
 
 use crate::guest::{GPU, Guest, MIB, RAM, RAM_BYTES, noise, params};
 use peerlane_core::descriptor::Direction;
@@ -6,10 +6,10 @@ use peerlane_core::fault::Fault;
 use peerlane_core::regs::csr;
 use peerlane_endpoint::{Access, Irq, Port, Ranges, Resets, Touched};
 
-/// Where the tests' page of guest memory is.
+/// Offset of the tests' page in guest memory.
 pub const PAGE: u64 = 2 * MIB;
 
-/// Moves bytes both ways, checks them, the record and the interrupt.
+/// Moves bytes in both directions, and checks them, the record and the interrupt.
 pub fn both_ways(guest: &mut Guest, vector: usize) {
     guest.open();
     let host = guest.map(0, RAM + PAGE);
@@ -22,7 +22,7 @@ pub fn both_ways(guest: &mut Guest, vector: usize) {
         guest.handle.write_fpga(0x1003, &data).unwrap();
         guest.submit(Direction::FromFpga, peer, 0x1003, BYTES as u32);
         guest.interrupt(vector);
-        // The interrupt comes behind the record, and that behind the data.
+        // The interrupt comes after the record, and the record after the data.
         let record = guest.record();
         assert_eq!((record.outcome, record.bytes_done), (Ok(()), BYTES as u32));
         let memory = [&guest.ram, &guest.gpu][index];
@@ -49,7 +49,7 @@ pub fn both_ways(guest: &mut Guest, vector: usize) {
     assert_eq!(status.interrupts[vector], 4);
     let bytes = BYTES as u64;
     assert!(status.gpu.bytes_written == bytes && status.gpu.bytes_read >= bytes);
-    // Four records beside the data.
+    // Four records in addition to the data.
     assert_eq!(status.host.bytes_written, bytes + 4 * 32);
 }
 
@@ -63,7 +63,7 @@ fn data_move_both_ways_by_msi_x() {
 #[ignore = "external tools: cargo xtask test kernel"]
 fn data_move_both_ways_by_msi() {
     let mut guest = Guest::new(params(Port::Txs, Irq::Rxm));
-    // The hard IP lets the block's line through.
+    // Enable the block's line in the hard IP.
     guest.write_bar(0x8050, &2_u32.to_le_bytes());
     both_ways(&mut guest, 0);
 }
@@ -74,7 +74,7 @@ fn data_move_both_ways_by_tagged_streams() {
     both_ways(&mut Guest::new(params(Port::Stream, Irq::Msix)), 2);
 }
 
-/// Register accesses are packets there, too.
+/// On this port register accesses are packets, too.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn data_move_both_ways_by_packets() {
@@ -99,7 +99,7 @@ fn a_masked_function_keeps_its_interrupts() {
     guest.record();
     guest.settle();
     assert!(guest.events[2].read().is_err());
-    // The pending bits say so.
+    // The interrupt is pending.
     assert_eq!(guest.read_bar::<4>(0x3_0800), [4, 0, 0, 0]);
     guest.write_config(0x68, 0x8000_0000);
     guest.interrupt(2);
@@ -121,8 +121,8 @@ fn descriptors_outlive_a_function_reset() {
     guest.interrupt(2);
 }
 
-/// A driver that forgets to have the table restored gets no interrupt, and one that restores a part of it only those of
-/// that part.
+/// A driver that does not have the table restored gets no interrupts, and one that restores a part of it only gets
+/// those of that part.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_table_that_is_lost_opens_one_vector_after_the_other() {
@@ -148,7 +148,7 @@ fn a_table_that_is_lost_opens_one_vector_after_the_other() {
             guest.unmask(vector);
             guest.settle();
             assert!(guest.events[2].read().is_err(), "{resets:?}, {vector}");
-            // It waits.
+            // The interrupt stays pending.
             assert_eq!(guest.read_bar::<4>(0x3_0800), [4, 0, 0, 0]);
         }
         guest.unmask(2);
@@ -177,7 +177,7 @@ fn every_touched_address_is_known() {
     let ring = RAM..RAM + (32 << 8);
     let target = RAM + PAGE + 4..RAM + PAGE + 4 + 4000;
     let allowed = Touched {
-        // The flush reads where it wrote.
+        // The flush reads where the block wrote.
         read: Ranges::from(RAM + PAGE..RAM + PAGE + 4096),
         written: Ranges::from_iter([ring.clone(), target.clone()]),
     };
@@ -190,7 +190,7 @@ fn every_touched_address_is_known() {
     let written: Vec<_> = touched.written.iter().collect();
     assert_eq!(written, [ring.start..ring.start + 32, target.clone()]);
     assert_eq!(guest.handle.status().unwrap().strays, 0);
-    // One dword more is one too many.
+    // One dword more is not allowed.
     guest.submit(Direction::FromFpga, host.checked_add(4).unwrap(), 0, 4004);
     guest.record();
     guest.settle();
@@ -209,7 +209,7 @@ fn what_is_unmapped_is_not_touched_any_more() {
     guest.client.dma_unmap(GPU, 4 * MIB).unwrap();
     guest.handle.write_fpga(0, &[0x5A; 64]).unwrap();
     guest.submit(Direction::FromFpga, gpu, 0, 64);
-    // Nor is the read that would show its arrival.
+    // The read that would prove its arrival does not arrive either.
     assert_eq!(guest.record().outcome, Err(Fault::Flush));
     guest.settle();
     assert_eq!(guest.gpu.read(0, 64), [0; 64]);
@@ -265,7 +265,7 @@ fn without_bus_mastering_nothing_is_touched() {
     assert!(guest.handle.touched().is_empty());
     assert!(guest.events[2].read().is_err());
     assert_eq!(guest.ram.read(4, 4), [0; 4]);
-    // With it, a read is answered as before.
+    // With the permission a read is answered as before.
     guest.write_config(4, 0x6);
     guest.open();
     guest.submit(Direction::ToFpga, host, 0, 256);
@@ -280,7 +280,7 @@ fn a_function_reset_stops_everything_at_once() {
     }
 }
 
-/// Where the reset does not reach the block, that goes on as soon as it may.
+/// Checks a board on which the reset does not reach the block: the block continues as soon as it may.
 fn stops_at_once(resets: Resets) {
     let mut guest = Guest::with_resets(params(Port::Txs, Irq::Msix), resets);
     guest.open();
@@ -293,13 +293,13 @@ fn stops_at_once(resets: Resets) {
     }
     guest.write_config(0x88, 0xA810);
     if resets == Resets::Configuration {
-        // The bridge sees the bit a little later, and what it has taken leaves.
+        // The bridge sees the bit a little later, and sends the data that it has taken.
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let traffic = guest.handle.status().unwrap().host;
     assert!(traffic.bytes_written < 4 * MIB);
     if resets == Resets::Configuration {
-        // Without the right it would be at the end in no time.
+        // If the block continued without the permission, it would be at the end by then.
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert_eq!(guest.handle.status().unwrap().host, traffic);
     }

@@ -1,4 +1,4 @@
-//! What a user may have of a board.
+//! Tests of the share of a board that one user can have.
 
 use super::number;
 use crate::fakegpu::{Gpu, GpuBuffer};
@@ -12,10 +12,10 @@ use std::fs::Permissions as Mode;
 use std::os::unix::fs::PermissionsExt;
 
 const NODE: &str = "/dev/peerlane0";
-/// Two users without rights.
+/// Two users without privileges.
 const USERS: [u32; 2] = [65533, 65534];
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite) {
     suite.run("admin.channels_of_a_user", || channels(false));
     suite.run("admin.channels_of_a_user_namespace", || channels(true));
@@ -24,12 +24,12 @@ pub fn run(suite: &mut Suite) {
     suite.run("admin.gpu_memory_of_a_user", gpu_memory);
 }
 
-/// Lets everybody open the board.
+/// Allows all users to open the board.
 fn for_all() -> Result<()> {
     Ok(std::fs::set_permissions(NODE, Mode::from_mode(0o666))?)
 }
 
-/// Opens the board as often as it may be.
+/// Opens the board until the driver refuses, and returns the contexts and the error.
 fn open_all() -> Result<(Vec<Device>, Errno)> {
     let mut devices = Vec::new();
     loop {
@@ -41,8 +41,8 @@ fn open_all() -> Result<(Vec<Device>, Errno)> {
     }
 }
 
-/// Has a user open all that it may, which must be so many before this error, and hold them until it is
-/// told.
+/// Starts a process of a user that opens all contexts that it may. There must be `expected` of them before the error
+/// `end`. The process holds them until its peer signals.
 fn takes(
     user: u32,
     (expected, end): (u32, Errno),
@@ -52,7 +52,7 @@ fn takes(
     fork("user", move || {
         become_user(user)?;
         if namespace {
-            // In a namespace of its own it may do everything.
+            // In a namespace of its own it has all capabilities.
             // SAFETY: a plain system call.
             let failed = unsafe { libc::unshare(libc::CLONE_NEWUSER) };
             ensure!(failed == 0, "unshare: {}", std::io::Error::last_os_error());
@@ -63,7 +63,7 @@ fn takes(
             "user {user}: {} channels, then {error}",
             devices.len()
         );
-        // What is given back can be had again.
+        // Channels that were released can be opened again.
         drop(devices);
         let (devices, _) = open_all()?;
         ensure!(devices.len() == expected as usize, "{}", devices.len());
@@ -72,15 +72,15 @@ fn takes(
     })
 }
 
-/// Half of the channels are a user's, so a second one always gets some, and who administers the machine
-/// gets the rest.
+/// Checks that a user gets half of the channels, so that a second user always gets some, and that the administrator of
+/// the machine gets the rest.
 fn channels(namespace: bool) -> Result<&'static str> {
     for_all()?;
     let all = number("channels")?;
     let (first, there) = pair()?;
     let one = takes(USERS[0], (all / 2, Errno::DQUOT), namespace, there)?;
     first.wait().context("the first user")?;
-    // In a second process the same user has no more.
+    // A second process of the same user gets no more.
     let left = number("channels_free")?;
     fork("same user", move || {
         become_user(USERS[0])?;
@@ -110,7 +110,7 @@ fn channels(namespace: bool) -> Result<&'static str> {
     Ok("")
 }
 
-/// Registers a page as often as it may be.
+/// Registers a page until the driver refuses, and returns the regions and the error.
 fn register_all(device: &Device, memory: &Memory) -> Result<(Vec<Region>, Errno)> {
     let mut regions = Vec::new();
     loop {
@@ -123,15 +123,16 @@ fn register_all(device: &Device, memory: &Memory) -> Result<(Vec<Region>, Errno)
     }
 }
 
-/// All channels of a user share its part of the table, and what they keep gives way.
+/// Checks that all channels of a user share its part of the table, and that cached regions are evicted when the part is
+/// full.
 fn entries() -> Result<&'static str> {
-    /// As the parameter `user_entries` says.
+    /// The value of the parameter `user_entries`.
     const PART: usize = 64;
     for_all()?;
-    // Another user's region, cached before: its eviction does not help.
+    // A cached region of another user: its eviction does not help.
     let other = Device::first().map_err(told)?;
     let cached = Memory::new(4096)?;
-    // SAFETY: nobody has references into the memory. A fork would change it.
+    // SAFETY: there are no references into the memory. A fork would change it.
     unsafe {
         let place = cached.address() as *mut std::ffi::c_void;
         rustix::mm::madvise(place, 4096, rustix::mm::Advice::LinuxDontFork)?;
@@ -160,7 +161,7 @@ fn entries() -> Result<&'static str> {
             "{} regions in the other context, then {error}",
             second.len()
         );
-        // What one context keeps makes room in the other.
+        // A cached region of one context is evicted for the other context.
         drop(first);
         let (third, error) = register_all(&devices[1], &memory)?;
         ensure!(
@@ -202,9 +203,9 @@ fn entries() -> Result<&'static str> {
     Ok("")
 }
 
-/// All channels of a user share its part of FPGA memory, whatever way they come by it.
+/// Checks that all channels of a user share its part of FPGA memory, whichever call it gets the memory by.
 fn memory() -> Result<&'static str> {
-    /// As the parameter `user_memory_mib` says, in pieces of the smallest size.
+    /// The value of the parameter `user_memory_mib`, in pieces of the smallest size.
     const PART: u64 = 1 << 20;
     const PIECE: u64 = 64 << 10;
     fn refused(result: peerlane_host::Result<FpgaMemory>) -> Result<()> {
@@ -233,11 +234,11 @@ fn memory() -> Result<&'static str> {
         let second = b.allocate(PIECE).map_err(told)?;
         refused(c.allocate(1))?;
         refused(c.take_over(offer))?;
-        // What is given back can be had again, and what was refused is still on offer.
+        // Memory that was freed can be allocated again, and an offer that was refused stays open.
         second.free().map_err(told)?;
         let taken = c.take_over(offer).map_err(told)?;
         refused(b.allocate(1))?;
-        // What is offered is nobody's.
+        // Memory on offer counts for no user.
         let again = taken.offer().map_err(told)?;
         let other = b.allocate(1).map_err(told)?;
         refused(c.take_over(again))?;
@@ -254,7 +255,7 @@ fn memory() -> Result<&'static str> {
         Ok(())
     })?
     .wait()?;
-    // Who administers the machine has more.
+    // The administrator of the machine is not limited to this part.
     let more = root.allocate(PART + 1).map_err(told)?;
     ours.signal()?;
     one.wait()?;
@@ -262,10 +263,10 @@ fn memory() -> Result<&'static str> {
     Ok("")
 }
 
-/// NVIDIA's pages stay pinned, and count, when another process evicts their cached region. They count until their own process
-/// registers again, or frees them.
+/// Checks that NVIDIA's pages stay pinned, and count, when another process evicts their cached region. They count until
+/// their own process registers again, or frees them.
 fn held_by_nvidia() -> Result<()> {
-    /// All that a user may have.
+    /// The most that a user may have pinned.
     const PART: usize = 2 << 20;
     let (ours, theirs) = pair()?;
     let user = fork("user", move || {
@@ -300,7 +301,7 @@ fn held_by_nvidia() -> Result<()> {
         let root = Device::first().map_err(told)?;
         let memory = Memory::new(4096)?;
         let one = || root.register(&memory, 0..4096, Permissions::Read);
-        // One more than are free.
+        // One region more than there are free entries.
         let free = entries_free(root.name().as_ref())?;
         let held = (0..=free).map(|_| one().map_err(told));
         let held = held.collect::<Result<Vec<_>>>()?;
@@ -313,10 +314,10 @@ fn held_by_nvidia() -> Result<()> {
     Ok(())
 }
 
-/// All channels of a user share what it may have pinned of other devices' memory. All of a dma-buf is pinned, and counts,
-/// for each region; what is kept gives way.
+/// Checks that all channels of a user share its quota of pinned memory of other devices. All of a dma-buf is pinned,
+/// and counts, for each region. Cached regions are evicted when the quota is used up.
 fn gpu_memory() -> Result<&'static str> {
-    /// As the parameter `user_gpu_mib` says.
+    /// The value of the parameter `user_gpu_mib`.
     const PART: usize = 2 << 20;
     fn mib(device: &Device, gpu: &Gpu) -> Result<peerlane_host::Result<Region>> {
         let file = gpu.buffer(PART / 2, 0, 1, None)?.dmabuf(true)?;
@@ -340,7 +341,7 @@ fn gpu_memory() -> Result<&'static str> {
                 }
                 other => bail!("more than a user may have gave {other:?}"),
             }
-            // The other context keeps it, and lets it go for this one.
+            // The region of the other context is cached, and evicted for this one.
             drop(first);
             let third = mib(&devices[1], &gpu)?.map_err(told)?;
             second.forget().map_err(told)?;

@@ -1,5 +1,5 @@
-//! Quartus's programmer, as far as the board libraries run it: `quartus_pgm -c CABLE -m jtag -o P;FILE@DEVICE`
-//! (Quartus Prime Command-Line Reference). The test configures the board with what is in the file.
+//! Quartus's programmer, as far as the board libraries run it: `quartus_pgm -c CABLE -m jtag -o P;FILE@DEVICE` (Quartus
+//! Prime Command-Line Reference). The test configures the board with the content of the file.
 
 use anyhow::{Context, Result, bail};
 use peerlane_guest::{Control, Reply, Request};
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // As Quartus begins such lines.
+            // Quartus begins the lines of its errors like this.
             println!("Error: {error:#}");
             ExitCode::FAILURE
         }

@@ -22,35 +22,35 @@ pub struct Report {
     correctable: u32,
     /// Bits of Uncorrectable Error Status.
     uncorrectable: u32,
-    /// Where the kernel counts it.
+    /// Name of the kernel's counter in sysfs.
     counter: &'static str,
 }
 
-/// A symbol was received wrong, and the link has mended it.
+/// A symbol was received wrong, and the link has corrected it.
 pub const RECEIVER_ERROR: Report = Report {
     correctable: 1,
     uncorrectable: 0,
     counter: "aer_dev_correctable",
 };
 
-/// A request was not answered: not fatal as the function is after power-up.
+/// A request was not answered. Not fatal with the function's settings after power-up.
 pub const COMPLETION_TIMEOUT: Report = Report {
     correctable: 0,
     uncorrectable: 1 << 14,
     counter: "aer_dev_nonfatal",
 };
 
-/// Fatal as the function is after power-up: the kernel resets the link.
+/// A malformed packet. Fatal with the function's settings after power-up: the kernel resets the link.
 pub const MALFORMED_TLP: Report = Report {
     correctable: 0,
     uncorrectable: 1 << 18,
     counter: "aer_dev_fatal",
 };
 
-/// How long the kernel may take to see it.
+/// Time in which the kernel must see the error.
 const SEEN: Duration = Duration::from_secs(20);
 
-/// How many errors of this class the kernel has counted.
+/// Returns the number of errors of this class that the kernel has counted.
 fn counted(report: Report) -> Result<u64> {
     let text = std::fs::read_to_string(pci_device()?.join(report.counter))?;
     let total = text
@@ -73,7 +73,7 @@ fn injector() -> Result<()> {
     rustix::system::finit_module(&module, c"", 0).context(MODULE)
 }
 
-/// Has the board report an error, and waits until the kernel has counted it.
+/// Makes the board report an error, and waits until the kernel has counted it.
 pub fn report(report: Report) -> Result<()> {
     injector()?;
     let address = address()?;
@@ -99,10 +99,11 @@ pub fn report(report: Report) -> Result<()> {
     Ok(())
 }
 
-/// A fatal error after which the function does not answer: while the kernel still waits for it, for a minute, the driver
-/// gives the board up, and who waits is told. The function comes back late, and so does the board, for who had it, too.
+/// The function does not answer after a fatal error. The kernel waits for it for a minute. Checks that the driver gives
+/// the board up before that, and that a waiting process is notified. The function comes back late; checks that the
+/// board comes back, also for the process that had it.
 pub(super) fn unmended(lab: &mut Lab) -> Result<String> {
-    // As long as the driver waits, and shorter than the kernel.
+    // As long as the driver waits, and shorter than the kernel waits.
     const PATIENCE: Duration = Duration::from_secs(3);
     const KERNEL: Duration = Duration::from_secs(60);
     let device = lab.open()?;
@@ -152,7 +153,7 @@ pub(super) fn unmended(lab: &mut Lab) -> Result<String> {
     let in_time = begin.elapsed() < KERNEL;
     lab.host.fault(Fault::Clear {})?;
     if !in_time {
-        // The kernel may have given it up, too.
+        // The kernel may have given the function up, too.
         reset()?;
     }
     let back = until(0)?;
@@ -162,7 +163,7 @@ pub(super) fn unmended(lab: &mut Lab) -> Result<String> {
     Ok(format!("given up after {given_up:?}, back after {back:?}"))
 }
 
-/// The port above the board, by its configuration space.
+/// The port above the board, accessed by its configuration space.
 pub struct Port(File);
 
 /// Status and mask of uncorrectable errors (PCI Express Base Specification, 7.8.4.2 and 7.8.4.3).
@@ -172,18 +173,18 @@ pub struct Uncorrectable {
     mask: u32,
 }
 
-/// Surprise Down Error, in both.
+/// Surprise Down Error, in both registers.
 const SURPRISE_DOWN: u32 = 1 << 5;
 
 impl Uncorrectable {
-    /// Whether a link that is down is not reported.
+    /// Returns whether a link that is down is not reported.
     pub fn masks_surprise_down(self) -> bool {
         self.mask & SURPRISE_DOWN != 0
     }
 }
 
 impl Port {
-    /// Opens it.
+    /// Opens the port.
     pub fn above_the_board() -> Result<Self> {
         let above = pci_device()?.join("../config");
         let file = File::options().read(true).write(true).open(&above);
@@ -196,7 +197,7 @@ impl Port {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Where the capability begins, number 1 in the list of extended ones (7.8.4.1; its header: 7.6.3).
+    /// Finds the capability, which has number 1 in the list of extended ones (7.8.4.1; its header: 7.6.3).
     fn capability(&self) -> Result<u64> {
         let mut at = 0x100;
         while at != 0 {
@@ -209,7 +210,7 @@ impl Port {
         bail!("the port has no registers for error reports")
     }
 
-    /// Whether Link Disable is set (7.5.3.7, of the capability with number 10h in the list that 34h begins).
+    /// Returns whether Link Disable is set (7.5.3.7, of the capability with number 10h in the list that 34h begins).
     pub fn link_is_disabled(&self) -> Result<bool> {
         let mut at = u64::from(self.word(0x34)? & 0xfc);
         while at != 0 {
@@ -222,7 +223,7 @@ impl Port {
         bail!("the port has no PCI Express capability")
     }
 
-    /// Status and mask.
+    /// Reads status and mask.
     pub fn uncorrectable(&self) -> Result<Uncorrectable> {
         let at = self.capability()?;
         Ok(Uncorrectable {

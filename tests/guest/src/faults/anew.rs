@@ -1,4 +1,4 @@
-//! A board is started anew, and nothing of before is taken for something of now.
+//! Tests in which a board is started again: nothing from before the start may be taken for something after it.
 
 use super::{bind, come_back, reset, unbind};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
@@ -16,14 +16,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A process that submits without pause while the board is reset: what was refused takes no room in
+/// A process submits without pause while the board is reset. Checks that a descriptor that was refused takes no room in
 /// the queue, and frees none.
 pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
     const BYTES: u32 = 1 << 16;
     let device = lab.open()?;
     let buffer = Buffer::new(&device, BYTES as usize)?;
     let place = lab.place(&device)?;
-    // Their channels are started after the first one's, which is the time that matters.
+    // The channels of the others are started after the first one's; that time is the one that matters.
     let others: Vec<Device> = (0..7).map(|_| lab.open()).collect::<Result<_>>()?;
     let done = AtomicBool::new(false);
     let refusals = AtomicU64::new(0);
@@ -45,7 +45,7 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
                     Err(error) => bail!("SUBMIT gave {error}"),
                     Ok(()) => {
                         let refused = refusals.load(Ordering::Relaxed);
-                        // The end of this one would count for all before it.
+                        // The end of this transfer would count for all before it.
                         if refused > before {
                             let [writes, reads] = device.query().map_err(told)?.outstanding;
                             ensure!(
@@ -72,7 +72,7 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
             Ok(())
         });
         let begin = Instant::now();
-        // Where processors are busy that thread may have had none whenever the board was away.
+        // Where processors are busy that thread may not have run at any time when the board was away.
         let wanted = |round| {
             let none = refusals.load(Ordering::Relaxed) == 0 && !spinner.is_finished();
             round < lab.rounds || (none && begin.elapsed() < LIMIT / 2)
@@ -107,8 +107,8 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
     Ok(format!("{refused} refused"))
 }
 
-/// The FPGA comes back with another block, by itself or with a reset of the function. The board is
-/// given up, the log says both blocks, and nothing was written to what is not known.
+/// The FPGA comes back with another block, by itself or with a reset of the function. Checks that the board is given
+/// up, that the log names both blocks, and that nothing was written to the unknown block.
 pub(super) fn another_block(lab: &mut Lab) -> Result<&'static str> {
     for with_reset in [false, true] {
         let device = lab.open()?;
@@ -127,19 +127,19 @@ pub(super) fn another_block(lab: &mut Lab) -> Result<&'static str> {
         }
         let expected = format!("BUILD_ID {other:#010x} instead of {known:#010x}");
         ensure!(log.has(&expected)?, "the log has no `{expected}`");
-        // Mappings are empty, calls refused.
+        // Mappings are empty, and calls are refused.
         ensure!(matches!(Device::first(), Err(Error::Open { .. })));
         drop(device);
         let after = lab.host.counters()?;
         let written = |counters: &Counters| [counters.page_writes, counters.other_writes];
-        // A reset brings the block before that to rest, which it was already.
+        // Before a reset the driver makes the block idle, by some stores. This block is idle already.
         let allowed = match with_reset {
             true => 8,
             false => 0,
         };
         let stores = written(&after).iter().sum::<u64>() - written(&before).iter().sum::<u64>();
         ensure!(stores <= allowed, "{stores} stores to another block");
-        // The right one again.
+        // The known block again.
         lab.host.fault(Fault::Configure {})?;
         reset()?;
         let mover = Mover::fast(lab)?;
@@ -149,7 +149,7 @@ pub(super) fn another_block(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The kernel's log, from some moment on.
+/// The kernel's log, from a given moment on.
 pub(super) struct Log(File);
 
 impl Log {
@@ -162,12 +162,13 @@ impl Log {
         Ok(Self(file))
     }
 
-    /// Whether a message since then has this text.
+    /// Returns whether a message since then has this text.
     pub(super) fn has(&mut self, text: &str) -> Result<bool> {
         Ok(self.behind(text)?.is_some())
     }
 
-    /// What the next message with this text has behind it. They are read one at a time (Documentation/ABI, dev-kmsg).
+    /// Returns the text that follows `text` in the next message with it. Messages are read one at a time
+    /// (Documentation/ABI, dev-kmsg).
     pub(super) fn behind(&mut self, text: &str) -> Result<Option<String>> {
         let mut record = [0; 8192];
         loop {
@@ -187,7 +188,7 @@ impl Log {
     }
 }
 
-/// Something of a context's file, mapped.
+/// A mapping of a part of a context's file.
 struct View {
     start: *mut u32,
     bytes: usize,
@@ -223,7 +224,7 @@ impl View {
         unsafe { self.start.add(dword).write_volatile(value) };
     }
 
-    /// Of a ring's slot: phase, and status code.
+    /// Returns phase and status code of a slot of the ring.
     fn status(&self, slot: usize) -> (bool, Result<StatusCode, u32>) {
         let at = slot * Completion::SIZE + std::mem::offset_of!(Completion, status);
         let record = Completion {
@@ -241,8 +242,8 @@ impl Drop for View {
     }
 }
 
-/// A process that is on a lap of its ring whose records have phase 0 finds no record in a ring that
-/// was emptied: not by a start, and not because the board was taken away.
+/// Checks that a process that is on a lap of its ring whose records have phase 0 finds no record in an emptied ring,
+/// neither after a start nor after the board was taken away.
 pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 4096)?;
@@ -279,7 +280,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     };
     reset()?;
     check().context("after a reset")?;
-    // Who has the library is told, and goes on.
+    // A process that has the library gets an error, and can continue.
     let id = queue.submit(Direction::FromFpga, buffer.region.part(0..64), place);
     if let Ok(id) = id {
         let _ = id.wait(Some(LIMIT));
@@ -291,7 +292,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     let checked = check()
         .context("after the board was let go")
         .and_then(|()| {
-            // What is stored into the page is not seen in the ring.
+            // A store to the page does not appear in the ring.
             (0..chan::SIZE / 4).for_each(|dword| page.store(dword, 0));
             check().context("after stores to the page")
         });

@@ -1,5 +1,5 @@
-//! The board is away for a while, or seems to be: nobody touches it, everybody is told what is
-//! true, and it comes back.
+//! Tests in which the board is away for a while, or seems to be: no process reaches it, all processes get correct
+//! errors, and the board comes back.
 
 use super::{aer, come_back, reset, suspend};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, interrupts, told};
@@ -21,7 +21,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Long enough for whatever the kernel and the driver do.
+/// A time that is long enough for all that the kernel and the driver do.
 pub(super) const SOON: Duration = Duration::from_secs(20);
 
 /// A channel's page, mapped.
@@ -30,7 +30,7 @@ pub struct Page(*mut u32);
 impl Page {
     const DWORDS: usize = chan::SIZE / 4;
 
-    /// Maps it.
+    /// Maps the page.
     pub fn new(device: &Device) -> Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let none = std::ptr::null_mut();
@@ -43,12 +43,12 @@ impl Page {
     }
 
     fn unmap(self) -> Result<()> {
-        // SAFETY: the mapping, which nobody has besides.
+        // SAFETY: the mapping is ours, and nothing else refers to it.
         Ok(unsafe { rustix::mm::munmap(self.0.cast(), chan::SIZE) }?)
     }
 
     fn store(&self, dword: usize, value: u32) {
-        // SAFETY: a dword of the mapping, which stays as long as the process.
+        // SAFETY: a dword of the mapping, which exists as long as the process.
         unsafe { self.0.add(dword % Self::DWORDS).write_volatile(value) };
     }
 
@@ -58,8 +58,8 @@ impl Page {
     }
 }
 
-/// A process that stores to its channel's page, and loads from it, without pause. That nothing of
-/// it reaches a function that takes no access, the harness sees.
+/// A process stores to its channel's page, and loads from it, without pause. The harness sees that none of these
+/// accesses reaches a function that takes no access.
 pub(super) fn stores(lab: &mut Lab, event: Event) -> Result<String> {
     let count = Count::new()?;
     let shared = &count;
@@ -91,17 +91,17 @@ pub(super) fn stores(lab: &mut Lab, event: Event) -> Result<String> {
         }
     }
     child.kill()?;
-    // The kernel mends a link when the error has been told.
+    // The kernel recovers a link after the error has been reported.
     let mover = open_soon(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     come_back(lab, mover, buffer)?;
     Ok(format!("{} stores", count.get().load(Ordering::Relaxed)))
 }
 
-/// Takes the board away, and brings it back.
+/// An event that takes the board away and brings it back.
 type Event = fn() -> Result<()>;
 
-/// What each event is called, for [`stores`].
+/// Names of the events, for [`stores`].
 pub(super) const EVENTS: &[(&str, Event)] = &[
     ("reset", reset),
     ("suspended", suspend),
@@ -109,7 +109,7 @@ pub(super) const EVENTS: &[(&str, Event)] = &[
     ("fatal_error", || aer::report(aer::MALFORMED_TLP)),
 ];
 
-/// While the board is away calls say `EAGAIN`, and none says that it is gone.
+/// Checks that calls return `EAGAIN` while the board is away, and that none reports that it is gone.
 pub(super) fn told_to_try_again(lab: &mut Lab) -> Result<String> {
     let [again, wrong] = [Count::new()?, Count::new()?];
     let (counts, (ours, theirs)) = ([&again, &wrong], pair()?);
@@ -156,7 +156,7 @@ pub(super) fn told_to_try_again(lab: &mut Lab) -> Result<String> {
     let begin = Instant::now();
     let was_told = || again.get().load(Ordering::Relaxed) > 0;
     let mut rounds = lab.rounds;
-    // Where processors are busy the caller may have had none whenever the board was away.
+    // Where processors are busy the caller may not have run at any time when the board was away.
     while rounds > 0 || (!was_told() && begin.elapsed() < 6 * SOON) {
         rounds = rounds.saturating_sub(1);
         for event in [reset, suspend] {
@@ -171,8 +171,8 @@ pub(super) fn told_to_try_again(lab: &mut Lab) -> Result<String> {
     Ok(format!("{again} times"))
 }
 
-/// A board that has not answered counts as gone; a reset of the function brings it back, for those
-/// who had it, too.
+/// Checks that a board that has not answered counts as gone, and that a reset of the function brings it back, also for
+/// processes that had it before.
 pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let mut mover = Mover::fast(lab)?;
@@ -205,15 +205,15 @@ pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
     let other = Mover::fast(lab)?;
     let second = Buffer::new(other.device(), 1 << 20)?;
     come_back(lab, other, second)?;
-    // The region from before is there again.
+    // The earlier region is there again.
     come_back(lab, mover, buffer)?;
     Ok("")
 }
 
-/// A board that is cut off while nobody has it is started again for the next who wants it, though
-/// nobody resets it.
+/// A board is cut off while no process has it. Checks that it is started again for the next process that opens it,
+/// although nothing resets it.
 pub(super) fn cut_off_unseen(lab: &mut Lab) -> Result<String> {
-    // The watchdog looks no more when it has seen that nobody has the board.
+    // The watchdog stops when it has seen that no process has the board.
     std::thread::sleep(Duration::from_millis(2500));
     lab.host.fault(Fault::Absent {})?;
     let opened = Device::first();
@@ -227,8 +227,8 @@ pub(super) fn cut_off_unseen(lab: &mut Lab) -> Result<String> {
     Ok(format!("open again after {took:?}"))
 }
 
-/// A reset of the function, its sleep and an error of the link are counted, and are known to who sees the new
-/// generation. Nothing else is.
+/// Checks that a reset of the function, its sleep and an error of the link are counted, and that a process that sees
+/// the new generation also sees the count. Nothing else is counted.
 pub(super) fn resets_are_counted(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::slow(lab)?;
     let device = mover.device().clone();
@@ -273,8 +273,8 @@ pub(super) fn resets_are_counted(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} resets", before.resets))
 }
 
-/// The FPGA is configured anew behind the driver's back, or its memory reset. Who waits is told, and
-/// it goes on, though nobody resets the function.
+/// The FPGA is configured without the driver, or its memory is reset. Checks that a waiting process is notified, and
+/// that transfers succeed again although nothing resets the function.
 pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     let fast = Mover::fast(lab)?;
     let buffer = Buffer::new(fast.device(), 1 << 20)?;
@@ -284,7 +284,7 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     let before = slow.query().map_err(told)?;
     lab.host.fault(event)?;
     let begin = Instant::now();
-    // The block takes no doorbell.
+    // The block takes no doorbells.
     let terms = peerlane_host::Terms::default();
     let ended = slow
         .submit(Direction::FromFpga, other.region.part(0..64), place, terms)
@@ -293,7 +293,8 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     ensure!(took < SOON, "nobody is told: {ended:?}");
     ensure!(ended.is_err(), "a block that knows nothing has moved data");
     let mut after = slow.query().map_err(told)?;
-    // Who is told that his channel was started again finds it so. Who comes between is only told to wait for it.
+    // After `Error::Restarted` the generation must be new already. A call between the event and the restart only gets
+    // an error that says to wait.
     while !matches!(ended, Err(Error::Restarted)) && after.generation == before.generation {
         ensure!(begin.elapsed() < SOON, "no other generation: {ended:?}");
         std::thread::sleep(Duration::from_millis(1));
@@ -303,15 +304,15 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
         after.generation != before.generation,
         "told of another generation without a word"
     );
-    // Kernels and memory may be as after power-up, too.
+    // Kernels and memory may also be as after power-up.
     ensure!(after.resets > before.resets, "it counts as the block's own");
     come_back(lab, fast, buffer)?;
     come_back(lab, Mover::Slow(slow), other)?;
     Ok(format!("told after {took:?}"))
 }
 
-/// The FPGA is configured anew behind the driver's back, or its memory reset, and the driver does not know it yet: a
-/// queue with transfers under way that is restarted has them end, and goes on.
+/// The FPGA is configured without the driver, or its memory is reset, and the driver does not know it yet. Checks that
+/// a restart of a queue with transfers in progress ends them, and that the queue works afterwards.
 pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     const TRANSFERS: usize = 16;
     let mut longest = Duration::ZERO;
@@ -336,7 +337,7 @@ pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> 
         ensure!(queue.under_way() == 0, "transfers are under way");
         for transfer in begun {
             match transfer.wait(Some(Duration::ZERO)) {
-                // Before, or by the restart.
+                // It ended before, or by the restart.
                 Ok(_) | Err(Error::Stopped) => {}
                 Err(Error::Restarted) => lost += 1,
                 other => anyhow::bail!("round {round}: a transfer gave {other:?}"),
@@ -353,8 +354,8 @@ pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> 
     Ok(format!("{lost} were lost; {longest:?} at most"))
 }
 
-/// A thread that hardly gets a processor, and finds the block busy with others' fences whenever it
-/// looks, takes nobody's board away.
+/// A thread that hardly gets a processor finds the block busy with other processes' fences each time it looks. Checks
+/// that it does not take the board away from any process.
 pub(super) fn looked_at_late(lab: &mut Lab) -> Result<String> {
     let watched = lab.open()?;
     let generation = watched.query().map_err(told)?.generation;
@@ -397,8 +398,8 @@ pub(super) fn looked_at_late(lab: &mut Lab) -> Result<String> {
     Ok(format!("{trips} round trips"))
 }
 
-/// Doorbells that are refused, without pause: the handler of the line goes and comes again, and
-/// others are told of what has ended.
+/// A process rings doorbells without pause, and all are refused. Checks that the handler of the interrupt line returns
+/// between them, and that other processes are notified of completions.
 pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
     if lab.open()?.capabilities().msix {
         return skip("this build has no interrupt line");
@@ -409,7 +410,7 @@ pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
         let device = branch.open()?;
         let page = Page::new(&device)?;
         theirs.signal()?;
-        // It would have to ask for its generation first.
+        // The process would have to ask for its generation first.
         loop {
             page.store(chan::WRITE_DOORBELL / 4, 0);
         }
@@ -425,7 +426,7 @@ pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
         std::thread::sleep(Duration::from_millis(50));
     }
     let during = interrupts()? - before;
-    // One that never leaves is one.
+    // A handler that never returns counts as one interrupt.
     ensure!(during > 10, "{during} interrupts: its handler does not go");
     super::unbind()?;
     super::bind()?;
@@ -434,25 +435,25 @@ pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
     Ok(format!("{during} interrupts, {trips} round trips"))
 }
 
-/// The line never comes to rest: whenever its causes are acknowledged there is another. Its handler,
-/// which the kernel runs before all ordinary work, lets others have the processor all the same.
+/// The interrupt line never becomes idle: each acknowledgement of its causes is followed by another cause. Checks that
+/// its handler, which the kernel runs before all ordinary work, still leaves the processor to others.
 pub(super) fn refused_without_end(lab: &mut Lab) -> Result<String> {
     const LONG: Duration = Duration::from_secs(2);
-    // More than it may be found waiting for a lock.
+    // More pauses than the handler may be seen to wait for a lock.
     const ENOUGH: u32 = 10;
     let device = lab.open()?;
     if device.capabilities().msix {
         return skip("this build has no interrupt line");
     }
     let handler = line_handler()?;
-    // It was never asked for its generation: all its doorbells are refused.
+    // The process never asked for its generation, so all its doorbells are refused.
     let _page = Page::new(&device)?;
     let channel = device.info().channel;
     lab.host.fault(Fault::RingWithoutEnd { channel })?;
     let count = || anyhow::Ok((interrupts()?, lab.host.counters()?.other_writes));
     let (before, begin) = (count()?, Instant::now());
     let (mut looks, mut pauses) = (0, 0);
-    // However seldom we get to look.
+    // Even if this process seldom gets to look.
     while begin.elapsed() < LONG || (pauses < ENOUGH && begin.elapsed() < 10 * LONG) {
         looks += 1;
         pauses += u32::from(is_in_sleep(handler)?);
@@ -478,7 +479,7 @@ pub(super) fn refused_without_end(lab: &mut Lab) -> Result<String> {
     ))
 }
 
-/// The thread that handles the board's line.
+/// Finds the thread that handles the board's line.
 fn line_handler() -> Result<u32> {
     for entry in std::fs::read_dir("/proc")?.flatten() {
         let comm = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
@@ -489,8 +490,8 @@ fn line_handler() -> Result<u32> {
     anyhow::bail!("no thread handles the board's interrupts")
 }
 
-/// Whether a thread that handles an interrupt sleeps for a time, and not until the next message: that
-/// it does interruptibly (`irq_thread` and `usleep_range_state` of the kernel).
+/// Returns whether a thread that handles an interrupt sleeps for a time, and not until the next message: that sleep is
+/// interruptible (`irq_thread` and `usleep_range_state` of the kernel).
 fn is_in_sleep(thread: u32) -> Result<bool> {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status"))?;
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
@@ -510,13 +511,13 @@ fn open_soon(lab: &Lab) -> Result<Mover> {
     }
 }
 
-/// A thread of a hot-plug slot takes the board from the driver while all tasks are frozen, and so is
-/// work on queues that freeze. It must not wait for any of them: it holds the device's lock, which
-/// the kernel takes to put the device to sleep before it thaws a task.
+/// A thread of a hot-plug slot takes the board from the driver while all tasks and all work on freezable queues are
+/// frozen. Checks that it does not wait for any of them: it holds the device's lock, which the kernel takes to put the
+/// device to sleep before it thaws a task.
 pub(super) fn taken_off_while_frozen(lab: &mut Lab) -> Result<String> {
     const SLOT: &str = "/sys/module/fakegpu/parameters/take_off";
     const FROZEN: Duration = Duration::from_secs(8);
-    // Tasks are frozen by then; and what comes after it may take this long at most.
+    // Tasks are frozen by then; all later steps may take this long at most.
     const AFTER: Duration = Duration::from_secs(2);
     let (ours, theirs) = pair()?;
     let branch = lab.branch();
@@ -550,11 +551,11 @@ pub(super) fn taken_off_while_frozen(lab: &mut Lab) -> Result<String> {
     Ok(format!("in {took:?}"))
 }
 
-/// A process opens the board by a node of its own, maps it, and takes node and file away while
-/// unbind waits for another process: what is then taken away from all who have the board mapped is
-/// not looked for in an inode that has gone. (Only a kernel that checks its memory sees that.)
+/// A process opens the board by a node of its own, maps it, and removes node and file while unbind waits for another
+/// process. Unbind then removes all mappings of the board. Checks that it does not look for them in an inode that is
+/// gone. (Only a kernel that checks its memory sees such an access.)
 pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
-    // Where processors are busy the other process may have left the driver before unbind came.
+    // Where processors are busy the other process may have left the driver before unbind waited for it.
     for _ in 0..5 {
         if node_that_goes_in_time(lab)? {
             return Ok("");
@@ -563,7 +564,7 @@ pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
     anyhow::bail!("unbind waited for nobody")
 }
 
-/// The same once; says whether unbind was waiting when node and file went.
+/// Makes one attempt of [`node_that_goes`]. Returns whether unbind was waiting when node and file were removed.
 fn node_that_goes_in_time(lab: &mut Lab) -> Result<bool> {
     const NODE: &str = "/dev/peerlane-node";
     const PAUSE: Duration = Duration::from_millis(300);
@@ -581,7 +582,7 @@ fn node_that_goes_in_time(lab: &mut Lab) -> Result<bool> {
             .submit(Direction::FromFpga, region.part(0..1 << 20), place, terms)
             .map_err(told)?;
         theirs.signal()?;
-        // It waits for a second, inside of the driver.
+        // The call waits for a second, inside of the driver.
         let _ = raw::with(&device, uapi::STOP, &mut uapi::Stop::default());
         Ok(())
     })?;
@@ -616,12 +617,13 @@ fn node_that_goes_in_time(lab: &mut Lab) -> Result<bool> {
     Ok(waited)
 }
 
-/// Opening a device does not wait for a block that is stuck.
+/// Checks that opening a device does not wait for a block that is stuck.
 pub(super) fn open_beside_stuck(lab: &mut Lab) -> Result<String> {
     const LONGEST: Duration = Duration::from_millis(700);
     let mut most = Duration::ZERO;
     for _ in 0..lab.rounds.min(3) {
-        // One that waits does so each time; where processors are busy one may be stopped for as long, now and then.
+        // An opening that waits for the block does so each time; where processors are busy, another one may now and
+        // then be delayed as long.
         let mut least = Duration::MAX;
         for _ in 0..3 {
             least = least.min(longest_opening(lab)?);
@@ -635,7 +637,7 @@ pub(super) fn open_beside_stuck(lab: &mut Lab) -> Result<String> {
     Ok(format!("{most:?} at most"))
 }
 
-/// The longest time that opening takes while a block gets stuck and is started anew.
+/// Returns the longest time that opening takes while a block gets stuck and is restarted.
 fn longest_opening(lab: &mut Lab) -> Result<Duration> {
     let mut longest = Duration::ZERO;
     let (ours, theirs) = pair()?;
@@ -651,7 +653,7 @@ fn longest_opening(lab: &mut Lab) -> Result<Duration> {
             .submit(Direction::FromFpga, region.part(0..1 << 20), place)
             .map_err(told)?;
         theirs.signal()?;
-        // Its end closes the channel, which does not come to rest.
+        // The end of the process closes the channel, which does not become idle.
         std::mem::forget((mover, buffer));
         Ok(())
     })?;

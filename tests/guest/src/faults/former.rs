@@ -1,5 +1,5 @@
-//! A driver that had the board before, played by a program: what it leaves in the block may not
-//! reach anything once the board is another's.
+//! Tests of a driver that had the board before, played by a program: its descriptors and entries in the block must not
+//! reach anything once another driver has the board.
 
 use super::{address, bind, unbind};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, same, told};
@@ -25,21 +25,21 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Where the block's slaves are in the reference BSP's BAR 2, as in the driver's own table.
+/// Offsets of the block's slaves in the reference BSP's BAR 2, as in the driver's own table.
 const CSR: usize = 0x3000;
 const CHAN: usize = 0x2_0000;
 const ATT: usize = 0x2_8000;
 const BAR_BYTES: usize = 256 << 10;
 
-/// The entry that the former driver's regions have.
+/// The entry for the former driver's regions.
 const ENTRY: u32 = 700;
 const RING_LOG2: u32 = 8;
-/// Where its rings are in its memory; data is below.
+/// Offset of the rings in the former driver's memory; data is below.
 const RINGS: usize = 1 << 20;
-/// Transfers that it has under way on each channel, of 1 MiB each.
+/// Transfers of 1 MiB each that the former driver has in progress on each channel.
 const TRANSFERS: usize = 40;
 
-/// A file of the board's in sysfs, mapped.
+/// A mapping of one of the board's files in sysfs.
 struct Mapped {
     base: *mut u8,
     bytes: usize,
@@ -60,7 +60,7 @@ impl Mapped {
 
     fn dword(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && offset < self.bytes);
-        // SAFETY: aligned, in the mapping, and used by atomics only.
+        // SAFETY: aligned, in the mapping, and only used by atomics.
         unsafe { AtomicU32::from_ptr(self.base.add(offset).cast()) }
     }
 }
@@ -72,7 +72,7 @@ impl Drop for Mapped {
     }
 }
 
-/// The block's registers, without any driver.
+/// Access to the block's registers without a driver.
 struct Bar {
     bar: Mapped,
     since: Instant,
@@ -111,14 +111,14 @@ impl Bus for Bar {
     }
 }
 
-/// Memory and Bus Master bits of the Command register.
+/// Sets the Memory and Bus Master bits of the Command register.
 fn command(value: u8) -> Result<()> {
     let path = format!("/sys/bus/pci/devices/{}/config", address()?);
     let file = File::options().write(true).open(&path)?;
     file.write_all_at(&[value], 4).context(path)
 }
 
-/// The descriptor of a write to the former driver's memory.
+/// Returns the descriptor of a write to the former driver's memory.
 fn to_old_entry(local: u64, length: u32) -> Result<[u32; descriptor::DWORDS]> {
     let peer = AttAddress::new(PageSize::Mib2, ENTRY, 0).context("an ATT address")?;
     let descriptor = Descriptor {
@@ -135,7 +135,7 @@ fn to_old_entry(local: u64, length: u32) -> Result<[u32; descriptor::DWORDS]> {
     Ok(descriptor.encode()?)
 }
 
-/// Has all channels write to its memory, which begins at this physical address.
+/// Makes all channels write to the former driver's memory, which begins at the physical address `at`.
 fn start(bar: &mut Bar, device: &peerlane_core::capability::Capabilities, at: u64) -> Result<()> {
     let memory = device.memory_bytes();
     let page = Entry {
@@ -170,7 +170,7 @@ fn start(bar: &mut Bar, device: &peerlane_core::capability::Capabilities, at: u6
     }
 }
 
-/// The ring of a context, mapped.
+/// The mapped ring of a context.
 struct Records(Mapped);
 
 impl Slots for Records {
@@ -187,7 +187,7 @@ impl Slots for Records {
     }
 }
 
-/// A context names the old entry, in its own page: it is not there.
+/// A context names the old entry in its own page. Checks that the entry does not exist.
 fn name_old_entry(device: &Device) -> Result<()> {
     let local = device.allocate(4096).map_err(told)?.keep().start;
     let info = device.info();
@@ -235,14 +235,14 @@ fn name_old_entry(device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// A board is taken over as a kernel finds it that another kernel has started (kexec): with
-/// entries, and channels that work. From probe on nothing of it reaches memory.
+/// A board is taken over in the state that a kernel finds after another kernel has used it (kexec): with entries, and
+/// channels that work. Checks that nothing of it reaches memory from probe on.
 pub(super) fn taken_over(lab: &mut Lab) -> Result<&'static str> {
     if Watch::new(lab.host).is_none() {
         return skip("bus addresses are not known under an IOMMU");
     }
     let capabilities = *lab.open()?.capabilities();
-    // Of one huge page, which does not move.
+    // One huge page, which does not move.
     let memory: Memory = huge(2 << 20)?;
     memory.write(0, &vec![0x5a; memory.length()])?;
     let found = ranges(memory.address(), memory.length() as u64, "rw")?;
@@ -260,7 +260,7 @@ pub(super) fn taken_over(lab: &mut Lab) -> Result<&'static str> {
         };
         start(&mut former, &capabilities, range.0)?;
         std::thread::sleep(Duration::from_millis(30));
-        // Whether the one before has taken this right away or not, its last writes have arrived.
+        // Whether the earlier driver has lost this right already or not, its last writes have arrived.
         command(2)?;
         former.read(Register::Csr(0)).ok();
         let mut before = vec![0; memory.length()];

@@ -1,4 +1,4 @@
-//! Boards on which one read that is not answered ends all reads.
+//! Tests of boards on which one unanswered read ends all reads.
 
 use super::anew::Log;
 use super::away::SOON;
@@ -14,8 +14,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// A read that is never answered takes all others with it. The board is reset by its link then, once; all contexts are told,
-/// and go on.
+/// A read that is never answered stops all other reads. Checks that the board is then reset by its link, once, that all
+/// contexts are notified, and that transfers succeed again.
 pub(super) fn reads(lab: &mut Lab) -> Result<String> {
     let other = lab.open()?;
     if other.capabilities().tagged {
@@ -59,7 +59,7 @@ pub(super) fn reads(lab: &mut Lab) -> Result<String> {
     );
     let how = come_back(lab, mover, buffer)?;
     ensure!(how == "by itself", "good again {how}");
-    // The driver looks each second.
+    // The driver looks once a second.
     std::thread::sleep(Duration::from_secs(3));
     let (last, expected) = (other.query().map_err(told)?, after.resets);
     ensure!(last.resets == expected, "{} resets at last", last.resets);
@@ -70,8 +70,9 @@ pub(super) fn reads(lab: &mut Lab) -> Result<String> {
     Ok(format!("told after {took:?}"))
 }
 
-/// Somebody takes the right to be bus master away for longer than a port stands still without being dead, and gives it back:
-/// the link is not reset for that, and all go on. For longer than between two looks of the driver, and for less.
+/// The function's right to be bus master is taken away for longer than a port may stall without being dead, and
+/// returned. Checks that the link is not reset for that, and that all transfers continue: for a time longer than
+/// between two looks of the driver, and for a shorter one.
 pub(super) fn not_master(lab: &mut Lab) -> Result<String> {
     if lab.open()?.capabilities().tagged {
         return skip("nothing waits in a port with tags");
@@ -81,9 +82,9 @@ pub(super) fn not_master(lab: &mut Lab) -> Result<String> {
     Ok(format!("started again after {took:?}"))
 }
 
-/// Runs while the function is no bus master.
+/// Calls `run` while the function is not a bus master.
 pub(crate) fn while_not_master<R>(run: impl FnOnce() -> R) -> Result<R> {
-    /// The Command register, and its bit (PCI Express Base Specification, 7.5.1.1).
+    /// The Command register, and its Bus Master bit (PCI Express Base Specification, 7.5.1.1).
     const COMMAND: u64 = 4;
     const MASTER: u8 = 4;
     let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
@@ -126,9 +127,10 @@ fn without_master(lab: &mut Lab, limit: Duration) -> Result<Duration> {
     Ok(took)
 }
 
-/// Max Read Request Size is at least what the port needs after each start, whatever the function had before.
+/// Checks that Max Read Request Size is at least the port's need after each start, whichever value the function had
+/// before.
 pub(super) fn read_request(lab: &mut Lab) -> Result<&'static str> {
-    /// Its code of 512 bytes, and where it is in Device Control's upper byte (PCI Express Base Specification, 7.8.4).
+    /// The code of 512 bytes, and its place in Device Control's upper byte (PCI Express Base Specification, 7.8.4).
     const LEAST: u8 = 2;
     const SHIFT: u8 = 4;
     const MASK: u8 = 7 << SHIFT;

@@ -1,4 +1,4 @@
-//! Reads that are not answered, and what the block does meanwhile.
+//! Tests of reads that are not answered, and of the block's behaviour in the meantime.
 
 use super::anew::Log;
 use super::away::SOON;
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Answers that may still come are waited for as long as the function waits for them.
+/// Checks that the block waits for late answers as long as the function waits for them.
 pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     if lab.open()?.capabilities().tagged {
         return skip("only a lost tag is out of use");
@@ -37,8 +37,8 @@ pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     let ended = mover.attempt(Direction::ToFpga, region, 0, at, 4096, LIMIT);
     lab.host.fault(Fault::Clear {})?;
     ensure!(ended.is_err(), "an unanswered read has ended well");
-    // Until then reads are refused. On a busy host that may take several of the driver's attempts: it has to have looked
-    // often enough to know that the same answers were owed all the time.
+    // Until then reads are refused. On a busy host that may take several of the driver's attempts: it must have looked
+    // often enough to know that the same answers were missing all the time.
     while let Err(Error::Fault {
         fault: End::PortDown,
         ..
@@ -54,8 +54,8 @@ pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     Ok(format!("after {took:?}"))
 }
 
-/// Behind a transaction layer reads that are given up keep their tags until they are answered. The log says how many
-/// there were, and so does debugfs, until a reset of the function; behind that they are told anew.
+/// With a transaction layer, reads that are given up keep their tags until they are answered. Checks that the log and
+/// debugfs report how many there were, until a reset of the function; after a reset they are reported again from zero.
 pub(super) fn given_up_reads(lab: &mut Lab) -> Result<String> {
     const LOST: u32 = 3;
     if !lab.open()?.capabilities().tlp {
@@ -78,7 +78,7 @@ pub(super) fn given_up_reads(lab: &mut Lab) -> Result<String> {
         let ended = mover.attempt(Direction::ToFpga, &buffer.region, 0, at, 8192, LIMIT);
         lab.host.fault(Fault::Clear {})?;
         ensure!(ended.is_err(), "unanswered reads have ended well");
-        // They are given up one behind the other, and the log says each second at most how many they are.
+        // They are given up one after the other, and the log reports their number at most once a second.
         let begin = Instant::now();
         let mut said = None;
         while said.is_none() || given_up(mover.device())? != LOST {
@@ -102,7 +102,7 @@ pub(super) fn given_up_reads(lab: &mut Lab) -> Result<String> {
     Ok(format!("good again {how}"))
 }
 
-/// Reads that were given up, as debugfs has them.
+/// Returns the number of reads that were given up, from debugfs.
 fn given_up(device: &Device) -> Result<u32> {
     let link = driver_says(device.name().as_ref(), "link")?;
     let (_, expired) = link
@@ -111,13 +111,13 @@ fn given_up(device: &Device) -> Result<u32> {
     number(expired)
 }
 
-/// The number with which a text begins.
+/// Returns the number that a text begins with.
 fn number(text: &str) -> Result<u32> {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     Ok(digits.parse()?)
 }
 
-/// A byte of a function's configuration that is another one as long as this lives.
+/// A byte of a function's configuration that has another value as long as this value lives.
 pub(super) struct Changed<'a> {
     config: &'a File,
     place: u64,
@@ -139,14 +139,14 @@ impl<'a> Changed<'a> {
 
 impl Drop for Changed<'_> {
     fn drop(&mut self) {
-        // What comes next may not go well with the other one, and says so.
+        // Later tests may fail with the changed byte, so report that it stays.
         if let Err(error) = self.config.write_all_at(&self.before, self.place) {
             println!("byte {:#x} of the configuration stays: {error}", self.place);
         }
     }
 }
 
-/// Where the Device Control 2 register is in a function's configuration.
+/// Returns the offset of the Device Control 2 register in a function's configuration.
 pub(super) fn device_control_2(config: &File) -> Result<u64> {
     const PCI_EXPRESS: u8 = 0x10;
     let mut next = [0x34, 0];

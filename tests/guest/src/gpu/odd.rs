@@ -1,5 +1,5 @@
-//! Owners of memory that do what they may, or what they may not: move it at odd moments, hand it
-//! over wrongly, fail to take it back.
+//! Tests of owners of memory that move it at odd moments, hand it over wrongly, or fail to take it back, whether they
+//! are allowed to or not.
 
 use super::{Carrier, Name, Way, refused, registered, with_gpu};
 use crate::fakegpu::{GRANULE, Gpu};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A parameter of the GPU's driver, until it is dropped.
+/// A parameter of the GPU's driver, changed until the value is dropped.
 pub(super) struct Parameter {
     path: PathBuf,
     usual: String,
@@ -38,7 +38,8 @@ impl Drop for Parameter {
 
 const SIZE: usize = 5 * GRANULE;
 
-/// The pin moves the memory, and tells those who are attached and have nothing mapped.
+/// The pin moves the memory, and notifies importers that are attached and have nothing mapped. Checks that the region
+/// is good.
 pub(super) fn moved_by_its_pin(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
@@ -61,7 +62,7 @@ pub(super) fn moved_by_its_pin(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// The memory moves while it is being mapped: the table is that of the old place.
+/// The memory moves while it is being mapped. Checks that its table, which is that of the old place, is not used.
 pub(super) fn moved_while_mapped(lab: &mut Lab) -> Result<&'static str> {
     let _moves = Parameter::set("map_moves", 'Y')?;
     with_gpu(|gpu| {
@@ -76,7 +77,7 @@ pub(super) fn moved_while_mapped(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// Whose memory is gone is told of every further move, too: there is nothing left to do.
+/// Checks that an importer whose memory is gone is notified of each further move, too, and that nothing is left to do.
 pub(super) fn told_again(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -98,7 +99,7 @@ pub(super) fn told_again(lab: &mut Lab) -> Result<String> {
             after.other_writes - before.other_writes
         );
         ensure!(device.query().map_err(told)?.revoked == 2, "told twice");
-        // A new region of the same buffer is not concerned by the old ones' end.
+        // A new region of the same buffer is not affected by the end of the old ones.
         let new = register(SIZE)?;
         drop(regions);
         let moves = gpu.counts()?.invalidations;
@@ -108,7 +109,7 @@ pub(super) fn told_again(lab: &mut Lab) -> Result<String> {
     })
 }
 
-/// A process ends whose memory was taken back before, without having given its region back.
+/// Checks that a process can end whose memory was taken back before it unregistered its region.
 pub(super) fn closed_after_the_end(lab: &mut Lab, way: Way) -> Result<&'static str> {
     with_gpu(|gpu| {
         let lab = lab.branch();
@@ -125,19 +126,19 @@ pub(super) fn closed_after_the_end(lab: &mut Lab, way: Way) -> Result<&'static s
     })
 }
 
-/// What is wrong with a table: `enum fakegpu_broken_table`.
+/// Faults in a table: `enum fakegpu_broken_table`.
 const EMPTY: u32 = 1;
 const WRAPPED: u32 = 2;
 const SHORT: u32 = 3;
 const LONG: u32 = 4;
 
-/// Tables that break the rules are refused, and what they say too much is not believed.
+/// Checks that tables that break the rules are refused, and that excess entries are not used.
 pub(super) fn broken_tables(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
         let mut carrier = Carrier::new(lab, mover)?;
         let device = carrier.mover.device().clone();
-        // A page shorter than its granules, so that what follows is nobody's.
+        // A page shorter than its granules, so that the memory after it belongs to no buffer.
         let size = SIZE - 4096;
         let buffer = gpu.buffer(size, 0, 2, None)?;
         let name = Name::of(&buffer, Way::DmaBuf)?;
@@ -163,15 +164,15 @@ pub(super) fn broken_tables(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The driver's references to itself and what has it open.
+/// Returns the references to the driver: its own, and those of open files.
 fn module_references() -> Result<u32> {
     Ok(std::fs::read_to_string("/sys/module/peerlane/refcnt")?
         .trim()
         .parse()?)
 }
 
-/// What could not be given back is held until its owner frees it: the callback finds everything
-/// that it needs, then the driver can go.
+/// Checks that pages that could not be returned are held until their owner frees them: the callback finds everything
+/// that it needs, and then the driver can be unloaded.
 fn settled(lab: &Lab, gpu: &Gpu, free: impl FnOnce() -> Result<()>) -> Result<()> {
     let callbacks = gpu.counts()?.callbacks;
     ensure!(gpu.counts()?.tables == 1, "nothing is held");
@@ -187,7 +188,7 @@ fn settled(lab: &Lab, gpu: &Gpu, free: impl FnOnce() -> Result<()>) -> Result<()
     Ok(())
 }
 
-/// Page tables cannot be given back for a while, or for good.
+/// Returning page tables fails for a while, or for good.
 pub(super) fn put_fails(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         for (failures, held) in [(2, 0), (1000, 1)] {
@@ -207,8 +208,8 @@ pub(super) fn put_fails(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// Another process than the one that registered the memory takes the board away. NVIDIA's driver
-/// does not let it give the pages back.
+/// Another process than the one that registered the memory takes the board away. NVIDIA's driver does not let that
+/// process return the pages.
 pub(super) fn unbound_by_another(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -225,8 +226,8 @@ pub(super) fn unbound_by_another(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What a process keeps of an NVIDIA GPU's memory only it can give back: where the machine is short of
-/// memory it stays kept, and is found again. What is kept of others goes.
+/// Only the process that has cached regions of an NVIDIA GPU's memory can return their pages. Checks that they stay
+/// cached where the machine is short of memory, and are found again. Other cached regions are evicted.
 pub(super) fn kept_under_pressure(lab: &mut Lab) -> Result<String> {
     const KEPT: usize = 20;
     with_gpu(|gpu| {
@@ -275,8 +276,8 @@ pub(super) fn kept_under_pressure(lab: &mut Lab) -> Result<String> {
     Ok(format!("{KEPT} regions"))
 }
 
-/// Another process needs the entries of what is kept: the memory stays held, as NVIDIA's driver has it,
-/// until the process that has registered it comes again.
+/// Another process needs the entries of cached regions. Checks that the memory stays held, as NVIDIA's driver requires,
+/// until the process that registered it makes its next call.
 pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
     const KEPT: usize = 20;
     with_gpu(|gpu| {
@@ -299,7 +300,7 @@ pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
                 let device = branch.open()?;
                 let memory = Memory::new(4096)?;
                 let one = || device.register(&memory, 0..4096, Permissions::Read);
-                // As many more than are free.
+                // Exceeds the number of free entries by `KEPT`.
                 let free = entries_free(device.name().as_ref())?;
                 let held = (0..free + KEPT).map(|_| one().map_err(told));
                 held.collect::<Result<Vec<_>>>().map(drop)
@@ -312,7 +313,7 @@ pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
                 "round {round}: {kept} regions are kept, {held} page tables held"
             );
         }
-        // What does not register again closes.
+        // A process that does not register again closes the context instead.
         drop(device);
         let (held, now) = (gpu.counts()?.tables, module_references()?);
         ensure!(held == 0, "{held} page tables are held");
@@ -325,7 +326,7 @@ pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
     Ok(format!("{KEPT} regions"))
 }
 
-/// A peer that never answers holds nobody up: memory is given back, and it goes on.
+/// Checks that a peer that never answers delays no other process: memory is released, and transfers succeed again.
 pub(super) fn silent_peer(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -346,8 +347,8 @@ pub(super) fn silent_peer(lab: &mut Lab) -> Result<String> {
     })
 }
 
-/// That what was written has arrived in a GPU's memory, the board finds out by a read there. In the host's memory it has when
-/// the driver sees the fence.
+/// Checks that the board proves by a read from a GPU's memory that written data have arrived there. Data in host memory
+/// have arrived when the driver sees the fence.
 pub(super) fn flush(lab: &mut Lab, way: Way) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -362,7 +363,7 @@ pub(super) fn flush(lab: &mut Lab, way: Way) -> Result<&'static str> {
         ensure!(read_by(&region)? > 0, "the board has not read from the GPU");
         let read = read_by(&memory.region)?;
         ensure!(read == 0, "the board has read {read} bytes of host memory");
-        // Of the board's memory there is none any more, and no such argument.
+        // The handle of the GPU's region is invalid by now, 0 is invalid, and so is this argument.
         let (handle, none) = (region.handle(), Err(Errno::NOENT));
         region.forget().map_err(told)?;
         for (handle, reserved, expected) in [
@@ -378,14 +379,14 @@ pub(super) fn flush(lab: &mut Lab, way: Way) -> Result<&'static str> {
     })
 }
 
-/// How long the driver waits for the block in [`stuck`]: its parameter `patience_ms`.
+/// Time that the driver waits for the block in [`stuck`]: its parameter `patience_ms`.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Of each kind, in [`stuck`].
+/// Regions of each kind in [`stuck`].
 const MANY: usize = 12;
 
-/// Regions are given back one by one while the block is stuck: it is waited for when that is found
-/// out, and not again for each of them.
+/// Regions are unregistered one by one while the block is stuck. Checks that the driver waits for the block when it
+/// finds that out, and not again for each region.
 pub(super) fn stuck(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let mut mover = Mover::slow(lab)?;
@@ -414,7 +415,8 @@ pub(super) fn stuck(lab: &mut Lab) -> Result<String> {
         let took = begin.elapsed();
         ensure!(gpu.counts()?.maps == 0, "the memory is still held");
         lab.host.fault(Fault::Clear {})?;
-        // It may be started again meanwhile, and be stuck again. Those of one kind alone would take longer than this.
+        // The block may be restarted in the meantime, and be stuck again. The regions of one kind alone would take
+        // longer than this if each waited.
         ensure!(
             took < MANY as u32 * PATIENCE,
             "{} regions took {took:?}",

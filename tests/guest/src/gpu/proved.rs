@@ -1,4 +1,4 @@
-//! From which GPUs is read: from those that have answered.
+//! Tests of the rule that the board only reads from GPUs that have answered before.
 
 use super::{Carrier, Name, Way, refused, with_gpu};
 use crate::fakegpu::GRANULE;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const SIZE: usize = 5 * GRANULE;
 
-/// What the driver has seen of peers.
+/// Returns the file with the driver's knowledge of peers.
 fn peers() -> Result<PathBuf> {
     Ok(pci_device()?.join("peerlane/peers"))
 }
@@ -58,7 +58,7 @@ fn known(device: &Device, name: &Name) -> Result<Option<u32>> {
     }
 }
 
-/// Waits until the board was reset once more than so often. Gives the time.
+/// Waits until the board has been reset once more than `resets` times. Returns the time.
 fn until_reset(device: &Device, resets: u64) -> Result<Duration> {
     let begin = Instant::now();
     while device.query().map_err(told)?.resets == resets {
@@ -68,7 +68,8 @@ fn until_reset(device: &Device, resets: u64) -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
-/// Nobody writes ends of a write for a GPU, unless the program says how.
+/// Checks that ends of a write that are not whole units are refused for a GPU, unless the program says how to write
+/// them.
 pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
     let device = lab.open()?;
     if device.capabilities().write_granularity == 1 {
@@ -100,8 +101,8 @@ pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
     })
 }
 
-/// Memory of a GPU is written and not read until the GPU was seen to answer. One that does not is not asked again, until the
-/// administrator says so.
+/// Checks that memory of a GPU is written, but not read until the GPU was seen to answer. A GPU that does not answer is
+/// not asked again until the administrator allows it.
 pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
     let other = lab.open()?;
     if !other.has(uapi::feature::PROVED_PEERS) {
@@ -173,8 +174,8 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
     Ok(format!("reset after {took:?}"))
 }
 
-/// The flush read of a write is lost, and a GPU's proof begins behind it. That the proof's read is not answered either says
-/// nothing of the GPU, which is asked again.
+/// The flush read of a write is lost, and the proof of a GPU begins after it. Checks that the missing answer to the
+/// proof's read is not held against the GPU, which is asked again.
 pub(super) fn behind_a_lost_flush(lab: &mut Lab, way: Way) -> Result<&'static str> {
     if !lab.open()?.has(uapi::feature::PROVED_PEERS) {
         return skip("reads of this board end one by one");
@@ -196,7 +197,7 @@ pub(super) fn behind_a_lost_flush(lab: &mut Lab, way: Way) -> Result<&'static st
         let write = device
             .submit(Direction::FromFpga, host.region.part(0..4096), place, terms)
             .map_err(told)?;
-        // However the proof ends.
+        // The proof may end in any way.
         let proof = refused(name.register(&device, 0, SIZE))?;
         let line = seen()?;
         ensure!(line.is_empty(), "{line:?} after {proof}");
@@ -214,7 +215,8 @@ pub(super) fn behind_a_lost_flush(lab: &mut Lab, way: Way) -> Result<&'static st
     Ok("")
 }
 
-/// When reads are lost, by whomever, no GPU counts as one that answers. What is registered comes back for writing alone.
+/// Checks that no GPU counts as one that answers after reads were lost, whichever peer lost them. Registered regions
+/// come back for writing only.
 pub(super) fn doubted(lab: &mut Lab, way: Way) -> Result<&'static str> {
     if !lab.open()?.has(uapi::feature::PROVED_PEERS) {
         return skip("reads of this board end one by one");

@@ -1,4 +1,5 @@
-//! Memory that its own driver, or the kernel, does not let the board into: what is told of it, and that nothing is left.
+//! Tests of memory that its own driver, or the kernel, does not let the board access: the error that is reported, and
+//! that nothing stays held.
 
 use super::odd::Parameter;
 use super::{MIB, Name, Way, refused, registered, with_gpu};
@@ -13,7 +14,8 @@ use std::path::Path;
 /// `ENOTSUPP` of include/linux/errno.h: NVIDIA's driver gives it to importers.
 const ENOTSUPP: i32 = 524;
 
-/// What the GPU's driver says to who attaches or maps is not taken for the board's end, or for the caller's limits.
+/// Checks that an error of the GPU's driver on attaching or mapping is not mistaken for the end of the board, or for a
+/// limit of the caller.
 pub(super) fn by_its_driver(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -57,7 +59,7 @@ pub(super) fn by_its_driver(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// The GPU's BAR is full. What others keep of its memory goes, what they use stays.
+/// The GPU's BAR is full. Checks that cached regions of other processes are evicted, and that regions in use stay.
 pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
     const SIZE: usize = 6 * MIB;
     let _bar = Parameter::set("bar1_bytes", 8 * MIB)?;
@@ -68,7 +70,7 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
             let other = fork("other", move || {
                 let gpu = crate::fakegpu::Gpu::open()?;
                 let (device, buffer) = (branch.open()?, gpu.buffer(SIZE, 0, 1, None)?);
-                // An open descriptor can be registered again.
+                // A descriptor that is open can be registered again.
                 let name = Name::of(&buffer, Way::DmaBuf)?;
                 let region = name.register(&device, 0, SIZE).map_err(told)?;
                 theirs.signal()?;
@@ -95,7 +97,7 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A dma-buf whose descriptors are all closed cannot be registered again: its memory is released.
+/// Checks that a dma-buf whose descriptors are all closed cannot be registered again: its memory is released.
 pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let (device, other) = (lab.open()?, lab.open()?);
@@ -104,7 +106,7 @@ pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
             let regions = device.query().map_err(told)?.regions;
             Ok::<_, anyhow::Error>(regions[1])
         };
-        // Closed before the region is unregistered, and after that: in one context, and in two.
+        // Closed before the region is unregistered, and after that; in one context, and in two.
         drop(registered(&device, &buffer, Way::DmaBuf)?);
         ensure!(cached(&device)? == 0, "it is cached");
         let name = Name::of(&buffer, Way::DmaBuf)?;
@@ -127,7 +129,7 @@ pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// First byte of a line of a device's `resource`, and the last one.
+/// Returns the first and the last byte of a line of a device's `resource`.
 fn resource(device: &Path, line: usize) -> Result<(u64, u64)> {
     let text = std::fs::read_to_string(device.join("resource"))?;
     let line = text.lines().nth(line).context("no such resource")?;
@@ -137,7 +139,7 @@ fn resource(device: &Path, line: usize) -> Result<(u64, u64)> {
     Ok((next()?, next()?))
 }
 
-/// Addresses behind the end of the GPU's BAR, across it, and in another device's are refused.
+/// Checks that addresses after the end of the GPU's BAR, across its end, and in another device's BAR are refused.
 pub(super) fn stray_addresses(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
@@ -149,7 +151,7 @@ pub(super) fn stray_addresses(lab: &mut Lab) -> Result<&'static str> {
             .find(|path| path.join("resource").exists())
             .context("no GPU")?;
         let (_, last) = resource(&card, 2)?;
-        // The board's, whichever it has.
+        // Any BAR of the board.
         let board = pci_device()?;
         let others = (0..6).map(|line| resource(&board, line));
         let others = others.collect::<Result<Vec<_>>>()?;
@@ -167,7 +169,7 @@ pub(super) fn stray_addresses(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// A dma-buf whose file is open for reading only is read by the board, and not written.
+/// Checks that a dma-buf whose file is open for reading only is read by the board, and not written.
 pub(super) fn read_only(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;

@@ -1,4 +1,4 @@
-//! The owner of GPU memory takes it back: under DMA, at any time, at the end of a process.
+//! Tests in which the owner of GPU memory takes it back: under DMA, at any time, and at the end of a process.
 
 use super::{Carrier, MIB, Name, Way, registered, with_gpu};
 use crate::fakegpu::{Gpu, GpuBuffer};
@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Both directions under way in a region, in larger portions than the moment lasts. What is
-/// written is not what is read: that may be poison.
+/// Starts transfers in both directions in a region, each longer than the moment until the memory is taken. Transfers to
+/// the FPGA and from it use different FPGA memory: the data read may be poison.
 fn start(lab: &mut Lab, queue: &Queue, region: &Region) -> Result<Vec<Transfer>> {
     let mut transfers = Vec::new();
     for direction in [Direction::BOTH; 2].concat() {
@@ -24,7 +24,7 @@ fn start(lab: &mut Lab, queue: &Queue, region: &Region) -> Result<Vec<Transfer>>
     Ok(transfers)
 }
 
-/// The transfers end, with a fault or without.
+/// Waits for the ends of the transfers, with a fault or without.
 fn end(transfers: Vec<Transfer>) -> Result<()> {
     for transfer in transfers {
         match transfer.wait(Some(LIMIT)) {
@@ -35,7 +35,7 @@ fn end(transfers: Vec<Transfer>) -> Result<()> {
     Ok(())
 }
 
-/// The queue can be used for other memory.
+/// Checks that the queue can be used for other memory.
 fn goes_on(lab: &mut Lab, mover: Mover, gpu: &Gpu) -> Result<()> {
     let mut carrier = Carrier::new(lab, mover)?;
     let buffer = gpu.buffer(MIB, 0, 2, None)?;
@@ -43,8 +43,8 @@ fn goes_on(lab: &mut Lab, mover: Mover, gpu: &Gpu) -> Result<()> {
     carrier.carry(&buffer, &region, 0, 100, 10_000)
 }
 
-/// The owner takes memory away that the board is using, by freeing or by moving the buffer.
-/// Nothing arrives there afterwards.
+/// The owner takes memory away that the board is using, by freeing or by moving the buffer. Checks that nothing arrives
+/// there afterwards.
 fn taken(
     lab: &mut Lab,
     way: Way,
@@ -84,11 +84,11 @@ pub(super) fn moved(lab: &mut Lab) -> Result<String> {
     taken(lab, Way::DmaBuf, |buffer| buffer.relocate().map(Some))
 }
 
-/// The owner frees memory while it is being registered, or given back.
+/// The owner frees memory while it is being registered or unregistered.
 pub(super) fn any_time(lab: &mut Lab, way: Way) -> Result<String> {
     let rounds = 20 * lab.rounds;
     let mut lab = lab.branch();
-    // In a process of its own, which may have a second thread.
+    // The process is a new one, which may have a second thread.
     let child = process::fork("freed_any_time", move || {
         with_gpu(|gpu| {
             let device = lab.open()?;
@@ -122,7 +122,7 @@ pub(super) fn any_time(lab: &mut Lab, way: Way) -> Result<String> {
     Ok(format!("{rounds} times"))
 }
 
-/// Another process moves a buffer while it is registered and given back over and over.
+/// Another process moves a buffer while it is registered and unregistered over and over.
 pub(super) fn moved_any_time(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let buffer = gpu.buffer(256 << 10, 0, 2, None)?;
@@ -134,7 +134,7 @@ pub(super) fn moved_any_time(lab: &mut Lab) -> Result<String> {
             for _ in 0..rounds {
                 match name.register(&device, 0, size) {
                     Ok(region) => region.forget().map_err(told)?,
-                    // It was moved between its mapping and its registration.
+                    // The buffer was moved between its mapping and its registration.
                     Err(Error::Call {
                         source: Errno::STALE,
                         ..

@@ -2,7 +2,7 @@
 
 use std::arch::asm;
 
-/// An instruction.
+/// Instructions that load or store more than 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// `movups`, 16 bytes.
@@ -15,7 +15,7 @@ pub(super) enum Way {
     Movdir64b,
 }
 
-/// Those that this processor and kernel have.
+/// Returns the instructions that this processor and kernel have.
 pub(super) fn usable() -> Vec<Way> {
     /// CPUID, leaf 7, ECX (Intel SDM, volume 2, "CPUID").
     const MOVDIR64B: u32 = 1 << 28;
@@ -31,7 +31,7 @@ pub(super) fn usable() -> Vec<Way> {
 }
 
 impl Way {
-    /// Bytes that it moves.
+    /// Returns the number of bytes that the instruction moves.
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::Sse => 16,
@@ -40,7 +40,7 @@ impl Way {
         }
     }
 
-    /// Whether it stores only where the address is a multiple of these bytes.
+    /// Returns whether the instruction stores only where the address is a multiple of these bytes.
     pub(super) fn is_aligned(self) -> bool {
         self == Self::Movdir64b
     }
@@ -74,7 +74,7 @@ impl Way {
         }
     }
 
-    /// Loads from there, and forgets it.
+    /// Loads from `from`, and discards the value.
     ///
     /// # Safety
     /// The bytes at `from` may be read, and the processor has the instruction.
@@ -90,7 +90,7 @@ impl Way {
                     "vmovups ymm0, [{from}]", "vzeroupper",
                     from = in(reg) from, out("xmm0") _, options(nostack)
                 ),
-                // Nothing loads 64 bytes at once but this.
+                // No other instruction loads 64 bytes at once.
                 Self::Avx512 | Self::Movdir64b if is_x86_feature_detected!("avx512f") => asm!(
                     "vmovups zmm0, [{from}]", "vzeroupper",
                     from = in(reg) from, out("xmm0") _, options(nostack)

@@ -1,4 +1,4 @@
-//! What can be mapped, and what that excludes.
+//! Tests of the mappings that a context allows, and of the calls that they exclude.
 
 use super::{Bench, good_probe, good_submit, refuse};
 use crate::lab::{Buffer, Lab, Mover, told};
@@ -9,7 +9,7 @@ use peerlane_host::Device;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
-/// Maps, and unmaps again.
+/// Maps a part of the context's file, and unmaps it again.
 pub(super) fn try_map(
     device: &Device,
     offset: u64,
@@ -17,7 +17,7 @@ pub(super) fn try_map(
     protection: ProtFlags,
     flags: MapFlags,
 ) -> Result<(), Errno> {
-    // SAFETY: a new mapping at a place of the kernel's choice, which nobody uses.
+    // SAFETY: a new mapping at a place of the kernel's choice, which no code uses.
     unsafe {
         let base = rustix::mm::mmap(
             std::ptr::null_mut(),
@@ -31,7 +31,7 @@ pub(super) fn try_map(
     }
 }
 
-/// Everything but the context's own page and ring is refused.
+/// Checks that every mapping but that of the context's own page and ring is refused.
 pub(super) fn mappings(bench: &Bench) -> Result<()> {
     let (read, write) = (ProtFlags::READ, ProtFlags::READ | ProtFlags::WRITE);
     let info = bench.device.info();
@@ -69,7 +69,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
     refused("another's page", map(map::PAGE + 4096, 4096, write, shared))?;
     refused("nothing known", map(3 << 32, 4096, read, shared))?;
     refused("what is far behind", map(1 << 62, 4096, read, shared))?;
-    // A part of the ring is fine, and it stays read-only.
+    // A part of the ring may be mapped, and it stays read-only.
     map(map::RING, 4096, read, shared)?;
     // SAFETY: as in `try_map`.
     let made_writable = unsafe {
@@ -89,7 +89,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
     refused("a ring that becomes writable", made_writable)
 }
 
-/// Slow path and fast path exclude each other.
+/// Checks that slow path and fast path exclude each other.
 pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     let fast = Mover::fast(lab)?;
     let bench = Bench {
@@ -101,7 +101,7 @@ pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     refuse(&bench, uapi::WAIT, Wait::default(), Errno::BUSY)?;
     refuse(&bench, uapi::PROBE, good_probe(&bench), Errno::BUSY)?;
     drop(fast);
-    // The page was mapped once: nobody knows what the process has written.
+    // The page was mapped once, so the driver cannot know which descriptors the process has written.
     refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
 
     let mut slow = Mover::slow(lab)?;
@@ -118,7 +118,7 @@ pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Calls that are refused decide nothing: the process may still become its channel's writer.
+/// Checks that a call that is refused decides nothing: the process may still become its channel's writer.
 pub(super) fn no_writer_yet(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let bench = Bench {

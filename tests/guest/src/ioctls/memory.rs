@@ -1,4 +1,4 @@
-//! What allocating FPGA memory and giving it back refuses.
+//! Tests of allocating and freeing FPGA memory with arguments that must be refused.
 
 use super::{Bench, good_submit, refuse};
 use crate::lab::{PLACE, told};
@@ -20,7 +20,7 @@ fn info(bench: &Bench) -> Result<Info> {
     Ok(info)
 }
 
-/// Sizes, flags, tokens and orders that make no sense; then the context has memory again.
+/// Tries sizes, flags, tokens and orders that make no sense; at the end the context has memory again.
 pub(super) fn arguments(bench: &Bench) -> Result<()> {
     let allocate = |argument, error| refuse(bench, uapi::ALLOCATE, argument, error);
     let free = |argument, error| refuse(bench, uapi::FREE, argument, error);
@@ -31,7 +31,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
     let range = bench.device.range();
     let now = info(bench)?;
     ensure!((now.local_base..now.local_end) == range, "{now:?}");
-    // The second time the context has none.
+    // In the second round the context has no memory.
     for has in [true, false] {
         for flags in [ALL | TAKE_OVER, 4, 1 << 31, u32::MAX] {
             allocate(Allocate { flags, ..some }, Errno::INVAL)?;
@@ -50,7 +50,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
                 },
                 Errno::INVAL,
             )?;
-            // Those who take over do not say how much.
+            // A caller that takes memory over does not give its size.
             let flags = TAKE_OVER;
             allocate(
                 Allocate {
@@ -126,7 +126,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// Shorter and longer structures.
+/// Tries structures that are shorter and longer.
 pub(super) fn lengths(bench: &Bench) -> Result<()> {
     let free = || raw::with(&bench.device, uapi::FREE, &mut Free::default());
     let good = Allocate {

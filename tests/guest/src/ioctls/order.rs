@@ -1,4 +1,4 @@
-//! Calls that race with each other, and calls whose answer does not arrive.
+//! Tests of calls that race with each other, and of calls whose answer is not delivered.
 
 use crate::faults::reset;
 use crate::lab::{Buffer, Lab, told};
@@ -17,10 +17,10 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes that ends at all.
+/// Longer than any of these operations takes if it ends at all.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// However it ends, it does.
+/// Waits for a descriptor, which may end well or with a fault. Returns whether it ended well.
 fn ends(submitted: peerlane_host::Result<peerlane_host::Submitted>) -> Result<bool> {
     let submitted = submitted.map_err(told)?;
     match submitted.wait(Some(LIMIT)) {
@@ -30,7 +30,7 @@ fn ends(submitted: peerlane_host::Result<peerlane_host::Submitted>) -> Result<bo
     }
 }
 
-/// What is submitted while the channel is stopped, by another thread, is accepted and ends, or is
+/// Checks that a descriptor that one thread submits while another thread stops the channel is accepted and ends, or is
 /// refused.
 pub(super) fn stop_and_submit(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
@@ -71,7 +71,7 @@ pub(super) fn stop_and_submit(lab: &mut Lab) -> Result<String> {
     Ok(format!("{stops} stops, {well} well, {aborted} aborted"))
 }
 
-/// A wait for what is aborted ends with the stop, also where the channel's interrupts are held
+/// Checks that a wait for a descriptor that is aborted ends with the stop, also where the channel's interrupts are held
 /// back for ever.
 pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
     const BYTES: usize = 16 << 20;
@@ -92,14 +92,14 @@ pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
             )
             .map_err(told)
     };
-    // Of two large ones the second has not begun.
+    // The second of two large transfers has not begun.
     let submitted = [submit()?, submit()?];
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
             let begin = Instant::now();
             (submitted[1].wait(Some(LIMIT)), begin.elapsed())
         });
-        // It sleeps.
+        // Until the waiter sleeps.
         std::thread::sleep(Duration::from_millis(300));
         let aborted = device.stop(Duration::ZERO).map_err(told)?;
         ensure!(aborted, "nothing was under way any more");
@@ -121,7 +121,7 @@ pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// What has ended is seen where the channel's interrupts are held back for ever: by a wait at its
+/// Checks that completed descriptors are seen where the channel's interrupts are held back for ever: by a wait at its
 /// deadline, and by a probe at once.
 pub(super) fn held_back(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
@@ -140,8 +140,8 @@ pub(super) fn held_back(lab: &mut Lab) -> Result<&'static str> {
             .map_err(told)
     };
     let limit = Duration::from_millis(500);
-    // A busy machine may take longer for a transfer. Each time it is another, which has not ended when the wait begins:
-    // a wait that looks only then never sees one.
+    // A busy machine may take longer for a transfer. Each attempt is another transfer, which has not ended when the
+    // wait begins: a wait that only looks at its begin never sees one end.
     let is_seen = |before: Duration, limit: Duration| -> Result<()> {
         let begin = Instant::now();
         loop {
@@ -157,7 +157,7 @@ pub(super) fn held_back(lab: &mut Lab) -> Result<&'static str> {
         }
     };
     is_seen(Duration::ZERO, limit)?;
-    // The time is over: one look is enough.
+    // The transfer has ended by then: one look is enough.
     is_seen(limit, Duration::ZERO)?;
     let mut took = Duration::MAX;
     for _ in 0..3 {
@@ -169,16 +169,17 @@ pub(super) fn held_back(lab: &mut Lab) -> Result<&'static str> {
             .context("probe")?;
         took = took.min(begin.elapsed());
     }
-    // It waits for two transfers, each as long as the driver's patience.
+    // A probe waits for two transfers. If it did not see their ends, it would wait for each as long as the driver's
+    // timeout.
     ensure!(took < Duration::from_secs(1), "a probe took {took:?}");
     Ok("")
 }
 
-/// A deadline is of the clock that its process sees, whatever its time namespace makes of it.
+/// Checks that a deadline is a time of the clock that its process sees, in any time namespace.
 pub(super) fn time_namespace(lab: &mut Lab) -> Result<&'static str> {
     let mut branch = lab.branch();
     fork("outside", move || {
-        // SAFETY: the child's own; what it opens and maps stays.
+        // SAFETY: it affects only the child's own namespace; its files and mappings stay.
         let result = unsafe { libc::unshare(libc::CLONE_NEWTIME) };
         ensure!(
             result == 0,
@@ -204,7 +205,7 @@ pub(super) fn time_namespace(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A wait without a limit has none in a time namespace whose clock is behind, either.
+/// Checks that a wait without a limit has no limit either in a time namespace whose clock is late.
 fn endless_inside(lab: &mut Lab) -> Result<()> {
     const BYTES: usize = 16 << 20;
     let device = lab.open()?;
@@ -250,7 +251,7 @@ fn late_inside(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-/// The channel's page, mapped.
+/// A mapping of the channel's page.
 struct Page(*mut u32);
 
 impl Page {
@@ -270,11 +271,11 @@ impl Page {
         Ok(Self(base.cast()))
     }
 
-    /// Rings a doorbell for whatever stands in the slot; whether it was refused.
+    /// Rings a doorbell for the current content of the slot. Returns whether it was refused.
     fn is_refused(&self) -> bool {
         let refused = self.0.wrapping_add(chan::REFUSED / 4);
         let doorbell = self.0.wrapping_add(chan::WRITE_DOORBELL / 4);
-        // SAFETY: registers of the page, which stays mapped as long as we are there.
+        // SAFETY: registers of the page, which stays mapped as long as `self` exists.
         unsafe {
             refused.write_volatile(u32::MAX);
             doorbell.write_volatile(0);
@@ -290,11 +291,11 @@ impl Drop for Page {
     }
 }
 
-/// A question whose answer cannot be written.
+/// Makes a query whose answer cannot be written.
 fn query_in_vain(device: &Device) -> Result<()> {
     let memory = Memory::new(4096)?;
     let start = memory.address() as *mut c_void;
-    // SAFETY: nobody has references to it.
+    // SAFETY: there are no references to it.
     unsafe { rustix::mm::mprotect(start, 4096, MprotectFlags::READ)? };
     // SAFETY: it is not writable.
     let result = unsafe {
@@ -311,7 +312,7 @@ fn query_in_vain(device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// A question that names so few bytes that the generation is not among them.
+/// Makes a query whose structure is too short to contain the generation.
 fn query_a_little(device: &Device) -> Result<()> {
     let mut bytes = raw::bytes(&Query::default());
     let length = std::mem::offset_of!(Query, generation);
@@ -319,7 +320,7 @@ fn query_a_little(device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// A question that acknowledges nothing; the events and the generation that it says.
+/// Makes a query that acknowledges nothing. Returns its events and generation.
 fn peek(device: &Device) -> Result<(u64, u32)> {
     let mut bytes = raw::bytes(&Query {
         flags: uapi::query::PEEK,
@@ -333,11 +334,11 @@ fn peek(device: &Device) -> Result<(u64, u32)> {
     Ok((events, generation))
 }
 
-/// No doorbell of a process's own is accepted from when it has mapped the page, nor after a reset,
-/// until it was told how often the channel was started.
+/// Checks that the channel accepts no doorbell from a process that has mapped the page, or after a reset, until the
+/// process has got the channel's generation.
 pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    // What it is told before the page is mapped may be of before a reset.
+    // The generation that it gets before it maps the page may be from before a reset.
     let early = device.query().map_err(told)?.generation;
     reset()?;
     let page = Page::new(&device)?;
@@ -350,7 +351,7 @@ pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
         "generation {before} after {early}"
     );
     ensure!(!page.is_refused(), "a doorbell is refused after QUERY");
-    // It is the page of the same channel.
+    // The second mapping is of the same channel's page.
     drop(page);
     let page = Page::new(&device)?;
     ensure!(!page.is_refused(), "a second mapping is a new start");
@@ -386,11 +387,11 @@ pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What was not told is still news.
+/// Checks that an event that was not reported is still pending.
 pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 4096)?;
-    // None of it is filled with zeros, whose ends are news, too, and may come late.
+    // No part of it is filled with zeros: those transfers would make events, too, which may come late.
     let place = lab.place_of_all(&device)?;
     let region = &buffer.region;
     ends(device.submit(
@@ -399,7 +400,7 @@ pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
         place,
         Terms::default(),
     ))?;
-    // The interrupt comes behind the record.
+    // The interrupt comes after the record.
     let comes = device.poll(Some(LIMIT)).map_err(told)?;
     let is_news = || device.poll(Some(Duration::ZERO)).map_err(told);
     ensure!(comes, "a transfer has ended, and there is no event");
@@ -412,7 +413,7 @@ pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A wait that a signal interrupts is the same wait afterwards, with the same end.
+/// Checks that a wait that a signal interrupts continues as the same wait, with the same deadline.
 pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
     const WAIT: Duration = Duration::from_secs(9);
     const BYTES: usize = 16 << 20;
@@ -434,7 +435,7 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
                 )
                 .map_err(told)
         };
-        // Enough to last, on the simulated board.
+        // Enough transfers to outlast the wait on the simulated board.
         let mut last = submit()?;
         for _ in 0..32 {
             last = submit()?;
@@ -450,7 +451,7 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
         let result = raw::with(&device, uapi::WAIT, &mut wait);
         let took = begin.elapsed();
         ensure!(result == Err(Errno::TIME), "the wait gave {result:?}");
-        // A wait that begins anew when the process goes on for the last time ends later.
+        // A wait that begins again when the process continues for the last time would end later than this.
         let latest = WAIT + WAIT / 2;
         ensure!(took >= WAIT && took < latest, "it took {took:?}");
         device.stop(Duration::ZERO).map_err(told)?;
@@ -467,7 +468,8 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
     Ok("stopped and continued 4 times")
 }
 
-/// Signals while a write with ends waits for an earlier write: the kernel makes the call again, which posts nothing twice.
+/// Sends signals while a write with ends waits for an earlier write. Checks that the kernel makes the call again, and
+/// that the call posts nothing twice.
 pub(super) fn ends_are_submitted_once(lab: &mut Lab) -> Result<String> {
     const BYTES: usize = 16 << 20;
     const SIGNALS: u32 = 8;
@@ -478,7 +480,7 @@ pub(super) fn ends_are_submitted_once(lab: &mut Lab) -> Result<String> {
         let device = branch.open()?;
         let buffer = Buffer::new(&device, BYTES)?;
         let place = branch.place_of_all(&device)?;
-        // The end of the earlier write makes no interrupt.
+        // The end of the earlier write causes no interrupt.
         let rare = Moderation { count: 255, age: 0 };
         device.moderate(rare).map_err(told)?;
         let submit = |offset, length| {
@@ -503,7 +505,7 @@ pub(super) fn ends_are_submitted_once(lab: &mut Lab) -> Result<String> {
             posted == 3,
             "{posted} descriptors for two ends and the rest"
         );
-        // The last look is when the time is over.
+        // The wait looks for the last time when its time is over.
         ragged.wait(Some(Duration::from_secs(2))).map_err(told)?;
         Ok(())
     })?;

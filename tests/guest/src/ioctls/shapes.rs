@@ -1,4 +1,4 @@
-//! Structures and request codes that are not what they should be.
+//! Tests of structures and request codes that are malformed.
 
 use super::{Bench, good_probe, good_submit};
 use crate::raw;
@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::mm::MprotectFlags;
 use std::ffi::c_void;
 
-/// What a structure of each ioctl looks like that the driver takes, for a context that has
-/// done nothing yet but register. All of them leave it able to work.
+/// Returns a valid structure for each ioctl, for a context that has only registered memory so far. After all of these
+/// calls the context still works.
 fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
     let info = Info {
         version: uapi::VERSION,
@@ -38,7 +38,7 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
     good
 }
 
-/// Request codes that are nobody's.
+/// Checks that unknown request codes are refused.
 pub(super) fn codes(bench: &Bench) -> Result<()> {
     let mut page = [0u8; 4096];
     let address = page.as_mut_ptr() as usize;
@@ -51,7 +51,7 @@ pub(super) fn codes(bench: &Bench) -> Result<()> {
                 if known(code) {
                     continue;
                 }
-                // SAFETY: more bytes may be written than the code says.
+                // SAFETY: the page has room for more bytes than the code names.
                 let result = unsafe { raw::at(raw::fd(&bench.device), code, address) };
                 ensure!(
                     result == Err(Errno::NOTTY),
@@ -65,11 +65,11 @@ pub(super) fn codes(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// Longer and shorter structures, and ones that are not there.
+/// Tries structures that are longer, shorter, or not mapped.
 pub(super) fn lengths(bench: &Bench) -> Result<()> {
     for (ioctl, bytes) in good(bench) {
         let number = ioctl.number;
-        // As it is; with zeros behind; without what must be zero at the end.
+        // The structure as it is; with zeros appended; and without trailing bytes that must be zero.
         let mut same = bytes.clone();
         raw::call(&bench.device, ioctl, &mut same).with_context(|| format!("ioctl {number}"))?;
         let mut longer = bytes.clone();
@@ -102,14 +102,14 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
             );
         }
     }
-    // A page that ends in the middle of the structure, and none at all.
+    // A page that ends in the middle of the structure, and addresses without a page.
     let memory = peerlane_host::Memory::new(8192)?;
     let end = memory.address() as usize + 4096;
-    // SAFETY: it is the second page of the memory, in which nobody has references.
+    // SAFETY: it is the second page of the memory, into which there are no references.
     unsafe { rustix::mm::mprotect(end as *mut c_void, 4096, MprotectFlags::empty())? };
     for ioctl in uapi::ALL {
         for address in [0, 8, usize::MAX - 4095, end - 4, 1 << 47] {
-            // SAFETY: not all of it may be read or written.
+            // SAFETY: the driver must refuse addresses that cannot be read or written.
             let result = unsafe { raw::at(raw::fd(&bench.device), ioctl.code(), address) };
             ensure!(
                 result == Err(Errno::FAULT),
@@ -121,7 +121,7 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// What must be zero.
+/// Tries values other than zero in all bytes that must be zero.
 pub(super) fn reserved(bench: &Bench) -> Result<()> {
     let set = |bytes: &[u8], at: usize| {
         let mut bytes = bytes.to_vec();
@@ -150,7 +150,7 @@ pub(super) fn reserved(bench: &Bench) -> Result<()> {
         at,
         size_of::<Wait>() - 1,
     );
-    // The first byte has a flag.
+    // The first byte contains a flag.
     let at = std::mem::offset_of!(Query, flags) + 1;
     add(
         uapi::QUERY,

@@ -1,4 +1,4 @@
-//! What the window into FPGA memory refuses.
+//! Tests of the arguments that the window into FPGA memory must refuse.
 
 use super::mappings::try_map;
 use super::{Bench, refuse};
@@ -21,7 +21,7 @@ fn at(base: u64) -> Window {
     }
 }
 
-/// Places, flags and orders that make no sense.
+/// Tries places, flags and orders that make no sense.
 pub(super) fn arguments(bench: &Bench) -> Result<()> {
     let refuse = |argument, error| refuse(bench, uapi::WINDOW, argument, error);
     let call = |mut argument: Window| raw::with(&bench.device, uapi::WINDOW, &mut argument);
@@ -30,7 +30,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
         return refuse(RELEASED, Errno::OPNOTSUPP);
     }
     let end = bench.device.range().end;
-    // The second time it is held, and stays held.
+    // In the second round the context holds the window, and keeps it.
     for held in [false, true] {
         for base in [1, 4096, bench.place + 0x8000, u64::MAX] {
             refuse(at(base), Errno::INVAL)?;
@@ -41,7 +41,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
         for flags in [2, 3, 1 << 31, u32::MAX] {
             refuse(Window { flags, ..RELEASED }, Errno::INVAL)?;
         }
-        // With a base that makes no sense, or sense if it were a place.
+        // With a base that makes no sense, or would only make sense as a place.
         for base in [1, 0x1_0000, u64::MAX] {
             refuse(Window { base, ..RELEASED }, Errno::INVAL)?;
         }
@@ -57,7 +57,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
     refuse(RELEASED, Errno::NOENT)
 }
 
-/// It is mapped by who holds it, shared, within its 64 KiB, and not to be executed.
+/// Checks that only the context that holds the window can map it: shared, within its 64 KiB, and not executable.
 pub(super) fn mappings(bench: &Bench) -> Result<()> {
     const BYTES: usize = 64 << 10;
     let (read, write) = (ProtFlags::READ, ProtFlags::READ | ProtFlags::WRITE);

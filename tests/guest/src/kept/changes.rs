@@ -1,5 +1,5 @@
-//! What a process keeps is let go on behalf of others, while it sees to it that a change of its address
-//! space is always under way: nobody waits for that.
+//! Tests in which cached regions of a process are evicted for other processes, while threads of that process change its
+//! address space all the time: no other process may wait for that.
 
 use super::MIB;
 use crate::faults;
@@ -14,18 +14,19 @@ use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
 
-/// Threads that change the address space: many more than processors, so that most of them are stopped
-/// in the middle of a change.
+/// Threads that change the address space. There are many more than processors, so that most of them are preempted in
+/// the middle of a change.
 const THREADS: usize = 16;
 
-/// For what takes milliseconds.
+/// Time limit for operations that take milliseconds.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Keeps a region of a context that it then gives away, and changes its addresses until it is killed.
+/// Caches a region of a context, sends the context to another process, and changes its own address space until it is
+/// killed.
 fn change_for_ever(lab: &Lab, context: &Peer, changes: &Peer) -> Result<()> {
     let memory = Memory::new(48 * MIB)?;
     let (place, length) = (super::place_of(&memory), memory.length());
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe { rustix::mm::madvise(place, length, Advice::LinuxNoHugepage)? };
     for page in (0..length).step_by(PAGE) {
         memory.write(page, &[1])?;
@@ -41,11 +42,11 @@ fn change_for_ever(lab: &Lab, context: &Peer, changes: &Peer) -> Result<()> {
     ensure!(kept == [0, 1], "regions {kept:?}");
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
-            // Pages that are free to be taken stay as long as nobody needs them: each round is as long
-            // as the first.
+            // Pages that are marked as free stay as long as the memory is not needed: each round takes as long as the
+            // first.
             scope.spawn(|| {
                 loop {
-                    // SAFETY: nobody has references into the memory.
+                    // SAFETY: there are no references into the memory.
                     let _ = unsafe {
                         rustix::mm::madvise(super::place_of(&memory), length, Advice::LinuxFree)
                     };
@@ -55,13 +56,13 @@ fn change_for_ever(lab: &Lab, context: &Peer, changes: &Peer) -> Result<()> {
         std::thread::sleep(Duration::from_millis(500));
         changes.signal()?;
         context.send(raw::fd(&device))?;
-        // Who got it is the only one who has it.
+        // The receiver is now the only process that has the context.
         drop(device);
         anyhow::Ok(())
     })
 }
 
-/// Somebody whom the context is given: gets ready, says so, receives it and does something.
+/// Work of the process that gets the context: it prepares, signals, receives the context and uses it.
 type Act = fn(&Lab, &Peer) -> Result<()>;
 
 fn receive(from: &Peer) -> Result<Device> {
@@ -74,12 +75,12 @@ fn close(_: &Lab, from: &Peer) -> Result<()> {
     Ok(())
 }
 
-/// Needs so many entries that what is kept must go; and somebody else closes.
+/// Needs so many entries that cached regions must be evicted, while another context is closed.
 fn need(lab: &Lab, from: &Peer) -> Result<()> {
     const PAGES: usize = 64;
     let (needy, other) = (lab.open()?, lab.open()?);
     let memory = Memory::new(PAGES * PAGE)?;
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe {
         rustix::mm::madvise(
             super::place_of(&memory),
@@ -87,7 +88,7 @@ fn need(lab: &Lab, from: &Peer) -> Result<()> {
             Advice::LinuxNoHugepage,
         )?
     };
-    // Neighbours that do not follow each other need an entry each.
+    // Neighbours whose pages are not contiguous need an entry each.
     for page in (0..PAGES).rev() {
         memory.write(page * PAGE, &[1])?;
     }
@@ -131,14 +132,14 @@ fn within_the_deadline(lab: &mut Lab, what: &'static str, act: Act) -> Result<Du
     let begin = Instant::now();
     let end = actor.wait_for(DEADLINE)?;
     let took = begin.elapsed();
-    // Whoever waits for it goes on now.
+    // If a process still waits for the changes, it continues now.
     changer.kill()?;
     let end = end.with_context(|| format!("{what} waits for the changes of another process"))?;
     ensure!(end.exit_status() == Some(0), "{what} ended with {end:?}");
     Ok(took)
 }
 
-/// Somebody closes the context, needs its entries, takes the board away.
+/// Checks closing the context, needing its entries, and unbinding the board, each in another process.
 pub(super) fn of_a_changing_process(lab: &mut Lab) -> Result<String> {
     let mut took = Vec::new();
     for (what, act) in [
@@ -151,13 +152,13 @@ pub(super) fn of_a_changing_process(lab: &mut Lab) -> Result<String> {
     Ok(format!("{took:?}"))
 }
 
-/// Between addresses that are always being changed memory is kept and found again.
+/// Checks that memory between addresses that change all the time is cached and found again.
 pub(super) fn between(lab: &mut Lab) -> Result<&'static str> {
     const ROUNDS: usize = 50;
     const PART: usize = 16 * MIB;
     let device = lab.open()?;
     let memory = Memory::new(3 * PART)?;
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe { rustix::mm::madvise(super::place_of(&memory), 3 * PART, Advice::LinuxNoHugepage)? };
     for page in (0..3 * PART).step_by(PAGE) {
         memory.write(page, &[1])?;
@@ -165,7 +166,7 @@ pub(super) fn between(lab: &mut Lab) -> Result<&'static str> {
     let done = AtomicBool::new(false);
     let change = &|part: usize| {
         while !done.load(Ordering::Relaxed) {
-            // SAFETY: nobody has references into the memory; the place is within it.
+            // SAFETY: there are no references into the memory; the place is within it.
             let _ = unsafe {
                 let place = super::place_of(&memory).byte_add(part * PART);
                 rustix::mm::madvise(place, PART, Advice::LinuxFree)

@@ -1,4 +1,5 @@
-//! Cached regions whose memory the driver releases by itself: they are useless, or memory or entries are short.
+//! Tests of cached regions whose memory the driver releases by itself, because they are useless, or because memory or
+//! entries are short.
 
 use super::{MIB, register};
 use crate::lab::{Buffer, Lab, entries_free, huge, told};
@@ -11,10 +12,10 @@ use rustix::mm::Advice;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long the driver may take, with the machine's clock as slow as it is.
+/// Time that the driver may take, on a machine whose clock is slow.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Bytes that are pinned of a process, as the kernel counts them.
+/// Returns the bytes of a process that are pinned, as the kernel counts them.
 fn pinned(process: &str) -> Result<usize> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmPin:"));
@@ -26,7 +27,7 @@ fn pinned(process: &str) -> Result<usize> {
     Ok(kib.parse::<usize>()? << 10)
 }
 
-/// Waits until a process has no more pinned than so much.
+/// Waits until a process has at most `most` bytes pinned.
 fn expect_pinned(process: &str, most: usize) -> Result<()> {
     let begin = Instant::now();
     loop {
@@ -43,7 +44,8 @@ fn cached(device: &Device) -> Result<u32> {
     Ok(device.query().map_err(told)?.regions[1])
 }
 
-/// Memory that a process unmaps is released: without a call of the process, and with calls that find other cached regions.
+/// Checks that memory that a process unmaps is released: without a call of the process, and with calls that find other
+/// cached regions.
 pub(super) fn by_its_process(lab: &mut Lab) -> Result<String> {
     const LENGTH: usize = 32 * MIB;
     let device = lab.open()?;
@@ -73,7 +75,7 @@ pub(super) fn by_its_process(lab: &mut Lab) -> Result<String> {
     Ok(format!("{LENGTH} bytes"))
 }
 
-/// Pages of hugetlb go back to their pool at once.
+/// Checks that pages of hugetlb return to their pool at once.
 pub(super) fn of_hugetlb(lab: &mut Lab) -> Result<&'static str> {
     const FREE: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
     let free = || Ok::<_, anyhow::Error>(std::fs::read_to_string(FREE)?.trim().parse::<usize>()?);
@@ -91,7 +93,7 @@ pub(super) fn of_hugetlb(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The root of the control groups, with groups that have memory of their own.
+/// Returns the root of the control groups, with the memory controller enabled for child groups.
 fn control_groups() -> Result<&'static Path> {
     let root = Path::new("/sys/fs/cgroup");
     if !root.join("cgroup.controllers").exists() {
@@ -106,8 +108,8 @@ fn control_groups() -> Result<&'static Path> {
     Ok(root)
 }
 
-/// Groups go while boards are open that were opened in them, and others take their numbers. The kernel complains where one is
-/// taken for another.
+/// Removes control groups while boards are open that were opened in them, so that other groups get their numbers. The
+/// kernel complains where one group is mistaken for another.
 pub(super) fn control_groups_come_and_go(lab: &mut Lab) -> Result<&'static str> {
     let root = control_groups()?;
     let user = |lab: &mut Lab, group: &Path| -> Result<_> {
@@ -136,7 +138,7 @@ pub(super) fn control_groups_come_and_go(lab: &mut Lab) -> Result<&'static str> 
         let (other, others) = user(lab, &second)?;
         let _ = std::fs::write(second.join("memory.reclaim"), "1M");
         for (child, signals) in [(child, signals), (other, others)] {
-            // It closes, and ends later.
+            // The process closes the board first, and ends later.
             signals.signal()?;
             signals.wait()?;
             signals.signal()?;
@@ -147,11 +149,11 @@ pub(super) fn control_groups_come_and_go(lab: &mut Lab) -> Result<&'static str> 
     Ok("")
 }
 
-/// Threads that register at the same time all have room in a new context.
+/// Checks that all threads that register at the same time have room in a new context.
 pub(super) fn registered_at_once(lab: &mut Lab) -> Result<&'static str> {
     const THREADS: usize = 8;
     let lab = lab.branch();
-    // In a process of its own, which may have threads.
+    // The process is a new one, which may have threads.
     fork("threads", move || {
         for round in 0..10 {
             let device = lab.open()?;
@@ -179,7 +181,8 @@ pub(super) fn registered_at_once(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A shortage of a control group is one of its own processes: other groups keep their cached regions.
+/// Checks that a shortage of memory in a control group concerns only its own processes: other groups keep their cached
+/// regions.
 pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 8 * MIB;
     let root = control_groups()?;
@@ -207,7 +210,7 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
         return Err(anyhow!("two groups"));
     };
     let (child, other) = (child.id()?.to_string(), other.id()?.to_string());
-    // The call gives up when it gets less than it asks for.
+    // The write fails when the kernel reclaims less than it was asked for.
     let _ = std::fs::write(short.join("memory.reclaim"), format!("{}", 4 * LENGTH));
     expect_pinned(&child, 0).context("of the group that is short of memory")?;
     ensure!(
@@ -222,10 +225,10 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A control group has room for the memory that its process uses, and not for unmapped memory besides. The driver releases
-/// unmapped memory in time, so that the kernel ends no process.
+/// A control group has room for the memory that its process uses, and not for unmapped memory in addition. Checks that
+/// the driver releases unmapped memory in time, so that the kernel ends no process.
 pub(super) fn within_a_control_group(lab: &mut Lab) -> Result<String> {
-    // Its pages may be of 4 KiB.
+    // Its pages may be pages of 4 KiB.
     const LENGTH: usize = 12 * MIB;
     const LIMIT: usize = LENGTH + 10 * MIB;
     let group = control_groups()?.join("narrow");
@@ -258,15 +261,15 @@ pub(super) fn within_a_control_group(lab: &mut Lab) -> Result<String> {
     ))
 }
 
-/// Memory whose pages are not contiguous on the bus.
+/// Returns memory whose pages are not contiguous on the bus.
 pub(crate) fn scattered(pages: usize) -> Result<Memory> {
     let memory = Memory::new(pages * 4096)?;
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe {
         let place = super::place_of(&memory);
         rustix::mm::madvise(place, memory.length(), Advice::LinuxNoHugepage)?;
     }
-    // Every page is touched once, in an order that has no neighbours: 1009 is prime.
+    // Every page is touched once, in an order without neighbours: 1009 is prime.
     for step in 0..pages {
         let page = step * 1009 % pages;
         memory.write(page * 4096, &[1])?;
@@ -274,7 +277,7 @@ pub(crate) fn scattered(pages: usize) -> Result<Memory> {
     Ok(memory)
 }
 
-/// A request for a run of entries that can never be made evicts no regions.
+/// Checks that a request for a run of entries that can never be made evicts no regions.
 pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
     const CACHED: usize = 50;
     let (victim, attacker) = (lab.open()?, lab.open()?);
@@ -286,12 +289,12 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
             .map_err(told)
     };
     let mut cache = (0..CACHED).map(page).collect::<Result<Vec<_>>>()?;
-    // The first to be evicted is next to the free entries.
+    // The region that would be evicted first is next to the free entries.
     while cache.pop().is_some() {}
     let all = scattered(free)?;
     let some =
         |device: &Device, pages: usize| device.register(&all, 0..pages * 4096, Permissions::Read);
-    // One entry in the middle of the table is taken.
+    // One entry in the middle of the table is in use.
     let first = some(&attacker, free / 2).map_err(told)?;
     let middle = some(&attacker, 1).map_err(told)?;
     first.forget().map_err(told)?;
@@ -300,7 +303,7 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
         let is_full =
             matches!(&refused, Err(Error::Call { source, .. }) if *source == Errno::NOSPC);
         ensure!(is_full, "{refused:?}");
-        // In the same order as before.
+        // Found in the same order as before.
         for index in (0..CACHED).rev() {
             ensure!(page(index)?.found(), "region {index} was evicted in vain");
         }
@@ -317,8 +320,8 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
     Ok(format!("{left} of {CACHED} stayed"))
 }
 
-/// Entries that descriptors may still name come free when those have ended, which can take long. A registration does
-/// not wait for that if cached regions can go.
+/// Entries that descriptors may still use become free when those descriptors have ended, which can take long. Checks
+/// that a registration does not wait for that if cached regions can be evicted.
 pub(super) fn for_entries_that_linger(lab: &mut Lab) -> Result<String> {
     const BYTES: usize = 16 * MIB;
     let (busy, miser, third) = (lab.open()?, lab.open()?, lab.open()?);

@@ -1,4 +1,4 @@
-//! Pinned memory and its limit, `RLIMIT_MEMLOCK`.
+//! Tests of pinned memory and its limit, `RLIMIT_MEMLOCK`.
 
 use super::MIB;
 use crate::lab::{Buffer, Lab, Mover, same, told};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, madvise};
 use rustix::process::{Resource, Rlimit};
 
-/// From now on this process is one of a user without rights, who may lock 1 MiB.
+/// Makes this process one of a user without privileges and with a limit of 1 MiB for locked memory.
 pub(crate) fn become_limited() -> Result<()> {
     let limit = Rlimit {
         current: Some(MIB as u64),
@@ -31,7 +31,8 @@ pub(crate) fn refused(what: &str, result: peerlane_host::Result<Region>) -> Resu
     }
 }
 
-/// Pinned memory counts against the limit of a user without rights, kept memory gives way.
+/// Checks that pinned memory counts against the limit of a user without privileges, and that cached regions are evicted
+/// for it.
 pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let place = lab.place(&device)?;
@@ -44,7 +45,7 @@ pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
         refused("4 MiB with a limit of 1", register(0..4 * MIB))?;
         let first = register(0..MIB / 2).map_err(told)?;
         refused("768 KiB beside 512", register(MIB..MIB + 3 * MIB / 4))?;
-        // Kept, and given up for the next.
+        // The first region is cached, and evicted for the next.
         drop(first);
         let second = register(MIB..MIB + 3 * MIB / 4).map_err(told)?;
         let regions = device.query().map_err(told)?.regions;
@@ -68,8 +69,8 @@ pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What a process has registered outlives it with the file that its parent has, and counts for the user:
-/// the next process does not begin from nothing.
+/// Checks that a region outlives its process in the file that the parent has, and still counts for the user: the next
+/// process of the user does not start from zero.
 pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
     const HALF: usize = MIB / 2;
     let device = lab.open()?;
@@ -82,7 +83,7 @@ pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
             if index >= 2 {
                 return refused("more than the user may lock", region);
             }
-            // It ends as it is: nothing is given back.
+            // The process ends without unregistering.
             std::mem::forget(region.map_err(told)?);
             Ok(())
         });
@@ -91,13 +92,13 @@ pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
     (0..10).try_for_each(register)?;
     let held = device.query().map_err(told)?.regions[0];
     ensure!(held == 2, "{held} regions of children");
-    // Nor is that a limit of who may lock more.
+    // The limit does not apply to a process that may lock more.
     Buffer::new(&device, 2 * MIB)?
         .region
         .forget()
         .map_err(told)?;
     drop(device);
-    // With the file it is gone.
+    // The regions end with the file.
     let device = lab.open()?;
     fork("child", move || {
         become_limited()?;
@@ -108,19 +109,19 @@ pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What a user keeps in one context does not keep it from registering as much in another.
+/// Checks that cached regions of a user in one context do not prevent registering as much in another.
 pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     let devices = [lab.open()?, lab.open()?];
     let other = lab.open()?;
     let memory = Memory::new(MIB)?;
     // A fork invalidates the memory that it copies.
     let whole = Memory::new(MIB)?;
-    // SAFETY: nobody has references into the memory.
+    // SAFETY: there are no references into the memory.
     unsafe {
         let place = whole.address() as *mut std::ffi::c_void;
         rustix::mm::madvise(place, MIB, rustix::mm::Advice::LinuxDontFork)?;
     }
-    // Of somebody else, and so no use to them.
+    // A cached region of another user, whose eviction does not help this one.
     drop(
         other
             .register(&whole, 0..MIB, Permissions::ReadWrite)
@@ -130,7 +131,7 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
         let regions = device.query().map_err(told)?.regions;
         anyhow::Ok(regions[1])
     };
-    // Within a process, and from one process to the next.
+    // First within a process, then from one process to the next.
     let again = devices.clone();
     let memory_of_child = memory.clone();
     fork("both", move || {
@@ -140,7 +141,7 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
             drop(region.map_err(told)?);
             ensure!(kept(device)? == 1, "it was not kept");
         }
-        // What is in use does not give way.
+        // A region in use is not evicted.
         let used = again[0]
             .register(&memory_of_child, 0..MIB, Permissions::ReadWrite)
             .map_err(told)?;
@@ -168,8 +169,8 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Processes of a user hold no more together than it may lock, and keep as much each. What is kept
-/// never makes another fail, however often it is kept anew or used again.
+/// Checks that the processes of a user together hold no more than the user may lock, and that each can cache as much. A
+/// cached region never makes another registration fail, however often it is cached or used again.
 pub(super) fn by_turns(lab: &mut Lab) -> Result<&'static str> {
     const WORKERS: usize = 8;
     const PART: usize = MIB / WORKERS;
@@ -181,7 +182,7 @@ pub(super) fn by_turns(lab: &mut Lab) -> Result<&'static str> {
             become_limited()?;
             let memory = Memory::new(MIB)?;
             for round in 0..ROUNDS {
-                // Twice the same: what is kept is used again where nobody has let it go.
+                // Each part twice in a row: its cached region is used again unless another process has evicted it.
                 let start = round / 2 % WORKERS * PART;
                 let range = start..start + PART;
                 let region = device.register(&memory, range, Permissions::ReadWrite);
@@ -191,9 +192,9 @@ pub(super) fn by_turns(lab: &mut Lab) -> Result<&'static str> {
                         .with_context(|| format!("round {round}"))?,
                 );
                 if round % 6 == 5 {
-                    // What is kept of it is of no use, and goes when the next one is looked for.
+                    // The cached region of this part becomes useless, and is released when the next one is looked for.
                     let place = (memory.address() as usize + start) as *mut std::ffi::c_void;
-                    // SAFETY: nobody has references into the memory.
+                    // SAFETY: there are no references into the memory.
                     unsafe { madvise(place, PART, Advice::LinuxDontNeed)? };
                 }
             }
@@ -204,14 +205,15 @@ pub(super) fn by_turns(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A region that is refused costs the board nothing where nothing is kept, however many have opened it.
+/// Checks that a region that is refused costs no access to the board where nothing is cached, however many contexts are
+/// open.
 pub(super) fn refused_for_nothing(lab: &mut Lab) -> Result<&'static str> {
     let mut devices = Vec::new();
     while let Ok(device) = lab.open() {
         devices.push(device);
     }
     let device = devices.first().context("no channel is free")?.clone();
-    // When a transfer has ended the registers that were written before it have been counted.
+    // A transfer's end proves that the register writes before it have been counted.
     let buffer = Buffer::new(&device, 4096)?;
     let place = lab.place(&device)?;
     lab.check_some(&mut Mover::Slow(device.clone()), &buffer, place, 1, 64)?;

@@ -1,4 +1,4 @@
-//! A region is given back while another thread submits descriptors for it.
+//! Tests in which a region is unregistered while another thread submits descriptors for it.
 
 use crate::lab::{Lab, same};
 use crate::raw;
@@ -29,7 +29,8 @@ fn unregister(device: &Device, handle: u32) -> Result<(), Errno> {
     raw::with(device, uapi::UNREGISTER, &mut argument)
 }
 
-/// Submits writes to a region until it is nobody's any more. Gives how many the driver took, and the last one's cookie.
+/// Submits writes to a region until the region is unregistered. Returns the number of writes that the driver accepted,
+/// and the last one's cookie.
 fn submit_all(
     device: &Device,
     handle: u32,
@@ -57,7 +58,8 @@ fn submit_all(
     }
 }
 
-/// What a thread submits for a region never goes to the one that is registered next, which may have the same entries.
+/// Checks that a descriptor that a thread submits for a region never goes to the region that is registered next, which
+/// may have the same entries.
 pub(super) fn while_given_back(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let local = lab.place_of(&device, 64 << 10)?;
@@ -88,7 +90,7 @@ pub(super) fn while_given_back(lab: &mut Lab) -> Result<String> {
                 deadline_ns: uapi::NEVER,
                 ..Default::default()
             };
-            // It may have been forgotten since, as one of the oldest.
+            // The driver may have dropped its end since, as one of the oldest.
             let waited = raw::with(&device, uapi::WAIT, &mut argument);
             ensure!(matches!(waited, Ok(()) | Err(Errno::NOENT)), "{waited:?}");
         }

@@ -1,4 +1,5 @@
-//! What interrupts the filling of FPGA memory with zeros: signals, the process's end, the board's.
+//! Tests of interruptions while FPGA memory is filled with zeros: signals, the end of the process, and the end of the
+//! board.
 
 use super::{Buffer, Device, GRANULE, allocate, fill, next_place, zero};
 use crate::faults;
@@ -17,13 +18,13 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Enough for many descriptors.
+/// Bytes that take many descriptors.
 const LONG: u64 = 6 << 20;
 
-/// What takes moments is over by then, on a busy computer, too.
+/// Time limit for operations that take moments, also on a busy computer.
 const LATEST: Duration = Duration::from_secs(60);
 
-/// Runs them.
+/// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("memory.signals", || signals(lab));
     suite.run("memory.killed", || killed(lab));
@@ -35,7 +36,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("memory.stays", || stays(lab));
 }
 
-/// One call of the driver, which is not repeated.
+/// Makes one call of the driver, without repetition.
 fn call(device: &Device, bytes: u64) -> Result<Range<u64>, Errno> {
     let mut argument = Allocate {
         bytes,
@@ -45,10 +46,10 @@ fn call(device: &Device, bytes: u64) -> Result<Range<u64>, Errno> {
     Ok(argument.base..argument.base + argument.bytes)
 }
 
-/// All of a range that a context has just got must be zero; then it is given back.
+/// Checks that all of a range that a context has just got is zero. Then the range is freed.
 fn check_zero(device: &Device, range: &Range<u64>) -> Result<()> {
     const PART: u64 = 1 << 20;
-    // The library did not see how the context got it.
+    // A new device of the library, because the old one did not see the allocation.
     let seen = Device::from_file(
         rustix::io::fcntl_dupfd_cloexec(raw::fd(device), 3)?,
         device.name(),
@@ -68,8 +69,8 @@ fn check_zero(device: &Device, range: &Range<u64>) -> Result<()> {
 
 extern "C" fn ignore(_: libc::c_int) {}
 
-/// Has the process disturbed every so many microseconds by a signal whose handler does nothing and
-/// restarts nothing; 0: no more.
+/// Sends the process a signal every `every` microseconds, whose handler does nothing and restarts no calls; 0 ends
+/// this.
 fn disturb(every: i64) -> Result<()> {
     // SAFETY: the handler does nothing, and the structures are plain.
     let failed = unsafe {
@@ -90,8 +91,8 @@ fn disturb(every: i64) -> Result<()> {
     Ok(())
 }
 
-/// A call that a signal interrupts leaves nothing, but what it has filled need not be filled again:
-/// so it comes to an end although each call is interrupted.
+/// Checks that a call that a signal interrupts leaves no memory allocated. The part that it has filled need not be
+/// filled again, so the calls come to an end although each is interrupted.
 fn signals(lab: &mut Lab) -> Result<String> {
     let place = next_place(lab, LONG)?;
     fill(lab, &place)?;
@@ -126,7 +127,7 @@ fn signals(lab: &mut Lab) -> Result<String> {
     Ok(format!("{interrupted} calls were interrupted"))
 }
 
-/// A process that is killed while its memory is filled leaves nothing, at any moment.
+/// Checks that a process that is killed at any moment of filling leaves no memory allocated.
 fn killed(lab: &mut Lab) -> Result<&'static str> {
     let place = next_place(lab, LONG)?;
     for round in 0..lab.rounds {
@@ -147,7 +148,7 @@ fn killed(lab: &mut Lab) -> Result<&'static str> {
         child.kill()?;
         let took = begin.elapsed();
         ensure!(took < Duration::from_secs(10), "it took {took:?}");
-        // A part may be known to be zero by now, and must be.
+        // A part may be known to be zero by now, and must be zero.
         let device = lab.open()?;
         let range = call(&device, LONG)?;
         ensure!(range == place, "{range:x?} instead of {place:x?}");
@@ -156,20 +157,20 @@ fn killed(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// `STOP` ends it, too.
+/// Checks that `STOP` ends the filling, too.
 fn stopped(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let other = device.clone();
     let child = fork("stopper", move || {
         loop {
-            // The library leaves a device of the parent's alone.
+            // The library does not use a device of the parent, so this is a direct call.
             raw::with(&other, uapi::STOP, &mut uapi::Stop::default())?;
             std::thread::sleep(Duration::from_millis(20));
         }
     })?;
     let (mut cancelled, mut round) = (0, 0);
     let begin = Instant::now();
-    // Where processors are busy the stopper may come seldom.
+    // Where processors are busy the stopper may seldom run.
     while round < lab.rounds || (cancelled == 0 && begin.elapsed() < LATEST) {
         round += 1;
         match call(&device, LONG) {
@@ -185,7 +186,8 @@ fn stopped(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A board that is started again meanwhile: the call fails or is good, and is good again.
+/// The board is restarted while memory is filled. Checks that the call fails or succeeds, and that a later call
+/// succeeds.
 fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
     let place = next_place(lab, LONG)?;
     let mut again = 0;
@@ -202,7 +204,7 @@ fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
             let range = loop {
                 match call(&device, LONG) {
                     Ok(range) => break range,
-                    // The board is away, or was.
+                    // The board is away, or was away.
                     Err(Errno::AGAIN | Errno::NODEV | Errno::IO) => {
                         shared.get().fetch_add(1, Ordering::Relaxed);
                     }
@@ -222,7 +224,7 @@ fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
     Ok(format!("{again} of {} calls failed at first", lab.rounds))
 }
 
-/// Zeros that never come: the call ends in bounded time, and the next one is good.
+/// The zeros are never delivered. Checks that the call ends in bounded time, and that the next one succeeds.
 fn never_answered(lab: &mut Lab) -> Result<String> {
     let place = next_place(lab, LONG)?;
     fill(lab, &place)?;
@@ -246,7 +248,7 @@ fn never_answered(lab: &mut Lab) -> Result<String> {
     Ok(format!("{result:?} after {took:?}"))
 }
 
-/// Calls again until the board is well.
+/// Repeats the call until the board works.
 fn patiently(lab: &Lab, device: &Device) -> Result<Range<u64>> {
     let mut mend = faults::Mend::new();
     loop {
@@ -257,7 +259,7 @@ fn patiently(lab: &Lab, device: &Device) -> Result<Range<u64>> {
     }
 }
 
-/// A port that takes nothing more: the same.
+/// The port takes no more data. Checks that the call ends in bounded time, and that the next one succeeds.
 fn port_stuck(lab: &mut Lab) -> Result<String> {
     let place = next_place(lab, LONG)?;
     fill(lab, &place)?;
@@ -274,7 +276,7 @@ fn port_stuck(lab: &mut Lab) -> Result<String> {
     Ok(format!("{result:?} after {took:?}"))
 }
 
-/// The driver leaves at once, and who waits is told.
+/// Checks that the driver can be unbound at once, and that the waiting process gets an error.
 fn unbound(lab: &mut Lab) -> Result<String> {
     let place = next_place(lab, LONG)?;
     let mut told_of_it = 0;
@@ -320,7 +322,7 @@ fn unbound(lab: &mut Lab) -> Result<String> {
     Ok(format!("{told_of_it} were told"))
 }
 
-/// What a context has stays its own when the board is started again.
+/// Checks that a context keeps its memory when the board is restarted.
 fn stays(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::slow(lab)?;
     let device = mover.device().clone();

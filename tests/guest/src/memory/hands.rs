@@ -1,4 +1,4 @@
-//! A channel changes hands while others let go what its owner has kept.
+//! Tests in which a channel gets a new owner while cached regions of its old owner are being evicted.
 
 use super::page::Page;
 use crate::lab::{Lab, entries_free, told};
@@ -8,12 +8,12 @@ use peerlane_core::fault::Fault;
 use peerlane_host::{Device, Direction, Memory, Permissions};
 
 const PAGE: usize = 4096;
-/// Pages, and so entries, of a region: the more there are, the longer it takes to take them away.
+/// Pages, and so entries, of a region: the more there are, the longer an eviction takes.
 const PAGES: usize = 4;
-/// The most regions that a context keeps, a few less.
+/// The number of cached regions, a few less than a context may have.
 const MOST: usize = 1000;
 
-/// Needs so many entries that others must let go what they keep.
+/// Needs so many entries that cached regions of others must be evicted.
 fn needs(device: &Device, memory: &Memory, entries: usize) -> Result<()> {
     let one = || device.register(memory, 0..PAGE, Permissions::Read);
     let held = (0..entries).map(|_| one().map_err(told));
@@ -24,7 +24,7 @@ fn needs(device: &Device, memory: &Memory, entries: usize) -> Result<()> {
     Ok(())
 }
 
-/// One round. Says whether the owner closed while its regions were on their way out.
+/// Runs one round. Returns whether the owner closed while its regions were being evicted.
 fn round(lab: &Lab) -> Result<bool> {
     let owner = lab.open()?;
     let needy = lab.open()?;
@@ -33,9 +33,9 @@ fn round(lab: &Lab) -> Result<bool> {
     memory.write(0, &vec![0x5a; PAGES * PAGE])?;
     let free = entries_free(owner.name().as_ref())?;
     let mut addresses = Vec::new();
-    // Each of them other bytes of the same pages.
+    // Each region has other bytes of the same pages.
     for index in 0..MOST.min(free / PAGES) {
-        // Whole dwords, which every board writes.
+        // Whole dwords, which every board can write.
         let range = 4 * index..PAGES * PAGE;
         let device = owner.one_page_size();
         let region = device.register(&memory, range, Permissions::ReadWrite);
@@ -61,7 +61,7 @@ fn round(lab: &Lab) -> Result<bool> {
     );
     let local = lab.place_of_all(&next)?;
     let mut page = Page::new(&next)?;
-    // What was kept last goes last.
+    // The region that was cached last is evicted last.
     for address in addresses.iter().rev().take(8) {
         for direction in [Direction::ToFpga, Direction::FromFpga] {
             let end = page.run(direction, *address, local, 64)?;
@@ -81,11 +81,11 @@ fn round(lab: &Lab) -> Result<bool> {
     Ok(early)
 }
 
-/// Another context needs the entries of what one keeps, which closes meanwhile: whoever gets its channel
-/// then reaches nothing of it.
+/// A context closes while its cached regions are evicted for another context. Checks that the next owner of its channel
+/// cannot reach these regions.
 pub(super) fn of_a_channel(lab: &mut Lab) -> Result<&'static str> {
     let branch = lab.branch();
-    // In a process of its own, which may have a second thread.
+    // The process is a new one, which may have a second thread.
     let child = fork("of_a_channel", move || {
         let mut early = 0;
         for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! A channel's page with whatever a test writes into it.
+//! A channel's page, into which a test can write anything.
 
 use crate::lab::{LIMIT, told};
 use crate::raw;
@@ -14,13 +14,13 @@ use peerlane_host::Device;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::time::{Duration, Instant};
 
-/// The page and the ring of a context, mapped.
+/// The mapped page and ring of a context.
 pub struct Page {
     page: *mut u32,
     slots: Records,
     ring: Ring,
     cookie: u32,
-    /// Bytes of both.
+    /// Bytes of the page and of the ring.
     bytes: [u64; 2],
 }
 
@@ -33,7 +33,7 @@ impl Slots for Records {
 
     fn record(&mut self, index: u32) -> [u32; record::DWORDS] {
         let first = index as usize * record::DWORDS;
-        // SAFETY: `Ring` names only slots of the ring, all of which is mapped.
+        // SAFETY: `Ring` only names slots of the ring, all of which is mapped.
         std::array::from_fn(|dword| unsafe { self.0.add(first + dword).read_volatile() })
     }
 }
@@ -55,12 +55,12 @@ fn map_area(device: &Device, bytes: u64, protection: ProtFlags, offset: u64) -> 
 }
 
 impl Page {
-    /// Maps both. From now on the process writes the channel's descriptors.
+    /// Maps page and ring. From now on the process writes the channel's descriptors.
     pub fn new(device: &Device) -> Result<Self> {
         let info = device.info();
         let write = ProtFlags::READ | ProtFlags::WRITE;
         let page = map_area(device, info.page_bytes, write, map::PAGE)?;
-        // Before that it takes no doorbell.
+        // The channel takes no doorbells before this call.
         device.query().map_err(told)?;
         Ok(Self {
             page,
@@ -76,7 +76,7 @@ impl Page {
         })
     }
 
-    /// One descriptor, and how it ends. Nothing checks it but the board.
+    /// Runs one descriptor, and returns its end. Only the board checks the descriptor.
     pub fn run(
         &mut self,
         direction: Direction,

@@ -1,4 +1,4 @@
-//! Processes that share one context do everything at once, beside one who has secrets.
+//! Tests of processes that share one context and do everything at once, next to a process that has secrets.
 
 use super::GRANULE;
 use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
@@ -14,17 +14,17 @@ use rustix::mm::{MapFlags, ProtFlags};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Every byte of the secret. Nobody else stores it.
+/// Every byte of the secret. No other process stores it.
 const SECRET: u8 = 0xc3;
 
-/// What is allocated each time: as much as the owner of secrets fills with them.
+/// Bytes of each allocation: as many as the owner of secrets fills with them.
 const BYTES: u64 = 2 * GRANULE;
 
-/// How long a round lasts.
+/// Duration of a round.
 const WHILE: Duration = Duration::from_secs(5);
 
-/// However `ALLOCATE`, `FREE`, `SUBMIT`, the window and the channel page race on one file, nothing
-/// is ever seen of what was in the memory before.
+/// Races `ALLOCATE`, `FREE`, `SUBMIT`, the window and the channel page on one file. Checks that earlier content of the
+/// memory is never visible.
 pub fn races(lab: &mut Lab) -> Result<String> {
     let [allocated, planted, read] = [Count::new()?, Count::new()?, Count::new()?];
     for round in 0..lab.rounds.min(4) {
@@ -50,7 +50,7 @@ pub fn races(lab: &mut Lab) -> Result<String> {
                     bytes: BYTES,
                     ..Default::default()
                 };
-                // It may have some, or somebody else be at it.
+                // The context may have memory already, or another process may be allocating.
                 if raw::with(&device, uapi::ALLOCATE, &mut argument).is_ok() {
                     allocated.get().fetch_add(1, Ordering::Relaxed);
                 }
@@ -95,7 +95,7 @@ pub fn races(lab: &mut Lab) -> Result<String> {
     ))
 }
 
-/// A process that does something again and again.
+/// Starts a process that repeats an action until `end`.
 fn spawn(what: &'static str, end: Instant, mut run: impl FnMut() -> Result<()>) -> Result<Child> {
     fork(what, move || {
         while Instant::now() < end {
@@ -105,7 +105,7 @@ fn spawn(what: &'static str, end: Instant, mut run: impl FnMut() -> Result<()>) 
     })
 }
 
-/// A context of its own, and memory full of secrets.
+/// Opens a context, and makes memory full of secrets.
 fn secrets(lab: &Lab) -> Result<(Mover, Buffer)> {
     let mover = Mover::slow(lab)?;
     let secret = Buffer::new(mover.device(), BYTES as usize)?;
@@ -113,7 +113,7 @@ fn secrets(lab: &Lab) -> Result<(Mover, Buffer)> {
     Ok((mover, secret))
 }
 
-/// Stores the secrets in FPGA memory, and gives that back.
+/// Stores the secrets in FPGA memory, and frees that memory.
 fn plant(mover: &mut Mover, secret: &Buffer) -> Result<()> {
     let memory = mover.device().allocate(BYTES).map_err(told)?;
     let region = &secret.region;
@@ -121,7 +121,7 @@ fn plant(mover: &mut Mover, secret: &Buffer) -> Result<()> {
     memory.free().map_err(told)
 }
 
-/// Where the context's memory is at the moment, if it has any.
+/// Returns the base of the context's memory at the moment, if it has any.
 fn base(device: &Device) -> Result<Option<u64>> {
     let mut info = Info {
         version: uapi::VERSION,
@@ -131,9 +131,9 @@ fn base(device: &Device) -> Result<Option<u64>> {
     Ok((info.local_base < info.local_end).then_some(info.local_base))
 }
 
-/// Has the board copy some of the context's memory, and looks at that. Says whether it could.
+/// Makes the board copy some of the context's memory, and looks at the copy. Returns whether the copy was possible.
 fn look_by_transfer(lab: &mut Lab, device: &Device, buffer: &Buffer) -> Result<bool> {
-    // Before it is allocated, and after it was freed: where it was or may be.
+    // A place at which the memory is, was, or will be.
     let Some(base) = base(device)? else {
         return Ok(false);
     };
@@ -165,7 +165,7 @@ fn look_by_transfer(lab: &mut Lab, device: &Device, buffer: &Buffer) -> Result<b
     Ok(wait.status == 0)
 }
 
-/// Takes the window, looks through it, and gives it back.
+/// Takes the window, looks through it, and releases it.
 fn look_through_window(device: &Device) -> Result<()> {
     let Some(base) = base(device)? else {
         return Ok(());
@@ -195,7 +195,7 @@ fn look_through_window(device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// Maps the channel's page, if that can be.
+/// Maps the channel's page, if possible.
 fn map_page(device: &Device) {
     let write = ProtFlags::READ | ProtFlags::WRITE;
     let (none, flags) = (std::ptr::null_mut(), MapFlags::SHARED);

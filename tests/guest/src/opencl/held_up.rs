@@ -1,4 +1,5 @@
-//! Kernels' registers that do not answer, because their clock was spoilt. Their holder's access holds up the BAR.
+//! Tests of kernels' registers that do not answer, because their clock was set wrongly. The holder's access to them
+//! stalls the BAR.
 
 use super::{SEGMENT, TEXT, WINDOW, dword, holder, take};
 use crate::faults::{come_back_anew, reset};
@@ -10,31 +11,32 @@ use peerlane_guest::Fault;
 use peerlane_host::{Area, Error, OpenCl};
 use std::time::{Duration, Instant};
 
-/// Registers of the kernels' clock (open OpenCL runtime, `acl_pll.cpp`): its counter M, start and readiness of a new
-/// setting.
+/// Registers of the kernels' clock (open OpenCL runtime, `acl_pll.cpp`): its counter M, and start and readiness of a
+/// new setting.
 const COUNTER: u64 = 0x210;
 const START: u64 = 0x208;
 const READY: u64 = 0x204;
 
-/// What a reset of the function does about it.
+/// Effect of a reset of the function on the stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reset {
-    /// Nothing: it does not reach the fabric.
+    /// None: the reset does not reach the fabric.
     Nothing,
-    /// It ends it.
+    /// The reset ends the stall.
     Helps,
 }
 
-/// Long enough for several looks of the driver's watchdog.
+/// Time in which the driver's watchdog looks several times.
 const WHILE: Duration = Duration::from_secs(5);
 
-/// How the board stands, as sysfs says.
+/// Returns the state of the board, from sysfs.
 fn state() -> Result<String> {
     let file = pci_device()?.join("peerlane/state");
     Ok(std::fs::read_to_string(file)?.trim().to_owned())
 }
 
-/// Who reads a kernel's register of a board that does not answer is told so: a kernel that is done reads as ones, too.
+/// Checks that a read of a kernel's register reports that the board is gone if it does not answer. The error is
+/// necessary: the register of a finished kernel may read as ones, too.
 fn is_gone(side: &dyn OpenCl) -> Result<()> {
     let mut bytes = [0; 4];
     match side.read(Area::Kernels, WINDOW, &mut bytes) {
@@ -43,7 +45,7 @@ fn is_gone(side: &dyn OpenCl) -> Result<()> {
     }
 }
 
-/// The board stops answering while its holder reads and writes.
+/// Checks that the holder's reads and writes fail when the board stops answering.
 pub(super) fn gone(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -52,18 +54,18 @@ pub(super) fn gone(lab: &mut Lab) -> Result<&'static str> {
         dword(&*side, Area::Kernels, WINDOW)?;
         lab.host.fault(Fault::Absent {})?;
         let gone = is_gone(&*side);
-        // Among others, and behind a store to a reset.
+        // A read of many registers, and a store after a store to a reset.
         let whole = side.read(Area::Kernels, TEXT, &mut text);
         let stored = side.write(Area::Kernels, KERNELS_RESET, &[0; 4]);
         lab.host.fault(Fault::Clear {})?;
         gone?;
-        // The driver may have found it meanwhile.
+        // The driver may have noticed it in the meantime.
         for ended in [whole, stored] {
             let told = ended.as_ref().is_err_and(is_expected);
             ensure!(told, "a board that is gone gave {ended:?}");
         }
         reset()?;
-        // What reads as ones of a board that is there is that.
+        // On a board that answers, ones are a normal value.
         side.write(Area::Kernels, SEGMENT, &[0xff; 4])
             .map_err(told)?;
         let read = dword(&*side, Area::Kernels, SEGMENT);
@@ -74,7 +76,7 @@ pub(super) fn gone(lab: &mut Lab) -> Result<&'static str> {
     come_back_anew(lab)
 }
 
-/// The driver resets the function, once: the board is there again, or given up.
+/// Checks that the driver resets the function, once, and that the board then works again or is given up.
 pub(super) fn held_up(lab: &mut Lab, means: Reset) -> Result<String> {
     let before = lab.host.counters()?.resets;
     let resets = |lab: &Lab| anyhow::Ok(lab.host.counters()?.resets - before);
@@ -87,7 +89,7 @@ pub(super) fn held_up(lab: &mut Lab, means: Reset) -> Result<String> {
     let begin = Instant::now();
     is_gone(&*side)?;
     let ended = loop {
-        // In this order: a state from before the reset says nothing of what the reset has left.
+        // In this order: a state from before the reset does not show the result of the reset.
         let resets = resets(lab)?;
         let state = state()?;
         if resets > 0 && (state == "ready" || state == "gone") {
@@ -105,7 +107,7 @@ pub(super) fn held_up(lab: &mut Lab, means: Reset) -> Result<String> {
         Reset::Helps => "ready",
     };
     ensure!(ended == expected, "a reset has left the board {ended}");
-    // Nor when somebody wants it, or leaves it.
+    // The driver does not reset it again when a process opens the board or closes it.
     let other = lab.open();
     ensure!(other.is_ok() == (means == Reset::Helps), "{other:?}");
     std::thread::sleep(WHILE);

@@ -1,4 +1,4 @@
-//! The board's slot can be hot-plugged.
+//! Test of a board in a slot that supports hot-plugging.
 
 use super::programmed::program;
 use super::{VERSION, VERSIONS, dword, holder, take};
@@ -10,11 +10,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Longer than pciehp waits for a second push of the button, 5 seconds (`pciehp_handle_button_press` in Linux'
-/// `drivers/pci/hotplug/pciehp_ctrl.c`), and takes the device out then.
+/// `drivers/pci/hotplug/pciehp_ctrl.c`), before it takes the device out.
 const BUTTON: Duration = Duration::from_secs(9);
 
-/// What the slot tells while the FPGA is configured, its link's going down on a real board, takes the board from nobody;
-/// what it tells afterwards does. Nothing can come after this.
+/// Checks that events of the slot do not take the board away while the FPGA is configured (on a real board its link
+/// goes down then), and that later events do. It is the last test, because the board is gone then.
 pub(super) fn events_of_the_slot(lab: &mut Lab) -> Result<String> {
     let device = holder(lab)?;
     let side = take(&device)?;

@@ -1,4 +1,5 @@
-//! The process that took the OpenCL side is no more, and others have its file: children that it made before.
+//! Tests in which the process that took the OpenCL side has ended, and children that it forked before still have its
+//! file.
 
 use super::{COPY, MIB, VERSION, dword, holder, program, start_copy, take};
 use crate::lab::{Lab, driver_says, told};
@@ -16,13 +17,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A kernel at work says so in its status (open OpenCL runtime, `acl_hal_mmd.cpp`: "running").
+/// Bit of a kernel's status that says that it runs (open OpenCL runtime, `acl_hal_mmd.cpp`: "running").
 const RUNNING: u32 = 1 << 15;
 
-/// Longer than it takes to stop kernels and to give memory back.
+/// Longer than it takes to stop kernels and to free memory.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Runs them.
+/// Runs the tests of this module.
 pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.left_to_a_child", || left_to_a_child(lab));
     suite.run("opencl.left_by_exec", || left_by_exec(lab));
@@ -32,14 +33,15 @@ pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.kept_by_the_living", || kept_by_the_living(lab));
 }
 
-/// A holder that has made a child. Both were ready; the child goes on at the other end's word.
+/// A holder that has forked a child. Both have signalled that they are ready; the child continues when its peer
+/// signals.
 struct Family {
     holder: Child,
     child: Peer,
 }
 
 impl Family {
-    /// Lets the child end, too, which nobody waits for: until it has closed the board's file.
+    /// Ends the child, too, and waits until it has closed the board's file: no process can wait for the child itself.
     fn ends(self) -> Result<&'static str> {
         self.child.signal()?;
         let begin = Instant::now();
@@ -51,7 +53,7 @@ impl Family {
     }
 }
 
-/// Makes a process that takes the OpenCL side, has a child that does `inherit`, and does `go_on`.
+/// Starts a process that takes the OpenCL side, forks a child that runs `inherit`, and runs `go_on`.
 fn family(
     lab: &mut Lab,
     go_on: impl FnOnce(&Device, &dyn OpenCl) -> Result<()>,
@@ -63,7 +65,7 @@ fn family(
     let holder = fork("holder", || {
         let device = holder(&of_lab)?;
         let side = take(&device)?;
-        // It outlives its parent, and ends when it has nothing more to wait for.
+        // The child outlives its parent, and ends when `inherit` returns.
         std::mem::forget(fork("child of the holder", || {
             childs.signal()?;
             inherit(&device, &*side, &childs)
@@ -79,7 +81,7 @@ fn family(
     Ok(Family { holder, child })
 }
 
-/// Whether a call was refused because the context does not hold the side.
+/// Checks that a call was refused because the context does not hold the side.
 fn refused(result: peerlane_host::Result<()>) -> Result<()> {
     match result {
         Err(Error::Call {
@@ -90,20 +92,20 @@ fn refused(result: peerlane_host::Result<()>) -> Result<()> {
     }
 }
 
-/// A child has nothing of the OpenCL side, and is told so.
+/// Checks that a child can use nothing of the OpenCL side, and gets errors that say so.
 fn has_nothing(device: &Device, side: &dyn OpenCl) -> Result<()> {
     refused(side.read(Area::Kernels, VERSION, &mut [0; 4]))?;
     refused(side.write(Area::Clock, 0x200, &[0; 4]))?;
     refused(side.arm())?;
     ensure!(program(device, reprogram::BEGIN) == Err(Errno::PERM));
     ensure!(super::call_take(device, 0) == Err(Errno::PERM));
-    // Nor the memory that was all of the board's.
+    // The child does not have the memory, which was all of the board's.
     let freed = raw::with(device, uapi::FREE, &mut uapi::Free::default());
     ensure!(freed == Err(Errno::NOENT), "{freed:?}");
     Ok(())
 }
 
-/// The next holder has the side and the memory, and no kernel of the last one's runs.
+/// Checks that the next holder gets the side and the memory, and that no kernel of the last holder runs.
 fn is_free(lab: &Lab) -> Result<()> {
     let device = holder(lab).context("the memory")?;
     let side = take(&device)?;
@@ -112,7 +114,7 @@ fn is_free(lab: &Lab) -> Result<()> {
     Ok(())
 }
 
-/// A holder that is killed leaves nothing to its child, not even a kernel that never ends.
+/// Checks that a holder that is killed leaves nothing to its child, not even a kernel that never ends.
 fn left_to_a_child(lab: &mut Lab) -> Result<&'static str> {
     lab.host.fault(Fault::EndlessKernels {})?;
     let (started, starts) = pair()?;
@@ -138,13 +140,14 @@ fn left_to_a_child(lab: &mut Lab) -> Result<&'static str> {
     is_free(lab)?;
     family.child.signal()?;
     family.child.wait().context("the child")?;
-    // It lives, and is in nobody's way.
+    // The child lives, and does not prevent other holders.
     is_free(lab)?;
     lab.host.fault(Fault::Clear {})?;
     family.ends()
 }
 
-/// So does one that becomes another program: its files are closed then, and its child's are not.
+/// Checks that a holder that becomes another program by exec leaves nothing either: its files are closed, and its
+/// child's are not.
 fn left_by_exec(lab: &mut Lab) -> Result<&'static str> {
     let family = family(
         lab,
@@ -169,8 +172,8 @@ fn left_by_exec(lab: &mut Lab) -> Result<&'static str> {
     family.ends()
 }
 
-/// A configuration of the FPGA goes on when the holder has gone: whoever waits for the tool has the file. With its end
-/// the side is given back.
+/// Checks that a configuration of the FPGA continues after its holder has ended: the process that waits for the tool
+/// has the file. The side is released when the configuration ends.
 fn left_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     let (begun, begins) = pair()?;
     let mut family = family(
@@ -200,8 +203,8 @@ fn left_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     family.ends()
 }
 
-/// A process that closes a copy of the file, a child that ends with one, and a thread that ends with descriptors of its
-/// own, end nothing.
+/// Checks that the holder stays the holder when it closes a copy of the file, when a child with a copy ends, and when a
+/// thread with descriptors of its own ends.
 fn kept_by_the_living(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;

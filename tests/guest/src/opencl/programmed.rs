@@ -1,4 +1,4 @@
-//! The FPGA is configured anew, and whatever happens to who does it.
+//! Tests of configurations of the FPGA, and of events that happen to the process that configures it.
 
 use super::{VERSION, VERSIONS, dword, holder, take};
 use crate::faults::{aer, reset};
@@ -13,7 +13,7 @@ use peerlane_host::{Area, Device, Error, Packing};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-/// Everybody's transfers end, and go on, whatever the FPGA was meanwhile.
+/// Checks that transfers of all processes end, and that later ones succeed, independent of the FPGA's state in between.
 pub(super) fn reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -46,7 +46,7 @@ pub(crate) fn program(device: &Device, flags: u32) -> Result<(), Errno> {
     raw::with(device, uapi::REPROGRAM, &mut argument)
 }
 
-/// The end of the holder is the end of the bracket.
+/// Checks that the bracket ends with its holder.
 pub(super) fn reprogrammer_killed(lab: &mut Lab) -> Result<&'static str> {
     let (ours, theirs) = pair()?;
     let child_lab = lab.branch();
@@ -82,7 +82,7 @@ pub(super) fn is_away(error: &anyhow::Error) -> bool {
     )
 }
 
-/// Who resets the function meanwhile does not start a board whose FPGA is being configured.
+/// Checks that a reset of the function by another process does not start a board whose FPGA is being configured.
 pub(super) fn reset_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     ensure!(program(&device, reprogram::BEGIN) == Err(Errno::PERM));
@@ -91,7 +91,7 @@ pub(super) fn reset_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     ensure!(program(&device, 3) == Err(Errno::INVAL));
     ensure!(program(&device, reprogram::BEGIN) == Ok(()));
     ensure!(program(&device, reprogram::BEGIN) == Err(Errno::ALREADY));
-    // This board has no registers for it.
+    // This board has no registers for a configuration over PCIe.
     ensure!(!side.configures());
     match side.configure(&[0; 64], Packing::AsTold) {
         Err(Error::Call {
@@ -114,7 +114,8 @@ pub(super) fn reset_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The link is disabled inside of the bracket alone, where the port can do that: QEMU's do not.
+/// Checks that the link can only be disabled inside of the bracket, and only where the port supports it: QEMU's ports
+/// do not.
 pub(super) fn link_off(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -135,7 +136,7 @@ pub(super) fn link_off(lab: &mut Lab) -> Result<&'static str> {
         ensure!(!disabled()?, "the link stays disabled");
         ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
     }
-    // The end of the context is one of the bracket, too.
+    // The end of the context ends the bracket, too.
     ensure!(program(&device, reprogram::BEGIN) == Ok(()));
     ensure!(program(&device, reprogram::LINK_OFF) == Ok(()));
     drop(side);
@@ -148,8 +149,8 @@ pub(super) fn link_off(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
-/// The port above the board does not report that the link is down which a configuration takes down. Its registers
-/// are touched only where they are the kernel's.
+/// Checks that the port above the board does not report a link that a configuration takes down. Its registers are only
+/// written where the kernel owns them.
 pub(super) fn reports(lab: &mut Lab) -> Result<&'static str> {
     let parameters = std::fs::read_to_string("/proc/cmdline")?;
     let ours = !parameters

@@ -1,4 +1,5 @@
-//! Whatever a holder writes into the OpenCL side, others' transfers and the driver go on.
+//! Tests that transfers of other processes, and the driver, continue whichever values a holder writes into the OpenCL
+//! side.
 
 use super::{
     BYTES, COPY_SEGMENT, FIRST, MAPPED, Pages, SEGMENT, TEXT, VERSION, VERSIONS, dword, holder,
@@ -13,14 +14,16 @@ use peerlane_guest::Fault;
 use peerlane_host::{Area, Direction, Error, Memory, Permissions, Terms};
 use std::time::Duration;
 
-/// Registers that reset something: the kernels, their clock (open OpenCL runtime, `acl_kernel_if.cpp`, `acl_pll.cpp`).
+/// Registers that reset something: the kernels, and their clock (open OpenCL runtime, `acl_kernel_if.cpp`,
+/// `acl_pll.cpp`).
 const RESETS: [(Area, u32, u64); 2] = [
     (Area::Kernels, area::KERNELS, 0x30),
     (Area::Clock, area::CLOCK, 0x110),
 ];
 
-/// A store to a reset that lasts is never taken, so no way to store there leads to a second one while the first lasts:
-/// several words in one call, parts of a word, words beside, calls one after the other.
+/// Checks that a store to a reset that is in progress is dropped, so that no kind of store leads to a second reset
+/// while the first lasts: several words in one call, parts of a word, neighbouring words, and calls one after the
+/// other.
 pub(super) fn resets(lab: &mut Lab) -> Result<&'static str> {
     let device = holder(lab)?;
     let side = take(&device)?;
@@ -46,7 +49,7 @@ pub(super) fn resets(lab: &mut Lab) -> Result<&'static str> {
             };
             raw::with(&device, uapi::ACCESS, &mut argument)?;
         }
-        // It answers.
+        // The board answers.
         let value = dword(&*side, area, reset)?;
         ensure!(value == 1, "{area:?} reads {value:#x}");
     }
@@ -55,24 +58,24 @@ pub(super) fn resets(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What is written into each word.
+/// Values that are written into each word.
 const VALUES: [u32; 3] = [u32::MAX, 0, 0x5555_5555];
 
-/// Whatever a holder writes into the OpenCL side, word by word, by calls and through its mapping, kernels that it starts
-/// with it included, no register of the block is another, and others' transfers go on. (Not tried: to reach the kernels'
-/// registers when their clock is spoilt. No board answers that, and it holds up the bus.)
+/// Writes into the OpenCL side word by word, by calls and through the mapping, and so starts kernels, too. Checks that
+/// no register of the block changes, and that transfers of others continue. (Not tested: access to the kernels'
+/// registers when their clock is set wrongly. No board answers that, and it stalls the bus.)
 pub(super) fn every_word(lab: &mut Lab) -> Result<String> {
     let device = holder(lab)?;
     let side = take(&device)?;
     let mut worker = Worker::start(lab, false)?;
     worker.progress()?;
     worker.stop()?;
-    // A context of somebody else's, with memory, that does nothing.
+    // A context of another user, with memory, that does nothing.
     let other = lab.open()?;
     lab.place_of(&other, 64 << 10)?;
     let generation = device.query().map_err(told)?.generation;
-    // The harness looks at the board beside the link: a read over the link comes behind the stores that have opened the
-    // contexts' channels.
+    // The harness does not access the board over the link. A read over the link comes after the stores that have opened
+    // the contexts' channels.
     dword(&*side, Area::Kernels, VERSION)?;
     let settings = lab.host.settings()?;
     let same = |what: &str| {
@@ -80,7 +83,7 @@ pub(super) fn every_word(lab: &mut Lab) -> Result<String> {
         ensure!(found == settings, "{what}: {settings:x?} became {found:x?}");
         anyhow::Ok(())
     };
-    // Where the window shows registers of kernels.
+    // The window shows registers of kernels there.
     let segment = COPY_SEGMENT.to_le_bytes();
     side.write(Area::Kernels, SEGMENT, &segment).map_err(told)?;
     let pages = Pages::new(&device)?;
@@ -88,7 +91,7 @@ pub(super) fn every_word(lab: &mut Lab) -> Result<String> {
         for offset in (FIRST..BYTES as u64).step_by(4) {
             pages.store(offset, value);
         }
-        // They have arrived.
+        // The load waits until the stores have arrived.
         pages.load(TEXT);
         same("the mapping")?;
     }
@@ -110,7 +113,8 @@ pub(super) fn every_word(lab: &mut Lab) -> Result<String> {
     Ok(format!("{words} words"))
 }
 
-/// Memory that is not calibrated does not answer, and the board says why. When it is, what was under way ends well.
+/// Checks that memory that is not calibrated does not answer, and that the board reports the reason. When calibration
+/// is done, the transfers in progress end well.
 pub(super) fn calibration(lab: &mut Lab) -> Result<&'static str> {
     const BYTES: u64 = 4096;
     let device = holder(lab)?;
@@ -135,7 +139,7 @@ pub(super) fn calibration(lab: &mut Lab) -> Result<&'static str> {
     ensure!(dword(&*side, Area::Status, 0)? != 0);
     lab.host.fault(Fault::Calibration { after: Some(1000) })?;
     let query = device.query().map_err(told)?;
-    // It is lost with a configuration, and comes by itself.
+    // Calibration is lost with a configuration, and comes back by itself.
     while dword(&*side, Area::Status, 0)? != 0 {}
     let again = device.submit(Direction::FromFpga, region.part(0..BYTES), place, terms);
     let moved = again.and_then(|again| again.wait(Some(crate::lab::LIMIT)));

@@ -1,5 +1,5 @@
-//! Who may have the FPGA configured. It is a right of its own, beside that to hold all FPGA memory: whoever has it
-//! replaces the block that keeps the board from others' memory.
+//! Tests of the permission to configure the FPGA. It is separate from the permission to hold all FPGA memory, because a
+//! process that has it can replace the block that keeps the board from other processes' memory.
 
 use super::{configure, image, is_there};
 use crate::lab::{LIMIT, Lab, pci_device, told};
@@ -11,20 +11,21 @@ use peerlane_core::uapi::reprogram;
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
 
-/// What the driver was loaded with.
+/// Returns whether the driver was loaded with this parameter.
 fn has(parameter: &str) -> bool {
     let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
     parameters.split_whitespace().any(|word| word == parameter)
 }
 
-/// What the driver's parameter has come to for this board.
+/// Returns the value of the driver's parameter that is in force for this board.
 fn in_force(parameter: &str) -> Result<String> {
     let file = pci_device()?.join("peerlane").join(parameter);
     Ok(std::fs::read_to_string(file)?.trim().into())
 }
 
-/// A user without capabilities, who may hold all FPGA memory, configures nothing: neither in a bracket of its own nor
-/// in one that somebody else has begun. With `hold_all=1`, and `configure_all=1` on a machine without an IOMMU.
+/// Checks that a user without capabilities, but with the permission to hold all FPGA memory, cannot configure the FPGA:
+/// neither in a bracket of its own nor in one that another process has begun. With `hold_all=1`, and `configure_all=1`
+/// on a machine without an IOMMU.
 pub(super) fn refused(lab: &mut Lab) -> Result<&'static str> {
     if !has("hold_all=1") || in_force("configure_all").is_ok_and(|granted| granted == "1") {
         return skip("the driver lets everybody configure, or nobody hold all memory");
@@ -41,7 +42,7 @@ pub(super) fn refused(lab: &mut Lab) -> Result<&'static str> {
         is_there(&*side)
     })?
     .wait()?;
-    // The file of one who may, in the middle of a bracket.
+    // The file of a process that has the permission, in the middle of a bracket.
     let device = holder(lab)?;
     let side = take(&device)?;
     ensure!(program(&device, reprogram::BEGIN) == Ok(()));
@@ -63,9 +64,9 @@ pub(super) fn refused(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Where the administrator has said so, and an IOMMU bounds what a design can do, a user without capabilities
-/// configures the FPGA. If it does not end what it has begun, the driver does, and the board works for others. With
-/// `hold_all=1 configure_all=1 configure_s=5` under an IOMMU.
+/// Checks that a user without capabilities can configure the FPGA where the administrator allows it and an IOMMU bounds
+/// the accesses of a design. If the user does not end the bracket, the driver does, and the board works for others.
+/// With `hold_all=1 configure_all=1 configure_s=5` under an IOMMU.
 pub(super) fn granted(lab: &mut Lab) -> Result<String> {
     if !has("configure_all=1") || in_force("configure_all")? != "1" {
         return skip("nobody is given the right");
@@ -84,7 +85,7 @@ pub(super) fn granted(lab: &mut Lab) -> Result<String> {
         });
         configured.map_err(told)?;
         is_there(&*side)?;
-        // And a second time, to the end of its time.
+        // A second time, until its time is over.
         let begun = Instant::now();
         ensure!(program(&device, reprogram::BEGIN) == Ok(()));
         ensure!(is_there(&*side).is_err(), "the board answers meanwhile");
@@ -100,7 +101,7 @@ pub(super) fn granted(lab: &mut Lab) -> Result<String> {
     })?
     .wait()?;
     super::arrived(lab, 22, super::LENGTH)?;
-    // Who needs no such grant has all the time.
+    // A process that does not need this permission has no time limit.
     let device = holder(lab)?;
     let side = take(&device)?;
     ensure!(program(&device, reprogram::BEGIN) == Ok(()));

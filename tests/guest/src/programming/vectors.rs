@@ -1,4 +1,4 @@
-//! The table of vectors is in the BAR. While nobody answers there, nobody writes it.
+//! Test of the table of vectors, which is in the BAR: it is not written while the BAR does not answer.
 
 use super::{arrived, configure, image, is_there};
 use crate::faults::reset;
@@ -12,18 +12,18 @@ use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where tracefs is mounted.
+/// The directory where tracefs is mounted.
 const TRACING: &str = "/sys/kernel/tracing";
 
-/// Functions of the kernel (`drivers/pci/msi`) that write a table of vectors, and where the number of the interrupt
-/// stands in what their first argument points to (`struct irq_data`, `struct msi_desc`).
+/// Functions of the kernel (`drivers/pci/msi`) that write a table of vectors, and the offset of the interrupt's number
+/// in the structure that their first argument points to (`struct irq_data`, `struct msi_desc`).
 const WRITERS: [(&str, u32); 3] = [
     ("pci_irq_mask_msix", 4),
     ("pci_irq_unmask_msix", 4),
     ("__pci_write_msi_msg", 0),
 ];
 
-/// Takes note of who writes the table of the board's vectors.
+/// Records the writes of the table of the board's vectors.
 struct Watch {
     instance: PathBuf,
     irqs: Vec<String>,
@@ -54,7 +54,7 @@ impl Watch {
         Ok(fs::write(switch, if on { "1" } else { "0" })?)
     }
 
-    /// Writes of the board's table since this was asked last.
+    /// Returns the writes of the board's table since the last call.
     fn take(&self) -> Result<Vec<String>> {
         let trace = self.instance.join("trace");
         let text = fs::read_to_string(&trace)?;
@@ -84,8 +84,8 @@ fn append(file: &Path, text: &str) -> Result<()> {
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// From the beginning of a configuration that fails until a start the driver leaves the table alone, also when the
-/// holder, who waits for the kernels, gives the OpenCL side back or ends.
+/// Checks that the driver does not write the table from the beginning of a configuration that fails until the next
+/// start, even if the holder, which waits for the kernels, releases the OpenCL side or ends.
 pub(super) fn left_alone(lab: &mut Lab) -> Result<String> {
     if !Path::new(TRACING).join("kprobe_events").exists() {
         return skip("this kernel has no probes, or tracefs is not mounted");
@@ -105,13 +105,13 @@ pub(super) fn left_alone(lab: &mut Lab) -> Result<String> {
     );
     ensure!(program(&device, reprogram::BEGIN) == Ok(()));
     watch.take()?;
-    // Given up by its end.
+    // The bracket is given up at its end.
     ensure!(configure(&*side, &bad)? == Err(Errno::IO));
     ensure!(program(&device, reprogram::END) == Err(Errno::IO));
     drop(side);
     let given_back = watch.take()?;
     ensure!(given_back.is_empty(), "given back: {given_back:#?}");
-    // Taken anew, and waited for by nobody: a board that is away cannot be armed.
+    // Taken again, but without a waiter: kernels of a board that is away cannot be armed.
     let side = take(&device)?;
     ensure!(side.arm().is_err());
     drop((side, device));
@@ -120,7 +120,7 @@ pub(super) fn left_alone(lab: &mut Lab) -> Result<String> {
     lab.host.fault(Fault::Configure {})?;
     reset()?;
     watch.take()?;
-    // Who waits is told when the board is there again, and the vector works as before.
+    // A thread that waits is notified when the board is there again, and the vector works as before.
     let device = holder(lab)?;
     let side = take(&device)?;
     side.arm().map_err(told)?;

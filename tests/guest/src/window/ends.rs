@@ -1,4 +1,4 @@
-//! The window moves, or the board does something, while a process stores through it.
+//! Tests in which the window moves, or the board is reset or unbound, while a process stores through the window.
 
 use super::{BYTES, Mapped, Storer, hold, refused, take};
 use crate::faults::{aer, bind, reset, suspend, unbind};
@@ -13,7 +13,7 @@ use rand::Rng;
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
 
-/// Runs them.
+/// Runs the tests of this module.
 pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("window.moved_under_stores", || moved(lab));
     suite.run("window.reset_under_stores", || restarted(lab, reset));
@@ -28,7 +28,7 @@ pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
 /// Time in which a storer passes over the window many times.
 const WHILE: Duration = Duration::from_millis(30);
 
-/// FPGA memory that nobody stores to.
+/// FPGA memory that no process stores to.
 struct Untouched(Vec<(u64, u64)>);
 
 impl Untouched {
@@ -47,13 +47,11 @@ impl Untouched {
     }
 }
 
-/// When the call returns, nothing goes to the old place any more, and nothing ever went to a
-/// third.
+/// Checks that no store goes to the old place when the call has returned, and that none ever goes to a third place.
 fn moved(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let place = lab.place_of_all(&device)?;
-    // Every bit of the place changes; what is made of some of the one and some of the other lies
-    // in between.
+    // Every bit of the place changes; an address with some bits of the one and some of the other lies in between.
     let [one, other] = [0x155_0000, 0x2aa_0000].map(|offset| place + offset);
     let between = [0, 0x3ff_0000, 0x100_0000, 0x2a0_0000, 0x05a_0000];
     let between = between.map(|offset| place + offset);
@@ -81,8 +79,8 @@ fn moved(lab: &mut Lab) -> Result<String> {
     Ok(format!("{} moves", lab.rounds))
 }
 
-/// A board that was started again shows the holder what it showed before, and in between nobody
-/// anything: the block begins with the window at 0.
+/// Checks that the window of a board that was restarted shows the holder the same memory as before, and that in between
+/// it shows no memory to any process: the block starts with the window at 0.
 fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
     let [device, second] = [lab.open()?, lab.open()?];
     let others = lab.place(&second)?;
@@ -97,7 +95,7 @@ fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
         std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..50_000)));
         let before = device.query().map_err(told)?.generation;
         event().with_context(|| format!("round {round}"))?;
-        // The kernel mends a link when the error has been told, and stores go on until then.
+        // The kernel recovers a link after the error has been reported, and stores go on until then.
         await_start(&device, before).with_context(|| format!("round {round}"))?;
         ensure!(
             storer.stores_to(lab, base)?,
@@ -123,8 +121,8 @@ fn await_start(device: &Device, before: u32) -> Result<()> {
     Ok(())
 }
 
-/// A move that the board does not answer leaves the window to its holder, who sees nothing in it until
-/// the board was started again; then it stands where it stood.
+/// Checks that a move that the board does not answer leaves the window to its holder. The holder sees nothing in it
+/// until the board is restarted; then the window has its old base.
 fn failed_move(lab: &mut Lab) -> Result<&'static str> {
     const MARK: u64 = 0x5ca1_ab1e_0ddb_a115;
     let [device, second] = [lab.open()?, lab.open()?];
@@ -160,7 +158,8 @@ fn failed_move(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A board that is taken away harms nobody who stores to it, and nobody who has it next.
+/// A board is taken away. Checks that a process that stores to it is not harmed, and that the stores do not reach the
+/// next holder.
 fn unbound(lab: &mut Lab) -> Result<&'static str> {
     for round in 0..lab.rounds {
         let device = lab.open()?;
@@ -186,7 +185,7 @@ fn unbound(lab: &mut Lab) -> Result<&'static str> {
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         };
-        // The highest there is, as before.
+        // The highest place, as before.
         let place = lab.place(&next)?;
         let window = take(&next, place)?;
         let untouched = Untouched::new(lab, &[place])?;

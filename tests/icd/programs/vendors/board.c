@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * plain.c with a board's library: what peerlane_ext.h promises a driver around the runtime. "Peer memory" is
- * memory of the process. The library has OpenCL's functions from the driver alone, and uses the objects that it
- * is given by them, as the real one does; a handle of PoCL's among them would stop the program.
+ * plain.c with a board's library, as peerlane_ext.h promises it to a driver around the runtime. "Peer memory" is memory
+ * of the process. The library gets OpenCL's functions from the driver alone, and uses the objects that it is given by
+ * them, as the real one does; a handle of PoCL's among them would stop the program.
  */
 #include "plain.c"
 
@@ -16,13 +16,13 @@ typedef void *handle;
 
 static void *(*find)(const char *);
 
-/* By the number in the handle. */
+/* Indexed by the number in the handle. */
 static struct {
 	char *bytes;
 	size_t size;
 } memories[16];
 
-/* What a test asks for: direct copies so far, whether buffers tell their memory, and copies that the board's programming
+/* Counters and settings of a test: direct copies so far, whether buffers export their memory, copies that programming
    ends. */
 static int copies, exports, registered, released, restarts;
 
@@ -55,7 +55,7 @@ static cl_int release(handle memory)
 	return 0;
 }
 
-/* Of a buffer of another platform, which PoCL's does not tell of. */
+/* Creates memory for a buffer of another platform; PoCL exports none. */
 static handle create(cl_device_id device, cl_mem_flags flags, cl_mem mem, cl_int *error)
 {
 	char text[200];

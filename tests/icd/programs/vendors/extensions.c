@@ -13,7 +13,7 @@ int clCreateSubDevicesEXT(void *device, const unsigned long *properties, unsigne
 	return 0;
 }
 
-/* The last object is a buffer of the program's, and there is one that nobody knows. */
+/* The last object is a buffer of the program's, and there is one that the program does not know. */
 void clReportLiveObjectsIntelFPGA(void *platform, void (*report)(void *, void *, const char *, unsigned), void *data)
 {
 	static long hidden[8];

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process has once, in however many libraries it is: as statics of C++'s inline functions. */
+/* Data that a process has once, in any number of libraries: like statics of C++'s inline functions. */
 __asm__(".data\n.globl knot_unique\n.type knot_unique, @gnu_unique_object\n.size knot_unique, 4\n"
 	".balign 4\nknot_unique: .long 0\n.text\n");
 extern int knot_unique;
@@ -58,14 +58,17 @@ int clGetPlatformIDs(unsigned entries, cl_platform_id *platforms, unsigned *numb
 
 int clGetPlatformInfo(cl_platform_id platform, unsigned name, size_t size, void *value, size_t *size_ret);
 
-/* An allocator of its own, as that of a library that was linked with another one. What the C library gave is not its. */
+/*
+ * An allocator of its own, like that of a library that was linked with another one. It cannot free memory of the C
+ * library.
+ */
 void free(void *memory)
 {
 	if (memory)
 		abort();
 }
 
-/* In a part of the data that is read only once the library is loaded. */
+/* In a part of the data that becomes read-only when the library is loaded. */
 static int (*const volatile info[])(cl_platform_id, unsigned, size_t, void *, size_t *) = {clGetPlatformInfo};
 
 int clGetPlatformInfo(cl_platform_id platform, unsigned name, size_t size, void *value, size_t *size_ret)

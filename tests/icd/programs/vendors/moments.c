@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * null.c with what happens at moments that are hard to meet with a real library: enqueues that fail and leave
- * something in the event's place, a callback that comes before the call that makes its object has returned, handles
- * among a kernel's arguments, releases.
+ * null.c with situations that are hard to reach with a real library: enqueues that fail and leave something in the
+ * event's place, a callback that comes before the call that makes its object has returned, handles among a kernel's
+ * arguments, releases.
  */
 #define clEnqueueMarkerWithWaitList marker_of_null
 #define clSetKernelArg argument_of_null
@@ -10,7 +10,7 @@
 #undef clEnqueueMarkerWithWaitList
 #undef clSetKernelArg
 
-/* What the program sets and reads. */
+/* State that the program sets and reads. */
 struct {
 	int marker_gives;
 	int marker_again; /* the next event is where the last object was */
@@ -32,7 +32,7 @@ int clEnqueueMarkerWithWaitList(void *queue, unsigned number, void *const *event
 	return moments.marker_gives;
 }
 
-/* Callbacks that were set, and wait for their time. */
+/* Callbacks that were set, and are called later. */
 static struct {
 	void (*event)(void *, int, void *);
 	void (*object)(void *, void *);
@@ -60,7 +60,7 @@ int clSetProgramReleaseCallback(void *program, void (*notify)(void *, void *), v
 	return 0;
 }
 
-/* Their time has come. */
+/* Calls the event's callback. */
 void moments_event(void)
 {
 	of_event.event(of_event.of, 0, of_event.data);

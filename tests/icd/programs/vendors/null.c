@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A vendor library whose functions do nothing: what is left is the driver's own cost. */
+/* A vendor library whose functions do nothing, so that only the driver's own cost is left. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A vendor library that is no driver, made of PoCL, which is one: it gives the entries of PoCL's dispatch
- * table their names, and hides cl_khr_icd.
+ * A vendor library without a dispatch table, made of PoCL, which is an ICD driver: it gives the entries of PoCL's
+ * dispatch table their names, and hides cl_khr_icd.
  *
- * PoCL's own table, at which all its objects point and through which it never calls, gets traps: a handle
- * of PoCL's that reaches a loader stops the program, no matter by which function or query it came. This
- * library knows nothing of handles, so it cannot share a mistake with the driver that is tested.
+ * PoCL's own table, to which all its objects point and through which it never calls, gets traps: a handle of PoCL's
+ * that reaches a loader stops the program, by whichever function or query it came. This library does not handle
+ * handles, so it cannot share a mistake with the driver that is tested.
  *
- * PLAIN_VENDOR_POCL names PoCL's library. FORGETS, ENDS and BOARDLESS make it another one in one
- * respect each, see below.
+ * PLAIN_VENDOR_POCL names PoCL's library. FORGETS, ENDS and BOARDLESS each change the library in one respect, see
+ * below.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -27,7 +27,7 @@
 
 /* PoCL's functions. */
 void *plain_vendor_table[SLOTS];
-/* What all handles point at. */
+/* The table that all handles point to. */
 void **plain_vendor_trap;
 
 static void *(*by_name)(const char *);
@@ -47,7 +47,7 @@ static void trap(void)
 }
 
 #ifdef FORGETS
-/* A marker ends well though what it waited for has failed, as those of the open FPGA runtime do. */
+/* A marker ends well although an event that it waited for has failed, as those of the open FPGA runtime do. */
 static cl_icd_dispatch changed;
 
 struct forgotten {
@@ -98,14 +98,14 @@ static void change(cl_icd_dispatch *table)
 	table->clEnqueueMarkerWithWaitList = marker;
 }
 #elif defined(ENDS)
-/* Reads and releases take their time, and after its destructors it can do nothing more, as one in C++. */
+/* Reads and releases take their time, and after its destructors the library can do nothing more, like one in C++. */
 static cl_icd_dispatch changed;
 static int gone;
 
 __attribute__((destructor)) static void end(void)
 {
 	gone = 1;
-	/* So that whoever comes too late is seen. */
+	/* So that a call that comes too late is noticed. */
 	usleep(300000);
 }
 
@@ -181,7 +181,7 @@ __attribute__((constructor)) static void start(void)
 	change((cl_icd_dispatch *)plain_vendor_table);
 }
 
-/* Each entry of the table under its own name, whatever its parameters are. */
+/* Each entry of the table under its own name, with any parameters. */
 #define ENTRY(name, slot)                                                               \
 	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ":\n"      \
 		"\tmovq plain_vendor_table@GOTPCREL(%rip), %r11\n"                      \

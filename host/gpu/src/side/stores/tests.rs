@@ -1,5 +1,5 @@
-//! Pushes by a GPU whose stores to another device are posted: when the stream has done them they are on their way, for as
-//! long as nothing of the GPU's pushes them ahead of itself.
+//! Pushes by a GPU whose stores to another device are posted: when the stream has done them they are on their way,
+//! until a read of the GPU's pushes them ahead of itself.
 
 use super::super::Functions;
 use super::*;
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 /// Bytes of the window of these tests.
 const WINDOW: u64 = 4096;
 
-/// What the GPU's memory has at every address: its low byte, and a bit more.
+/// Returns the byte that the GPU's memory has at an address: a mix of the address's low bytes.
 fn content(address: u64) -> u8 {
     (address ^ address >> 8) as u8
 }
@@ -20,22 +20,22 @@ fn content(address: u64) -> u8 {
 thread_local! {
     /// The window's address in this process.
     static ADDRESS: Cell<u64> = const { Cell::new(0) };
-    /// Where it stands.
+    /// The FPGA address that it shows.
     static BASE: Cell<u64> = const { Cell::new(0) };
     static FPGA: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// Stores that the stream has not done.
     static STREAM: RefCell<VecDeque<(u64, u64, usize)>> = const { RefCell::new(VecDeque::new()) };
     /// Stores that the GPU has sent: the place in the window, and the bytes.
     static POSTED: RefCell<VecDeque<(u64, Vec<u8>)>> = const { RefCell::new(VecDeque::new()) };
-    /// A read stands in the stream behind the stores.
+    /// A read is in the stream after the stores.
     static READS: Cell<bool> = const { Cell::new(false) };
-    /// Windows that were given back.
+    /// Number of windows that were released.
     static GIVEN_BACK: Cell<u32> = const { Cell::new(0) };
     /// The stream does nothing.
     static HANGS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What is on its way arrives, at what the window shows now.
+/// Makes the posted stores arrive, in the FPGA memory that the window shows now.
 fn arrive() {
     while let Some((place, bytes)) = POSTED.with_borrow_mut(VecDeque::pop_front) {
         let at = (BASE.get() + place) as usize;
@@ -106,7 +106,7 @@ static FUNCTIONS: Functions = Functions {
     wait,
 };
 
-/// A window of memory that nobody looks at: what the GPU stores goes to `FPGA`.
+/// A window of memory that no test reads: the bytes that the GPU stores go to `FPGA`.
 struct Fake(Vec<u64>);
 
 impl Drop for Fake {
@@ -131,7 +131,7 @@ impl Shown for Fake {
     }
 }
 
-/// Another context's window, and what it stores: nothing.
+/// Moves the window as another context would. That context stores nothing.
 fn another_has_it() {
     BASE.set(8 * WINDOW);
     arrive();
@@ -165,7 +165,7 @@ fn stores_have_arrived_before_the_end_is_told() {
     stores.push(100, 100, 901).unwrap();
     assert!(stores.settle(Duration::from_secs(1)).unwrap());
     check(WINDOW, 1001, gpu);
-    // Once is enough.
+    // One read is enough.
     assert!(stores.settle(Duration::ZERO).unwrap() && !READS.get());
 }
 
@@ -174,7 +174,7 @@ fn the_window_does_not_move_under_stores() {
     let (mut stores, gpu) = stores();
     stores.place(0).unwrap();
     stores.push(7, 0, WINDOW).unwrap();
-    // As after a copy that was called off.
+    // As after a copy that was cancelled.
     stores.place(2 * WINDOW).unwrap();
     arrive();
     check(0, WINDOW, gpu + 7);
@@ -207,7 +207,7 @@ fn a_gpu_that_hangs_does_not_hold_its_program_up() {
     }
 }
 
-/// Whoever had it next would have late stores in other FPGA memory.
+/// The window's next owner would have late stores in other FPGA memory.
 #[test]
 fn a_window_that_is_still_stored_to_is_nobody_elses() {
     let (stores, _) = stores();
@@ -222,7 +222,7 @@ fn a_window_that_is_still_stored_to_is_nobody_elses() {
     standin::reset();
 }
 
-/// CUDA is not for children of a fork.
+/// CUDA does not work in children of a fork.
 #[test]
 fn what_a_child_drops_the_parent_keeps() {
     let (mut stores, _) = stores();
@@ -234,8 +234,8 @@ fn what_a_child_drops_the_parent_keeps() {
     });
     let inherited = std::sync::Mutex::new(Some(ManuallyDrop::new(stores)));
     let mut command = std::process::Command::new("true");
-    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and a lock
-    // that no other thread knows.
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and a
+    // lock that no other thread knows.
     unsafe {
         command.pre_exec(move || {
             let given = inherited.lock().expect("no other thread").take();

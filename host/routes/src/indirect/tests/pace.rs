@@ -1,5 +1,5 @@
-//! How well both engines are kept at work, in time that is counted: engines of a GPU of today, and a host that needs time for
-//! what it does. The times are of the order that an H100 showed (docs/gpu-results.md); they vary, as those of a host do.
+//! How well both engines are kept at work, in simulated time: engines of a GPU of today, and a host that needs time for
+//! its calls. The times are of the order that an H100 showed (docs/gpu-results.md); they vary, as those of a host do.
 
 use super::*;
 
@@ -8,26 +8,26 @@ const MIB: u64 = 1 << 20;
 /// Bytes a second of each engine, when both are at work.
 const RATE: f64 = 45e9;
 
-/// What the host needs to begin a copy: five calls of CUDA's driver.
+/// Time that the host needs to begin a copy: five calls of CUDA's driver.
 const BEGIN: f64 = 14e-6;
 
-/// From the end of a copy until its callback has run.
+/// Time from the end of a copy until its callback has run.
 const TOLD: f64 = 15e-6;
 
-/// From there until the thread runs that waits.
+/// Time from there until the waiting thread runs.
 const WOKEN: f64 = 8e-6;
 
-/// From the end of a copy to the start of the next one that stands behind it.
+/// Time from the end of a copy to the start of the next one in the queue.
 const GAP: f64 = 2e-6;
 
-/// The host's time, and its luck.
+/// The host's time, with its variations.
 struct Host {
     now: f64,
     draw: u32,
 }
 
 impl Host {
-    /// A time, and up to half of it more.
+    /// Returns a time, and up to half of it more.
     fn about(&mut self, time: f64) -> f64 {
         self.draw = self
             .draw
@@ -75,7 +75,7 @@ impl Pending for TimedCopy {
     }
 }
 
-/// The rate of a copy of 256 MiB, as a part of what each engine does.
+/// Returns the rate of a copy of 256 MiB, as a part of each engine's rate.
 fn part(staging: u64) -> f64 {
     let host = Arc::new(Mutex::new(Host { now: 0.0, draw: 1 }));
     let [mut from, mut to] = [(); 2].map(|()| Timed {
