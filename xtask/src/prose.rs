@@ -343,6 +343,9 @@ fn finish(paragraph: &mut Vec<(usize, String)>, kind: Kind, result: &mut Vec<Sen
             if letter == '`' {
                 quoted = !quoted;
                 if quoted {
+                    if current.text.trim().is_empty() {
+                        current.line = line;
+                    }
                     current.text.push('x');
                 }
             } else if !quoted {
@@ -425,7 +428,7 @@ mod tests {
 
     #[test]
     fn text_is_cut_into_sentences() {
-        let text = "/// Reads a file of `what` it is. Then\n/// closes the file again.\n///\n/// ```\n/// let what = who(of, it, all);\n/// \
+        let text = "/// `X` reads a file of `what` it is. Then\n/// closes the file again.\n///\n/// ```\n/// let what = who(of, it, all);\n/// \
                     ```\nfn what() {} // what is not a whole line\n    // A comment of code here.\n";
         let found = sentences("a.rs", text);
         let found: Vec<_> = found
@@ -433,7 +436,7 @@ mod tests {
             .map(|s| (s.line, s.kind, s.text.as_str()))
             .collect();
         let expected = [
-            (1, Kind::Documentation, "Reads a file of x it is."),
+            (1, Kind::Documentation, "x reads a file of x it is."),
             (1, Kind::Documentation, "Then closes the file again."),
             (8, Kind::Comment, "A comment of code here."),
         ];

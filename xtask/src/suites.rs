@@ -932,4 +932,29 @@ mod tests {
             assert!(SUITES[..index].iter().all(|other| other.name != suite.name));
         }
     }
+
+    /// Suites of a workflow: words of the list or lines below `suites:`.
+    fn suites_of(workflow: &str) -> Vec<&str> {
+        let (_, text) = workflow.split_once("suites:").expect("a matrix");
+        let (text, _) = text.split_once("name:").expect("its job");
+        let is_in_name = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+        let words = text.split(|letter| !is_in_name(letter));
+        words.filter(|word| !matches!(*word, "" | "-")).collect()
+    }
+
+    #[test]
+    fn the_workflows_run_every_suite() {
+        let workflows = [
+            include_str!("../../.github/workflows/ci.yml"),
+            include_str!("../../.github/workflows/nightly.yml"),
+        ];
+        for (workflow, default) in workflows.into_iter().zip([true, false]) {
+            let suites = SUITES.iter().filter(|suite| suite.default == default);
+            let mut expected: Vec<_> = suites.map(|suite| suite.name).collect();
+            let mut found = suites_of(workflow);
+            expected.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, expected);
+        }
+    }
 }
