@@ -684,7 +684,11 @@ mod tests {
                 2,
                 "bar.chan_base = 0x40010 is not possible",
             ),
-            ("[port]\nkind = \"tlp\"", 2, "port.kind = \"tlp\" is not"),
+            (
+                "[port]\nkind = \"stream\"",
+                2,
+                "port.kind = \"stream\" is not",
+            ),
             ("[port]\n\nkind = 3", 3, "port.kind = 3 is not"),
             ("[port]\nkind = \"tlp\"\ngen = 4", 3, "port.gen = 4"),
             ("[port]\nkind = \"tlp\"\ngen = \"3\"", 3, "port.gen"),

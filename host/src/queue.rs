@@ -819,7 +819,10 @@ impl Drop for Shared {
             });
             for region in regions.values() {
                 // After an error the driver unregisters the region instead of caching it.
-                let _ = region.flush();
+                // A thread that has the region's lock may wait for the queue's.
+                if context.flush(region.handle()).is_err() {
+                    region.note_unflushed();
+                }
                 if stopped.is_err() {
                     region.do_not_keep();
                 }
