@@ -29,7 +29,7 @@ fn is_sound(out: &Path, report: &Report) {
     let text = fs::read_to_string(out.join("peerlane-report.md")).unwrap();
     assert!(text.contains("## The port to PCIe"), "{text}");
     let own = if report.config.has_tlp_port() {
-        "| stream (this board's) |"
+        "| TLP port (this board's) |"
     } else {
         "`Txs` (this board's) |"
     };

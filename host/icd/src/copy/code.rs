@@ -14,8 +14,6 @@ pub(super) const INVALID_EVENT: i32 = -58;
 pub(super) const INVALID_OPERATION: i32 = -59;
 
 // Of `peerlane_ext.h`.
-/// `CL_INVALID_PEER_MEMORY_PEERLANE`.
-pub(super) const INVALID_PEER_MEMORY: i32 = -10001;
 /// `CL_PEER_NOT_SUPPORTED_PEERLANE`.
 pub(super) const PEER_NOT_SUPPORTED: i32 = -10003;
 /// `CL_BUFFER_WITHOUT_ADDRESS_PEERLANE`.

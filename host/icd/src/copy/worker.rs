@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use super::board::{Direct, Direction};
 use super::code::{
     BOARD_RESTARTED, BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-    INVALID_PEER_MEMORY, INVALID_VALUE, OUT_OF_RESOURCES, SUCCESS,
+    INVALID_VALUE, OUT_OF_RESOURCES, SUCCESS,
 };
 use super::functions::Kept;
 use super::host::{self, End};
@@ -274,15 +274,10 @@ impl Job {
                     ended => ended,
                 };
                 match ended {
-                    // OpenCL has the contents on the host, or the peer's memory was released, or the board writes whole dwords of the peer's memory only
+                    // OpenCL has the contents on the host, or the board writes whole dwords of the peer's memory only
                     // and the copy does not consist of these: nothing was moved. Or it was programmed again: all bytes
                     // are moved again.
-                    Err(
-                        BUFFER_WITHOUT_ADDRESS
-                        | INVALID_VALUE
-                        | INVALID_PEER_MEMORY
-                        | BOARD_RESTARTED,
-                    ) => {}
+                    Err(BUFFER_WITHOUT_ADDRESS | INVALID_VALUE | BOARD_RESTARTED) => {}
                     ended => return ended,
                 }
             }
