@@ -3,8 +3,9 @@
 
 pub mod stream;
 
-use crate::config::{Config, Irq};
-use crate::system::library::{NEW_DMA, Role};
+use crate::config::{Config, Irq, MSIX_BYTES};
+use crate::roles::NEW_DMA;
+use crate::roles::Role;
 use peerlane_hdl::txs_burst_bits;
 
 /// Bytes of the CSR slave.
@@ -13,8 +14,6 @@ pub const CSR_BYTES: u32 = 1024;
 pub const CSR_LATENCY: u32 = 2;
 /// Bytes of the window slave.
 pub const WINDOW_BYTES: u32 = 65536;
-/// Bytes of the slave with the MSI-X table and its pending bits.
-pub const MSIX_BYTES: u32 = 4096;
 /// Byte offset of the pending bits in that slave.
 pub const PBA_OFFSET: u32 = 0x800;
 /// The block with its interrupt interfaces as the hard IP exports them: the top module of builds with an

@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 use peerlane_hdl::Slaves;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -203,25 +202,4 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Error {
         format!("the record of the build is damaged: {error}"),
         AGAIN,
     )
-}
-
-/// Returns the SHA-256 in hexadecimal.
-pub fn digest(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-/// Returns the SHA-256 of a file of any size.
-///
-/// # Errors
-/// [`ErrorKind::Io`].
-pub fn digest_of(path: &Path) -> Result<String> {
-    let failed = |e: std::io::Error| Error::io(path, "read the file", &e);
-    let mut hash = Sha256::new();
-    let mut file = std::fs::File::open(path).map_err(failed)?;
-    std::io::copy(&mut file, &mut hash).map_err(failed)?;
-    Ok(hexadecimal(&hash.finalize()))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -6,15 +6,17 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Spanned, Value};
 
-pub use crate::keys::{Key, Places};
+pub use crate::key::Key;
+pub use crate::toml_values::Places;
 pub use peerlane_hdl::Irq;
 
-use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::version;
-use crate::keys::Source;
 use crate::text;
+use crate::toml_values::Source;
 use crate::toml_words::words;
+
+/// Bytes of the slave with the MSI-X table and its pending bits.
+pub const MSIX_BYTES: u32 = 4096;
 
 /// Places of the new slaves in the BAR; unset means the lowest free place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -338,13 +340,13 @@ impl Config {
                     "Set irq = \"msix\", or leave the key out.",
                 ));
             }
-            let remedy = of_size("vectors' table", u64::from(block::MSIX_BYTES));
+            let remedy = of_size("vectors' table", u64::from(MSIX_BYTES));
             config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &remedy)?);
         }
         config.identity = identity(&checker, &file.identity)?;
         if let Some(sdk) = &file.sdk {
             let text = sdk.get_ref();
-            if !version::is_known(text) {
+            if !is_known_sdk(text) {
                 let what = format!("sdk = {text:?} is no version from 13.1 to 18.1");
                 let remedy =
                     "Write the version of the OpenCL SDK that compiles the board, as \"14.0\".";
@@ -391,7 +393,7 @@ impl Config {
             slave("att", Key::AttBase, self.att_bytes(), self.bar.att_base),
         ];
         if self.irq == Irq::Msix {
-            let bytes = u64::from(block::MSIX_BYTES);
+            let bytes = u64::from(MSIX_BYTES);
             list.push(slave("msix", Key::MsixBase, bytes, self.bar.msix_base));
         }
         list
@@ -583,6 +585,13 @@ impl Checker<'_> {
 
 /// A configuration file with every key, its default and its range; `peerlane config` prints it.
 pub const COMMENTED_DEFAULT: &str = include_str!("../templates/default-config.toml");
+
+/// Reports whether a text is a version of the SDK that has such boards.
+pub fn is_known_sdk(version: &str) -> bool {
+    let plain = |c: char| c.is_ascii_digit() || c == '.';
+    let number = version.parse::<f64>();
+    version.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))
+}
 
 #[cfg(test)]
 mod tests {

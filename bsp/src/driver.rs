@@ -10,12 +10,13 @@ use crate::config::Irq;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::resources::memory_bytes;
 use crate::layout::Layout;
+use crate::roles::NEW_DMA;
 use crate::system::host_bus::{self, BarMap};
-use crate::system::library::{Library, NEW_DMA, is_pcie_hip, is_streaming_hip};
+use crate::system::library::{Library, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Module, System};
 use crate::system::shell::{self, Line, OpenCl, Range};
 use crate::system::site::Site;
-use crate::system::xml::Document;
+use crate::xml::Document;
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 

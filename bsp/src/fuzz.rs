@@ -9,16 +9,16 @@ use std::path::Path;
 use crate::check::read;
 use crate::check::read::design::Design;
 use crate::config::{Config, Irq};
-use crate::extend::family::Blocks;
 use crate::extend::hip_paths::Hip;
 use crate::extend::regions::{Moved, NewBridge, Way};
 use crate::extend::{ipx, migration, resources, rewrite, settings};
 use crate::kept::Record;
+use crate::memory_blocks::Blocks;
 use crate::system::library::Library;
 use crate::system::project::{Project, Role, Source};
 use crate::system::qsys::System;
 use crate::system::site::Site;
-use crate::system::xml::{Document, Edits};
+use crate::xml::{Document, Edits};
 use crate::{text, verilog};
 
 fn document(data: &[u8]) -> Option<Document> {

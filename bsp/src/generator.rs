@@ -8,7 +8,7 @@ use peerlane_hdl::{Params, Port as Form, Slaves, pcie};
 use crate::block::{self, Port};
 use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::family::Blocks;
+use crate::memory_blocks::Blocks;
 use crate::verilog;
 
 /// A Verilog module: one file.
@@ -190,7 +190,7 @@ fn stream_top(config: &Config, top: &VerilogModule) -> Result<VerilogModule> {
     };
     Ok(VerilogModule {
         name: template.name.into(),
-        text: crate::extend::component::render(&template),
+        text: crate::text::render(&template),
     })
 }
 
@@ -203,7 +203,7 @@ fn msix_top(top: &VerilogModule) -> Result<VerilogModule> {
     };
     Ok(VerilogModule {
         name: template.name.into(),
-        text: crate::extend::component::render(&template),
+        text: crate::text::render(&template),
     })
 }
 

@@ -14,8 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::build::{digest, digest_of};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::hash::digest;
+use crate::hash::digest_of;
 use crate::interrupt;
 use crate::layout::Layout;
 
@@ -27,6 +28,46 @@ pub const RECORD: &str = "peerlane/files.json";
 pub const VENDOR: &str = "peerlane/vendor";
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
+
+impl Layout {
+    /// Takes a platform that `peerlane extend` wrote, or its hardware directory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`], and those of [`Record::read`].
+    pub fn of_result(dir: &Path) -> Result<Self> {
+        let Ok(root) = Self::root_of_result(dir) else {
+            return Self::find(dir);
+        };
+        let hardware = Record::read(&root)?.hardware();
+        Ok(Self { root, hardware })
+    }
+
+    /// Returns the platform that `peerlane extend` wrote, from its directory or its hardware directory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`].
+    pub fn root_of_result(dir: &Path) -> Result<PathBuf> {
+        if dir.join(RECORD).is_file() {
+            return Ok(dir.to_path_buf());
+        }
+        let here = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
+        let above = here.ancestors().skip(1);
+        let mut results = above.filter(|root| root.join(RECORD).is_file());
+        let of = |root: &Path| Record::read(root).map(|record| root.join(record.hardware()));
+        match results.next() {
+            Some(root) if of(root).is_ok_and(|hardware| hardware == here) => Ok(root.to_path_buf()),
+            _ => Err(Error::new(
+                ErrorKind::NotABsp,
+                Place::file(dir),
+                format!(
+                    "no {}: this is not a platform that `peerlane extend` wrote",
+                    RECORD
+                ),
+                "Give the directory that was --out of `peerlane extend`.",
+            )),
+        }
+    }
+}
 
 /// Permissions as `chmod` takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::interrupt;
-use crate::kept::{self, Record};
-use crate::system::library::NEW_DMA;
-use crate::system::xml::Document;
+use crate::roles::NEW_DMA;
 use crate::text;
+use crate::xml::Document;
 
 /// Directory of Peerlane's files for the design, in the BSP's IP path.
 pub const OWN_DIR: &str = "iface/peerlane";
@@ -140,44 +139,6 @@ impl Layout {
             .collect();
         others.sort();
         others
-    }
-
-    /// Takes a platform that `peerlane extend` wrote, or its hardware directory.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotABsp`], and those of [`Record::read`].
-    pub fn of_result(dir: &Path) -> Result<Self> {
-        let Ok(root) = Self::root_of_result(dir) else {
-            return Self::find(dir);
-        };
-        let hardware = Record::read(&root)?.hardware();
-        Ok(Self { root, hardware })
-    }
-
-    /// Returns the platform that `peerlane extend` wrote, from its directory or its hardware directory.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotABsp`].
-    pub fn root_of_result(dir: &Path) -> Result<PathBuf> {
-        if dir.join(kept::RECORD).is_file() {
-            return Ok(dir.to_path_buf());
-        }
-        let here = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
-        let above = here.ancestors().skip(1);
-        let mut results = above.filter(|root| root.join(kept::RECORD).is_file());
-        let of = |root: &Path| Record::read(root).map(|record| root.join(record.hardware()));
-        match results.next() {
-            Some(root) if of(root).is_ok_and(|hardware| hardware == here) => Ok(root.to_path_buf()),
-            _ => Err(Error::new(
-                ErrorKind::NotABsp,
-                Place::file(dir),
-                format!(
-                    "no {}: this is not a platform that `peerlane extend` wrote",
-                    kept::RECORD
-                ),
-                "Give the directory that was --out of `peerlane extend`.",
-            )),
-        }
     }
 
     /// Returns the hardware directory.

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use askama::Template;
+
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::remedy;
 
@@ -170,6 +172,16 @@ pub fn either<T: AsRef<str>>(words: &[T]) -> String {
         [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
         words => words.concat(),
     }
+}
+
+/// Renders a template. Templates are checked when this crate is compiled, and writing to a string does not fail. The
+/// template engine drops the last line end of a file.
+pub fn render(template: &impl Template) -> String {
+    let mut text = template
+        .render()
+        .expect("a compiled template renders into a string");
+    text.push('\n');
+    text
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use common::{Work, edit, expect, extend_to, one_paragraph, snapshot, text};
 use peerlane_bsp::config::{COMMENTED_DEFAULT, Config};
 use peerlane_bsp::error::{ErrorKind, Place};
 use peerlane_bsp::layout::Layout;
-use peerlane_bsp::system::xml::Document;
+use peerlane_bsp::xml::Document;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 

@@ -10,7 +10,7 @@ use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::library::Library;
 use peerlane_bsp::system::qsys::System;
 use peerlane_bsp::system::site::Site;
-use peerlane_bsp::system::xml::{Document, Edits};
+use peerlane_bsp::xml::{Document, Edits};
 
 /// Rewrites a changed system with each kind of interrupt; returns the number of successes.
 fn attempt(path: &Path, text: String) -> usize {

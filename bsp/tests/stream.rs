@@ -15,7 +15,7 @@ use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::hip_parameters::is_parameter;
 use peerlane_bsp::system::qsys::{Module, System};
-use peerlane_bsp::system::xml::Document;
+use peerlane_bsp::xml::Document;
 
 /// Parameters that the extension sets, or whose meaning such a parameter takes over.
 const SET: [&str; 5] = [

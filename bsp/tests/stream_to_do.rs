@@ -434,7 +434,7 @@ fn the_readme_leads_to_the_list() {
     let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
     let list = readme.find("\"What to do\"").expect("the list");
     assert!(list < readme.find("## 2. ").unwrap(), "{readme}");
-    for words in ["streaming", "Gen3", "256 bits at 250 MHz", "`to do`"] {
+    for words in ["TLP port", "Gen3", "256 bits at 250 MHz", "`to do`"] {
         assert!(readme.contains(words), "{words}: {readme}");
     }
     let (_, second) = readme.split_once("## 2. ").unwrap();
@@ -448,7 +448,7 @@ fn the_readme_leads_to_the_list() {
     let work = Work::of(&reference_net());
     work.sound("");
     let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
-    assert!(!readme.contains("treaming") && readme.contains("\"What to do\""));
+    assert!(!readme.contains("TLP port") && readme.contains("\"What to do\""));
 }
 
 /// Files and partitions belong to configuration over PCIe only if they are those of `cvp_update_reset`.

@@ -7,7 +7,7 @@
 use super::Direction::{Input, Output};
 use super::{Avalon, Interface, Port, avalon, clock, port};
 use crate::config::Config;
-use crate::system::library::Role;
+use crate::roles::Role;
 
 /// The top module of builds with a TLP port.
 pub const TOP: &str = "peerlane_dma_stream";

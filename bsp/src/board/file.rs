@@ -10,9 +10,9 @@ use toml::{Spanned, Value};
 
 use crate::board::bank::BankFile;
 use crate::board::model::{Board, Device, FAMILY, Pcie, Shell};
-use crate::board::part::Part;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::keys::Source;
+use crate::system::part::Part;
+use crate::toml_values::Source;
 use crate::toml_words::words;
 
 /// The word that a description has in place of a value that its author does not know.

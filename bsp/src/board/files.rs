@@ -8,7 +8,7 @@ use crate::board::ports::Port;
 use crate::board::system::System;
 use crate::config::Config;
 use crate::extend::component::Written;
-use crate::system::xml::escape;
+use crate::xml::escape;
 
 /// The board's instance in the top system, which `aoc` connects kernels to.
 const BOARD: &str = "board";

@@ -8,7 +8,6 @@ mod design;
 mod file;
 mod files;
 mod model;
-pub(crate) mod part;
 mod pins;
 mod ports;
 mod system;

@@ -13,7 +13,8 @@ use crate::check::Findings;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{Layout, OWN_DIR, hw_tcl_path};
 use crate::output;
-use crate::system::library::{NEW_DMA, Role};
+use crate::roles::NEW_DMA;
+use crate::roles::Role;
 use crate::verilog;
 
 /// The mock. It implements the commands and properties of Platform Designer that a component may use, refuses all

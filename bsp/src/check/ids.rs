@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::build::{Build, Program, digest};
+use crate::build::{Build, Program};
 use crate::check::Findings;
 use crate::error::{Place, Result};
 use crate::generator;
+use crate::hash::digest;
 use crate::layout::{BUILD_FILE, Layout};
 
 const AGAIN: &str = "Extend the vendor's BSP again: generated files are not to be edited.";

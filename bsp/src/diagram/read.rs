@@ -9,13 +9,14 @@ use crate::check::vendor::{Vendor, from_hardware};
 use crate::diagram::{Address, Clock, Diagram, Instance, Interrupt, Part, State, Wire};
 use crate::error::Result;
 use crate::layout::Layout;
+use crate::roles::NEW_DMA;
 use crate::system::clocks;
 use crate::system::host_bus::{bar_map, bar_number, slaves};
 use crate::system::kinds::is_bridge;
-use crate::system::library::{Library, NEW_DMA, is_pcie_hip, is_streaming_hip};
+use crate::system::library::{Library, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Connection, End, Module, System};
 use crate::system::site::Site;
-use crate::system::xml::Document;
+use crate::xml::Document;
 
 /// Reads a BSP.
 pub(super) fn diagram(bsp: &Path) -> Result<Diagram> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::family::Blocks;
 use crate::generator::VerilogModule;
+use crate::memory_blocks::Blocks;
 use crate::verilog;
 
 /// Counts of a module, with or without the modules inside it.

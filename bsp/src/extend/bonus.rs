@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::system::xml::{Document, Edits};
+use crate::xml::{Document, Edits};
 
 /// An `element NAME { … }` block.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::extend::component::Compile;
 use crate::extend::settings::{self, Import};
 use crate::layout::{self, Layout};
 use crate::system::site::Site;
-use crate::system::xml::Document;
 use crate::text;
+use crate::xml::Document;
 
 /// Returns the name of the Quartus project: of the `.qpf` that names the revision, that `board_spec.xml` has compiled,
 /// or that comes first; otherwise of the first revision.

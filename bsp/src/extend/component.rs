@@ -12,8 +12,10 @@ use crate::extend::parameters::{self, Parameter};
 use crate::extend::settings::{self, Import, Settings};
 use crate::generator::{Board, Ids, VerilogModule};
 use crate::layout::SCRIPT_DIR;
+use crate::roles::NEW_DMA;
+use crate::roles::Role;
 use crate::system::kinds::OWN_HIP;
-use crate::system::library::{NEW_DMA, Role};
+use crate::text::render;
 
 /// Name of the first register that takes a bus from another clock, as the Verilog spells it. The synchronisers of the
 /// RTL call it `meta`, and the Verilog back-end adds `_q`.
@@ -354,16 +356,6 @@ pub fn scripts(compile: &Compile, settings: &Settings) -> Vec<Written> {
         path: format!("{SCRIPT_DIR}/rebuild.tcl").into(),
         text: render(&script),
     }]
-}
-
-/// Renders a template. Templates are checked when this crate is compiled, and writing to a string does not fail. The
-/// template engine drops the last line end of a file.
-pub fn render(template: &impl Template) -> String {
-    let mut text = template
-        .render()
-        .expect("a compiled template renders into a string");
-    text.push('\n');
-    text
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::board::part::Part;
 use crate::error::Result;
 use crate::layout::Layout;
+use crate::system::part::Part;
 use crate::system::project::{Project, Role};
 use crate::text::{self, ranges};
 

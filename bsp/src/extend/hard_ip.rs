@@ -7,12 +7,12 @@
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Problems, Result};
 use crate::extend::port::OR_TXS;
-use crate::keys::Key;
+use crate::key::Key;
 use crate::system::hip_parameters::{BUFFER, Fate, fate};
 use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Module, System, number};
-use crate::system::xml::Element;
 use crate::text::either;
+use crate::xml::Element;
 
 /// Kinds of the hard IP that are replaced: that of Stratix V, and that of Arria V GZ, which has the same parameters,
 /// interfaces and Verilog under its own name (component descriptions of ACDS 13.1).

@@ -22,8 +22,8 @@ use crate::extend::settings::{self, FileEdits, Settings};
 use crate::layout::{Layout, has_extension};
 use crate::system::project::{Project, Role, Source};
 use crate::system::site::Site;
-use crate::system::xml::Edits;
 use crate::text::{self, ranges};
+use crate::xml::Edits;
 
 /// The level that is gone.
 const LEVEL: &str = "altera_s5_a2p";

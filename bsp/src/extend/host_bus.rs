@@ -20,7 +20,7 @@ use crate::system::host_bus::{HostPath, bar_map, bar_number, slaves_but, space};
 use crate::system::kinds::{bridge_unit, is_automatic, is_bridge};
 use crate::system::qsys::{Connection, End, Export, Module};
 use crate::system::site::Site;
-use crate::system::xml::Edits;
+use crate::xml::Edits;
 
 /// The largest supported BAR, log2; requested places are below that, too.
 const MOST_BITS: u64 = 31;

@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::extend::report::Change;
 use crate::extend::version::Version;
 use crate::extend::{hard_ip, readme};
-use crate::keys::Key;
+use crate::key::Key;
 use crate::system::qsys::{Module, System};
 use crate::system::site::Site;
-use crate::system::xml::{Document, Edits, escape};
+use crate::xml::{Document, Edits, escape};
 
 /// Kind of the component from which software reads the version.
 const VERSION_KIND: &str = "version_id";

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::extend::writer::Writer;
 use crate::system::qsys::System;
 use crate::system::site::Site;
-use crate::system::xml::Element;
+use crate::xml::Element;
 
 /// The requirement that limits the stages (Platform Designer user guide 683364, "Limit interconnect pipeline stages
 /// to").

@@ -3,9 +3,9 @@
 use crate::block::COMPONENT_VERSION;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::OWN_DIR;
+use crate::roles::NEW_DMA;
 use crate::system::kinds::OWN_HIP;
-use crate::system::library::NEW_DMA;
-use crate::system::xml::{Document, Edits};
+use crate::xml::{Document, Edits};
 
 /// A component of Peerlane's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

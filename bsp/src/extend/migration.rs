@@ -9,7 +9,7 @@
 use crate::extend::report::Change;
 use crate::layout::Layout;
 use crate::system::project::{Project, Role};
-use crate::system::xml::{Document, Edits, Element, escape};
+use crate::xml::{Document, Edits, Element, escape};
 
 const WHY: &str = "the SDK tells the platform's type by a file that the vendor compiled, which is left out; without it, the \
                    compile that makes the board anew would go without the SDK's fixes";

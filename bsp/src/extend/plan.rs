@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{self, Compile, Written};
 use crate::extend::cvp::Cvp;
-use crate::extend::family::{self, Blocks};
+use crate::extend::family;
 use crate::extend::hard_ip::HardIp;
 use crate::extend::identity::{Name, PciIds};
 use crate::extend::platform::Platform;
@@ -24,9 +24,11 @@ use crate::extend::{
     compiled, gen3_settings, hip_paths, ipx, leftovers, migration, port, readme, stream,
 };
 use crate::generator::{self, Ids, VerilogModule};
+use crate::hash;
 use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
 use crate::layout::{self, BUILD_FILE, Layout, OWN_DIR};
+use crate::memory_blocks::Blocks;
 use crate::output;
 use crate::system::host_bus;
 use crate::system::library::Library;
@@ -34,8 +36,8 @@ use crate::system::missing;
 use crate::system::project::Project;
 use crate::system::qsys::System;
 use crate::system::site::Site;
-use crate::system::xml::{Document, Edits};
 use crate::text;
+use crate::xml::{Document, Edits};
 
 /// All of the output that differs from the input.
 #[derive(Debug)]
@@ -356,7 +358,7 @@ impl<'a> Builder<'a> {
         let own = hip.map(|hip| component::hip_files(OWN_DIR, hip.soft_reset));
         let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
         for file in files.into_iter().chain(own.into_iter().flatten()) {
-            let digest = build::digest(file.text.as_bytes());
+            let digest = hash::digest(file.text.as_bytes());
             self.generated
                 .insert(file.path.display().to_string(), digest);
             self.add(file);

@@ -11,13 +11,14 @@ use askama::Template;
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::component::{Written, render};
+use crate::extend::component::Written;
 use crate::extend::identity::Name;
 use crate::extend::report::Change;
 use crate::extend::version::Version;
 use crate::kept;
 use crate::layout::{Layout, boards_directory};
-use crate::system::xml::{Document, Edits, Element, escape};
+use crate::text::render;
+use crate::xml::{Document, Edits, Element, escape};
 
 /// The description of a platform.
 const ENVIRONMENT: &str = "board_env.xml";

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use askama::Template;
 
-use crate::extend::component::{Compile, render};
+use crate::extend::component::Compile;
 use crate::extend::identity::PciIds;
 use crate::extend::version::{Description, Source, Version};
 use crate::layout::SCRIPT_DIR;
+use crate::text::render;
 
 /// Name of the README, in the platform's root.
 pub const FILE: &str = "README.md";

@@ -11,10 +11,10 @@ use std::ops::Range;
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::area;
-use crate::extend::family::Blocks;
 use crate::extend::report::Change;
 use crate::generator::VerilogModule;
-use crate::system::xml::{Document, Edits, Element};
+use crate::memory_blocks::Blocks;
+use crate::xml::{Document, Edits, Element};
 
 /// ALMs for each register, with the logic before it. Yosys' synthesis for Cyclone V, whose ALM is of the same family,
 /// gave 1.34 look-up tables for each register of the first version of the block, and an ALM holds one or two of them.

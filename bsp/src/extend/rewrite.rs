@@ -14,14 +14,14 @@ use crate::extend::regions::NewBridge;
 use crate::extend::report::Change;
 use crate::extend::stream::{self, Streaming};
 use crate::extend::writer::Writer;
-use crate::keys::Key;
+use crate::key::Key;
+use crate::roles::NEW_DMA;
 use crate::system::host_bus::{BarMap, HostPath, bar_map};
 use crate::system::interrupts::Table;
-use crate::system::library::NEW_DMA;
 use crate::system::qsys::{End, System};
 use crate::system::shell;
 use crate::system::site::Site;
-use crate::system::xml::Document;
+use crate::xml::Document;
 
 /// The rewritten system, with the report's messages about it.
 #[derive(Debug)]

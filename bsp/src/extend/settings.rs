@@ -19,7 +19,7 @@ use crate::system::project::{Project, Role, Source};
 use crate::system::qsf::{Assignment, IMPORTS, assignment};
 use crate::system::tcl::{Command, Word};
 use crate::system::values::UNKNOWN;
-use crate::system::xml::Edits;
+use crate::xml::Edits;
 
 /// Usual name of the compiled partition.
 const USUAL_QXP: &str = "acl_iface_partition.qxp";

@@ -11,7 +11,7 @@ use crate::extend::writer::Writer;
 use crate::system::host_bus::bar_number;
 use crate::system::interrupts::{RXM_IRQ, Table};
 use crate::system::qsys::{Connection, End, NewConnection};
-use crate::system::xml::{Attribute, Element, escape};
+use crate::xml::{Attribute, Element, escape};
 
 const KIND: &str = "the block makes the packets itself, in place of the hard IP's bridge";
 const BOARD: &str =

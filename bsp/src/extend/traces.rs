@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::kept;
 use crate::layout::{Layout, OWN_DIR, SCRIPT_DIR, with_extension};
-use crate::system::library::NEW_DMA;
+use crate::roles::NEW_DMA;
 use crate::text;
 
 fn extended(place: Place, what: &str) -> Error {

@@ -5,11 +5,12 @@
 //! version that last saved the settings, else the one that saved the systems, else the one that the project was made
 //! with.
 
+use crate::config::is_known_sdk;
 use crate::error::Result;
 use crate::layout::{self, Layout};
 use crate::system::qsf;
-use crate::system::xml::Document;
 use crate::text;
+use crate::xml::Document;
 
 /// The version if a BSP names none: the oldest that has such boards.
 const OLDEST: &str = "13.1";
@@ -88,7 +89,7 @@ impl Version {
         }
         let best = match asked.or(said) {
             Some(_) => named.first(),
-            None => (named.iter().find(|(_, version, _)| is_known(version))).or(named.first()),
+            None => (named.iter().find(|(_, version, _)| is_known_sdk(version))).or(named.first()),
         };
         let (by, text) = best.map_or((Source::Nobody, OLDEST.into()), |(by, version, _)| {
             (*by, version.clone())
@@ -106,7 +107,7 @@ impl Version {
     /// Reports whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`). If the
     /// platform's description has no version that it knows, the library reports 14.0 to its runtime.
     pub fn is_known(&self) -> bool {
-        is_known(&self.text)
+        is_known_sdk(&self.text)
     }
 
     /// Reports whether `board_env.xml` has it.
@@ -159,13 +160,6 @@ impl Version {
             ),
         })
     }
-}
-
-/// Reports whether a text is a version of the SDK that has such boards.
-pub fn is_known(version: &str) -> bool {
-    let plain = |c: char| c.is_ascii_digit() || c == '.';
-    let number = version.parse::<f64>();
-    version.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))
 }
 
 /// Returns major and minor number of a version, as text; `None` if the text is not a version.

@@ -11,12 +11,12 @@ use crate::extend::host_bus::{HostBus, Placed};
 use crate::extend::identity;
 use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
+use crate::roles::NEW_DMA;
 use crate::system::host_bus::{HostPath, bar_number};
 use crate::system::interrupts::{CONDUITS, Table};
-use crate::system::library::NEW_DMA;
 use crate::system::qsys::{Connection, End, Module, NewConnection};
 use crate::system::site::Site;
-use crate::system::xml::{Edits, Element};
+use crate::xml::{Edits, Element};
 
 const MASTER_GONE: &str = "the old master is gone";
 

@@ -2,7 +2,9 @@
 
 use crate::block;
 use crate::config::Config;
-use crate::system::library::{Extent, NEW_DMA, OLD_DMA};
+use crate::roles::NEW_DMA;
+use crate::roles::OLD_DMA;
+use crate::system::library::Extent;
 use crate::system::qsys::Module;
 
 /// Widths of data that Avalon-MM allows (Avalon Interface Specifications 683091, "Avalon Memory Mapped Interface
@@ -120,7 +122,7 @@ pub(super) fn known_extent(
             "peerlane_dma, in place of the hard IP's CRA",
         ),
         (NEW_DMA, "msix") => Extent::exact(
-            block::MSIX_BYTES.into(),
+            crate::config::MSIX_BYTES.into(),
             "peerlane_dma's interrupt vectors, with their pending bits",
         ),
         _ => return None,

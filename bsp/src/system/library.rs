@@ -11,22 +11,19 @@ use crate::block;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{self, Layout};
+use crate::roles::{NEW_DMA, OLD_DMA};
 use crate::system::kinds::{
     bridge_bytes, comes_with_quartus, is_automatic, is_plain_bridge, known_extent,
 };
 use crate::system::project::Project;
 use crate::system::qsys::{Module, System};
 use crate::system::search::{self, Catalog, Definition};
-use crate::system::xml::Document;
+use crate::xml::Document;
 
 pub use crate::system::kinds::{is_pcie_hip, is_streaming_hip};
 
-/// The kind that the extension replaces.
-pub const OLD_DMA: &str = "acl_dma";
 /// Deepest nesting of systems that is searched; BSPs have three levels.
 const DEPTH: u32 = 16;
-/// The kind that replaces it.
-pub const NEW_DMA: &str = "peerlane_dma";
 
 /// Bytes of a slave's span in its master's address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,33 +52,6 @@ impl Extent {
             source: format!("kind {kind}: span not known"),
         }
     }
-}
-
-/// Type of an interface, from the instance's own side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Avalon-MM master: start of `avalon` connections.
-    Master,
-    /// Avalon-MM slave: their end.
-    Slave,
-    /// Clock output, start of `clock` connections.
-    ClockSource,
-    /// Clock input.
-    ClockSink,
-    /// Reset output.
-    ResetSource,
-    /// Reset input.
-    ResetSink,
-    /// Interrupt input of the CPU side, start of `interrupt` connections.
-    IrqReceiver,
-    /// Interrupt output of the device, their end.
-    IrqSender,
-    /// Wires without a protocol.
-    Conduit,
-    /// Avalon-ST output, start of `avalon_streaming` connections.
-    StreamSource,
-    /// Avalon-ST input.
-    StreamSink,
 }
 
 /// The systems of a BSP's design by the kind that each defines.
@@ -487,7 +457,7 @@ fn as_given(layout: &Layout, file: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::xml::Document;
+    use crate::xml::Document;
 
     fn module(kind: &str, parameters: &[(&str, &str)]) -> Module {
         let p: String = parameters

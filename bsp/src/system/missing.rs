@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{Layout, has_extension, revisions_in, with_extension};
 use crate::system::qsf::{IMPORTS, assignments};
-use crate::system::xml::Document;
 use crate::text;
+use crate::xml::Document;
 
 /// A file that another one names, and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,8 +15,8 @@ use crate::layout::Layout;
 use crate::system::qsf::{Assignment, assignments, cut};
 use crate::system::tcl::{Command, MOST_COMMANDS, commands};
 use crate::system::values::{Script, UNKNOWN, Values};
-use crate::system::xml::Document;
 use crate::text;
+use crate::xml::Document;
 
 /// Most times that the scripts are read: a file that was found may resolve further names.
 const ROUNDS: usize = 4;

@@ -14,8 +14,8 @@ use crate::layout::{Layout, has_extension};
 use crate::system::project::Project;
 use crate::system::tcl::commands;
 use crate::system::values::UNKNOWN;
-use crate::system::xml::Document;
 use crate::text;
+use crate::xml::Document;
 
 /// Most directories below a search path that are searched: a search path is not a whole file system.
 const DIRECTORIES: usize = 20_000;

@@ -1,7 +1,9 @@
 //! The site of the DMA block: its system, the PCIe hard IP in it, and the ways between them.
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::system::library::{Library, NEW_DMA, OLD_DMA, is_pcie_hip, is_streaming_hip};
+use crate::roles::NEW_DMA;
+use crate::roles::OLD_DMA;
+use crate::system::library::{Library, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Connection, Module, System};
 
 /// The instances that the extension changes. All are in one system.

@@ -12,8 +12,8 @@ use peerlane_sim::{BarConfig, BarSizes, BoardConfig, LinkConfig};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::{Library, Toolchain};
 
-use peerlane_bsp::block::MSIX_BYTES;
 use peerlane_bsp::build::Build;
+use peerlane_bsp::config::MSIX_BYTES;
 use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp::extend;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::build::digest_of;
 use crate::check::Findings;
 use crate::check::read::settings::normal;
 use crate::check::read::tcl::Runs;
 use crate::check::read::xml;
 use crate::check::result::{Bsp, Design, bad};
 use crate::error::{Place, Result};
+use crate::hash::digest_of;
 use crate::layout::with_extension;
 use crate::text;
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::build::digest_of;
 use crate::check::Findings;
 use crate::check::read::component::Declared;
 use crate::check::read::design::Design;
 use crate::check::result::{BLOCK, Bsp, OLD, bad, new_faults};
 use crate::error::Result;
+use crate::hash::digest_of;
 use crate::layout::hw_tcl_path;
 
 const TEST: &str = "names";

@@ -3,11 +3,12 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::build::{Build, digest_of};
+use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::{Node, xml};
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
+use crate::hash::digest_of;
 use crate::kept::{self, Entry};
 use crate::layout::BUILD_FILE;
 use crate::text;

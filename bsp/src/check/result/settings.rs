@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::build::digest_of;
 use crate::check::Findings;
 use crate::check::read::settings::{Assignment, Files, Reader, Revision, normal};
 use crate::check::read::tcl::{Command, Runs, without_brackets};
 use crate::check::result::{Bsp, bad, steps};
 use crate::error::{Place, Result};
+use crate::hash::digest_of;
 
 pub(super) const TEST: &str = "settings";
 /// The block's constraints and settings of its synchronisers.

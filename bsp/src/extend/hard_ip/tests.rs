@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::system::xml::Document;
+use crate::xml::Document;
 
 /// Line of the first parameter.
 const FIRST: usize = 3;

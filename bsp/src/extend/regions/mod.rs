@@ -418,7 +418,7 @@ mod tests {
             alms: 1995,
             ffs: 0,
             rams: 100,
-            memory: crate::extend::family::Blocks::M20k,
+            memory: crate::memory_blocks::Blocks::M20k,
         };
         let found = Found {
             revisions: BTreeSet::from(["base".to_string()]),

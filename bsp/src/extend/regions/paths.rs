@@ -10,7 +10,8 @@ use crate::block;
 use crate::config::Config;
 use crate::extend::hip_paths::Hip;
 use crate::extend::rewrite::Rewritten;
-use crate::system::library::{Library, OLD_DMA};
+use crate::roles::OLD_DMA;
+use crate::system::library::Library;
 use crate::system::site::Site;
 use crate::system::values::UNKNOWN;
 

@@ -1,11 +1,11 @@
 //! Values of a TOML file that a user writes, and errors with the line of each.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::key::Key;
 
 /// A TOML file.
 #[derive(Debug, Clone, Copy)]
@@ -47,46 +47,6 @@ impl Source<'_> {
                 let written = self.text.get(span.clone()).unwrap_or_default();
                 self.error(span, format!("{key} = {written} is not possible"), remedy)
             })
-    }
-}
-
-/// A key of the configuration that a BSP may have no room for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
-    /// Width of the port.
-    PortBits,
-    /// Kind of the port.
-    PortKind,
-    /// Generation of PCIe.
-    Generation,
-    /// Place of the channel pages.
-    ChanBase,
-    /// Place of the address table.
-    AttBase,
-    /// Place of the interrupt vectors.
-    MsixBase,
-    /// PCI subsystem ID.
-    SubsystemDevice,
-}
-
-impl Key {
-    /// Returns the name with the section, for errors.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PortBits => "port_bits",
-            Self::PortKind => "port.kind",
-            Self::Generation => "port.gen",
-            Self::ChanBase => "bar.chan_base",
-            Self::AttBase => "bar.att_base",
-            Self::MsixBase => "bar.msix_base",
-            Self::SubsystemDevice => "identity.subsystem_device",
-        }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
