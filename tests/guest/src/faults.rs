@@ -32,8 +32,11 @@ const MODULE: &str = "PEERLANE_MODULE";
 /// Runs the tests after which the board still exists.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, answer, ends) in ANSWERS {
-        for direction in Direction::BOTH {
-            suite.run(&format!("faults.{name}.{direction}"), || {
+        for (way, direction) in [
+            ("from_fpga", Direction::FromFpga),
+            ("to_fpga", Direction::ToFpga),
+        ] {
+            suite.run(&format!("faults.{name}.{way}"), || {
                 bad_answer(lab, *answer, ends, direction)
             });
         }

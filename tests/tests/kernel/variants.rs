@@ -454,7 +454,7 @@ fn ends_in_every_order_behind_a_transaction_layer() {
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn faults_behind_a_transaction_layer() {
     Setup::default().packets().run(
-        "for event in .read .write late_ signal under_load stores_while try_again back resets cut_off others looked \
+        "for event in .from_fpga .to_fpga late_ signal under_load stores_while try_again back resets cut_off others looked \
          another submitted emptied taken_over module; do\n\
          peerlane-guest faults --filter $event || exit 1\n\
          done",

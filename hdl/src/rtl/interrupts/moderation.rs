@@ -5,8 +5,8 @@
 //! once. A time of 0 means no limit: with a count above 1 the last events of a burst may then wait for ever, so a
 //! driver sets both.
 //!
-//! Every channel is visited once in 256 cycles, and the visits count a channel's time. So it fires at most `time` × 256
-//! + 8 cycles after the oldest event, and up to 256 cycles earlier. A visit also looks at settings that have changed
+//! Every channel is visited once in 256 cycles, and the visits count a channel's time. So it fires at most
+//! `time` × 256 + 8 cycles after the oldest event, and up to 256 cycles earlier. A visit also looks at settings that have changed
 //! while events wait. If settings are written in the same cycle in which they are looked up, the waiting events fire:
 //! one interrupt too early instead of a wait.
 //!
