@@ -14,7 +14,7 @@ pub fn digest(bytes: &[u8]) -> String {
 /// Returns the SHA-256 of a file of any size.
 ///
 /// # Errors
-/// [`ErrorKind::Io`].
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
 pub fn digest_of(path: &Path) -> Result<String> {
     let failed = |e: std::io::Error| Error::io(path, "read the file", &e);
     let mut hash = Sha256::new();
