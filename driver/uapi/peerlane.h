@@ -1025,18 +1025,18 @@ struct peerlane_configure {
 #define PEERLANE_MAP_ID 0xd4f49f9au
 
 /*
- * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build
- * has CAPS0.channels of the 64 pages. Write the words 0 to 6 of a descriptor in any order, all
- * of them each time, then its doorbell. A page gives nothing of another channel away, and takes
- * nothing from it.
+ * Block chan. Page of one channel, mappable into one process. Page c belongs to channel c; a
+ * build has CAPS0.channels of the 64 pages. Write the words 0 to 6 of a descriptor in any order,
+ * all of them each time. Then write the doorbell. A page shows and accepts nothing that belongs
+ * to another channel.
  */
 /* Size of one instance in bytes. */
 #define PEERLANE_CHAN_SIZE 0x1000u
 /* Instances in the largest build, one after the other. */
 #define PEERLANE_CHAN_COUNT 64
 /*
- * Byte offset of WRITE_DESC. The descriptor of the next transfer from the FPGA to a peer, word
- * by word. Writes are ignored while the write queue is full.
+ * Byte offset of WRITE_DESC. Descriptor of the next transfer from the FPGA to a peer, word by
+ * word. Writes are ignored while the write queue is full.
  */
 #define PEERLANE_CHAN_WRITE_DESC(i) (0x000u + 4u * (i))
 /* WRITE_DESC.value, bits 31:0, wo. One word of the descriptor. */
@@ -1044,18 +1044,19 @@ struct peerlane_configure {
 #define PEERLANE_CHAN_WRITE_DESC_VALUE_SHIFT 0
 /* Number of WRITE_DESC registers. */
 #define PEERLANE_CHAN_WRITE_DESC_COUNT 16
-/* Byte offset of WRITE_DOORBELL. Queues the descriptor in WRITE_DESC. */
+/* Byte offset of WRITE_DOORBELL. Doorbell that queues the descriptor in WRITE_DESC. */
 #define PEERLANE_CHAN_WRITE_DOORBELL 0x040u
 /*
- * WRITE_DOORBELL.freed, bits 15:0, wo. Descriptors of the channel that have ended since its last
- * doorbell, as software knows from records that it has read, in both directions together: the
- * slots that they had of the ring. They are counted before the descriptor is, and where the
- * doorbell is refused, too. Who says more than has ended may lose records of its own channel.
+ * WRITE_DOORBELL.freed, bits 15:0, wo. Number of descriptors of the channel that have ended
+ * since its last doorbell, in both directions together, as software knows from the records that
+ * it has read. Their slots of the ring become free before the new descriptor takes one, also if
+ * the doorbell is refused. If software writes more than have ended, it may lose records of its
+ * own channel.
  */
 #define PEERLANE_CHAN_WRITE_DOORBELL_FREED_MASK 0x0000ffffu
 #define PEERLANE_CHAN_WRITE_DOORBELL_FREED_SHIFT 0
 /*
- * Byte offset of READ_DESC. The descriptor of the next transfer from a peer to the FPGA, word by
+ * Byte offset of READ_DESC. Descriptor of the next transfer from a peer to the FPGA, word by
  * word. Writes are ignored while the read queue is full.
  */
 #define PEERLANE_CHAN_READ_DESC(i) (0x080u + 4u * (i))
@@ -1064,33 +1065,34 @@ struct peerlane_configure {
 #define PEERLANE_CHAN_READ_DESC_VALUE_SHIFT 0
 /* Number of READ_DESC registers. */
 #define PEERLANE_CHAN_READ_DESC_COUNT 16
-/* Byte offset of READ_DOORBELL. Queues the descriptor in READ_DESC. */
+/* Byte offset of READ_DOORBELL. Doorbell that queues the descriptor in READ_DESC. */
 #define PEERLANE_CHAN_READ_DOORBELL 0x0c0u
 /*
- * READ_DOORBELL.freed, bits 15:0, wo. Descriptors of the channel that have ended since its last
- * doorbell, as software knows from records that it has read, in both directions together: the
- * slots that they had of the ring. They are counted before the descriptor is, and where the
- * doorbell is refused, too. Who says more than has ended may lose records of its own channel.
+ * READ_DOORBELL.freed, bits 15:0, wo. Number of descriptors of the channel that have ended since
+ * its last doorbell, in both directions together, as software knows from the records that it has
+ * read. Their slots of the ring become free before the new descriptor takes one, also if the
+ * doorbell is refused. If software writes more than have ended, it may lose records of its own
+ * channel.
  */
 #define PEERLANE_CHAN_READ_DOORBELL_FREED_MASK 0x0000ffffu
 #define PEERLANE_CHAN_READ_DOORBELL_FREED_SHIFT 0
 /*
- * Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. Both are 0 while
- * doorbells are refused: the block is not enabled or being reset, the channel does not accept,
- * or all slots of its ring are owed to descriptors that were accepted and not freed. The slots
- * that are left bound both directions together.
+ * Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. Both fields are 0
+ * while doorbells are refused: the block is not enabled or is being reset, the channel does not
+ * accept doorbells, or all slots of its ring are reserved for descriptors that were accepted and
+ * not freed. The free slots of the ring limit both directions together.
  */
 #define PEERLANE_CHAN_QUEUE_FREE 0x100u
-/* QUEUE_FREE.write, bits 15:0, ro. Write descriptors that the queue has room for. */
+/* QUEUE_FREE.write, bits 15:0, ro. Number of write descriptors that the queue has room for. */
 #define PEERLANE_CHAN_QUEUE_FREE_WRITE_MASK 0x0000ffffu
 #define PEERLANE_CHAN_QUEUE_FREE_WRITE_SHIFT 0
-/* QUEUE_FREE.read, bits 31:16, ro. Read descriptors that the queue has room for. */
+/* QUEUE_FREE.read, bits 31:16, ro. Number of read descriptors that the queue has room for. */
 #define PEERLANE_CHAN_QUEUE_FREE_READ_MASK 0xffff0000u
 #define PEERLANE_CHAN_QUEUE_FREE_READ_SHIFT 16
 /*
- * Byte offset of REFUSED. Doorbells that were refused: the queue was full, all slots of the ring
- * were owed, or the channel does not accept. A refused descriptor is lost; it leaves no
- * completion record.
+ * Byte offset of REFUSED. Doorbells that were refused, because the queue was full, all slots of
+ * the ring were reserved, or the channel did not accept doorbells. A refused descriptor is lost
+ * and has no completion record.
  */
 #define PEERLANE_CHAN_REFUSED 0x104u
 /* REFUSED.write, bits 0, w1c. A WRITE_DOORBELL was refused. */
@@ -1101,8 +1103,8 @@ struct peerlane_configure {
 #define PEERLANE_CHAN_REFUSED_READ_SHIFT 1
 
 /*
- * How a descriptor ended. Every code but OK leaves `bytes_done` at the bytes that were moved
- * before the fault.
+ * Result of a descriptor. With every code except OK, `bytes_done` is the number of bytes that
+ * were moved before the fault.
  */
 enum peerlane_status_code {
 /* Every byte was moved. */
@@ -1123,19 +1125,19 @@ enum peerlane_status_code {
 /* The page size in the descriptor's peer address differs from the page size of the ATT entry. */
 	PEERLANE_STATUS_CODE_ATT_PAGE_SIZE = 6,
 /*
- * A read request was not answered within PORT_TIMEOUT. What is still owed is in quarantine from
- * now on: the whole read port where answers come in order (`Txs`), the request's tag where they
- * have tags. With CAPS2.tlp the transaction layer may give a request up before, and keeps its
- * own tag back.
+ * A read request was not answered within PORT_TIMEOUT. From then on the part of the port that is
+ * still owed answers is in quarantine: the whole read port where answers come in order (`Txs`),
+ * the tag of the request where answers have tags. With CAPS2.tlp the transaction layer may
+ * abandon a request earlier, and does not reuse its own tag for that request.
  */
 	PEERLANE_STATUS_CODE_READ_TIMEOUT = 7,
 /*
- * A read: the read port was in quarantine, waiting for completions that an earlier descriptor is
- * owed. Either direction: the port stood still (STATUS.port_dead). Of the bytes behind
- * `bytes_done` none or some were moved.
+ * For a read: the read port was in quarantine and waited for completions that are owed to an
+ * earlier descriptor. For either direction: the port was dead (STATUS.port_dead). None or some
+ * of the bytes after the first `bytes_done` were moved.
  */
 	PEERLANE_STATUS_CODE_PORT_DOWN = 8,
-/* The descriptor was stopped by a reset of the engines or an abort of its channel. */
+/* A reset of the engines or an abort of the channel stopped the descriptor. */
 	PEERLANE_STATUS_CODE_ABORTED = 9,
 /*
  * The descriptor has reserved bits set, or names a port that this build does not have. Nothing
@@ -1143,8 +1145,8 @@ enum peerlane_status_code {
  */
 	PEERLANE_STATUS_CODE_DESCRIPTOR = 10,
 /*
- * All bytes were sent, but the read that would have shown their arrival was not answered or
- * could not be issued.
+ * All bytes were sent, but the read that confirms their arrival was not answered or could not be
+ * issued.
  */
 	PEERLANE_STATUS_CODE_FLUSH = 11,
 /*
@@ -1153,30 +1155,30 @@ enum peerlane_status_code {
  */
 	PEERLANE_STATUS_CODE_LOCAL_RANGE = 12,
 /*
- * A read request was answered with Unsupported Request. Seen only on a port that carries the
- * completion status. `Txs` never answers such a read: it ends with READ_TIMEOUT.
+ * A read request was answered with Unsupported Request. Only a port that carries the completion
+ * status reports this. `Txs` never answers such a read, and the descriptor ends with
+ * READ_TIMEOUT.
  */
 	PEERLANE_STATUS_CODE_UNSUPPORTED = 13,
 /*
- * A read request was answered with Completer Abort. Seen only on a port that carries the
- * completion status.
+ * A read request was answered with Completer Abort. Only a port that carries the completion
+ * status reports this.
  */
 	PEERLANE_STATUS_CODE_COMPLETER_ABORT = 14,
 /*
- * A read request was answered with poisoned data. Seen only on a port that carries the
- * completion status. `Txs` gives poisoned data as if they were good, and the descriptor ends
- * with OK.
+ * A read request was answered with poisoned data. Only a port that carries the completion status
+ * reports this. `Txs` passes poisoned data on as good data, and the descriptor ends with OK.
  */
 	PEERLANE_STATUS_CODE_POISONED = 15,
 /*
- * A write whose first peer address, or the end of it, is not a multiple of the granularity of
- * writes (CAPS2.write_granularity_log2). Nothing was moved.
+ * The first peer address of a write, or the address of its end, is not a multiple of the
+ * granularity of writes (CAPS2.write_granularity_log2). Nothing was moved.
  */
 	PEERLANE_STATUS_CODE_ALIGNMENT = 16,
 };
 
 /*
- * Size of the pages that a region is mapped with. The value 3 is reserved.
+ * Size of the pages of a region. The value 3 is reserved.
  */
 enum peerlane_page_size {
 /* 4 KiB: the entry index begins at bit 12 of the peer address. */
@@ -1206,33 +1208,33 @@ enum peerlane_port {
 };
 
 /*
- * One transfer, as it is written to the WRITE_DESC or READ_DESC of a channel. The direction is
- * that of the register. The reserved words are not looked at in this version; write 0.
+ * One transfer, as software writes it to the WRITE_DESC or READ_DESC of a channel. The register
+ * determines the direction. This version ignores the reserved words; write 0.
  */
 struct peerlane_descriptor {
-/* 0x00: Where the transfer begins on the peer's side, as an address in the ATT's space. */
+/* 0x00: Start of the transfer on the peer's side, as an address in the ATT's space. */
 	__u64 peer;
-/* 0x08: Where the transfer begins on the FPGA's side. */
+/* 0x08: Start of the transfer on the FPGA's side. */
 	__u64 local;
 /* 0x10: Length of the transfer. */
 	__u32 length;
-/* 0x14: When the transfer starts, and what happens when it ends. */
+/* 0x14: Condition for the start of the transfer, and actions at its end. */
 	__u32 control;
-/* 0x18: Chosen by software, returned in the completion record. */
+/* 0x18: Value that software chooses. The completion record returns it. */
 	__u32 cookie;
 /* 0x1c: zero. */
 	__u32 reserved_1c[9];
 };
 /*
  * peer.address, bits 61:0. (Index of the region's first ATT entry << page shift) + byte offset
- * in the region. The page shift is 12, 16 or 21 by the page size; above it are 16 bits of entry
- * index, and the bits above those are 0.
+ * in the region. The page shift is 12, 16 or 21, by the page size. The 16 bits from the page
+ * shift on are the entry index; all bits above the entry index are 0.
  */
 #define PEERLANE_DESCRIPTOR_PEER_ADDRESS_MASK 0x3fffffffffffffffULL
 #define PEERLANE_DESCRIPTOR_PEER_ADDRESS_SHIFT 0
 /*
- * peer.page_size, bits 63:62. Page size of the region. It must be that of every entry the
- * transfer touches.
+ * peer.page_size, bits 63:62. Page size of the region. It must be equal to the page size of
+ * every entry that the transfer touches.
  */
 #define PEERLANE_DESCRIPTOR_PEER_PAGE_SIZE_MASK 0xc000000000000000ULL
 #define PEERLANE_DESCRIPTOR_PEER_PAGE_SIZE_SHIFT 62
@@ -1246,40 +1248,40 @@ struct peerlane_descriptor {
 #define PEERLANE_DESCRIPTOR_LENGTH_BYTES_MASK 0xffffffffu
 #define PEERLANE_DESCRIPTOR_LENGTH_BYTES_SHIFT 0
 /*
- * control.record, bits 0. Write a completion record to the channel's ring. A descriptor that
- * ends with a fault writes one in any case.
+ * control.record, bits 0. 1: write a completion record to the channel's ring. A descriptor that
+ * ends with a fault writes a record in any case.
  */
 #define PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK 0x00000001u
 #define PEERLANE_DESCRIPTOR_CONTROL_RECORD_SHIFT 0
 /*
- * control.irq, bits 1. Raise the interrupt (IRQ_STATUS.completion), after a completion record,
- * which is written even if `record` is 0.
+ * control.irq, bits 1. 1: raise the interrupt (IRQ_STATUS.completion) after a completion record.
+ * This record is written even if `record` is 0.
  */
 #define PEERLANE_DESCRIPTOR_CONTROL_IRQ_MASK 0x00000002u
 #define PEERLANE_DESCRIPTOR_CONTROL_IRQ_SHIFT 1
 /*
- * control.no_flush, bits 2. Writes only. 0: before the completion record the block reads back
- * from the last destination, so the record says that the data have arrived; where the ATT entry
- * does not permit reads it cannot, and the record says only that they were sent. 1: the record
- * follows the data at once.
+ * control.no_flush, bits 2. Only for writes. 0: before the completion record, the block reads
+ * back from the last destination, so the record reports that the data have arrived. Where the
+ * ATT entry does not permit reads, the block cannot read back, and the record reports only that
+ * the data were sent. 1: the record follows the data at once.
  */
 #define PEERLANE_DESCRIPTOR_CONTROL_NO_FLUSH_MASK 0x00000004u
 #define PEERLANE_DESCRIPTOR_CONTROL_NO_FLUSH_SHIFT 2
 /*
- * control.urgent, bits 3. With `irq`: the interrupt is not held back by the channel's
- * moderation.
+ * control.urgent, bits 3. 1, with `irq`: the channel's moderation does not hold back the
+ * interrupt.
  */
 #define PEERLANE_DESCRIPTOR_CONTROL_URGENT_MASK 0x00000008u
 #define PEERLANE_DESCRIPTOR_CONTROL_URGENT_SHIFT 3
 /*
- * control.after_write, bits 4. Chained: starts when every write descriptor of the channel that
- * was queued before this one has ended, with whatever code.
+ * control.after_write, bits 4. 1: the descriptor is chained. It starts when every write
+ * descriptor of the channel that was queued before it has ended, with any code.
  */
 #define PEERLANE_DESCRIPTOR_CONTROL_AFTER_WRITE_MASK 0x00000010u
 #define PEERLANE_DESCRIPTOR_CONTROL_AFTER_WRITE_SHIFT 4
 /*
- * control.after_read, bits 5. Chained: starts when every read descriptor of the channel that was
- * queued before this one has ended, with whatever code.
+ * control.after_read, bits 5. 1: the descriptor is chained. It starts when every read descriptor
+ * of the channel that was queued before it has ended, with any code.
  */
 #define PEERLANE_DESCRIPTOR_CONTROL_AFTER_READ_MASK 0x00000020u
 #define PEERLANE_DESCRIPTOR_CONTROL_AFTER_READ_SHIFT 5
@@ -1288,17 +1290,17 @@ struct peerlane_descriptor {
 #define PEERLANE_DESCRIPTOR_COOKIE_VALUE_SHIFT 0
 
 /*
- * Completion record: how a descriptor ended. The block writes it to the next slot of the
- * channel's ring; software polls `phase` in the slot it expects next. The dwords of a record
- * become visible in ascending order, and not all at once (PCI Express Base Specification 4.0,
- * 2.4.3). So a slot with a new `phase` has the whole record once `sequence` is that of the
- * record: wait for it, and read the dwords before it after that, with an acquire barrier in
- * between. Every accepted descriptor is owed a slot, whether it asks for a record or not, until
- * a doorbell says that it is freed; so software that reads slowly is refused doorbells and loses
- * no record.
+ * Completion record: the result of a descriptor. The block writes the record to the next slot of
+ * the channel's ring. Software polls `phase` in the slot in which it expects the next record.
+ * The dwords of a record become visible in ascending order, and not all at once (PCI Express
+ * Base Specification 4.0, 2.4.3). So a slot with a new `phase` has all dwords of the record up
+ * to `sequence` once `sequence` has the number of this record. Wait for that number. After an
+ * acquire barrier, read the dwords before `sequence`. Every accepted descriptor reserves a slot,
+ * whether it asks for a record or not, until a doorbell reports the descriptor as freed. So
+ * software that reads slowly is refused doorbells, and loses no record.
  */
 struct peerlane_completion {
-/* 0x00: The descriptor's cookie. */
+/* 0x00: Cookie of the descriptor. */
 	__u32 cookie;
 /* 0x04: Result and origin. */
 	__u32 status;
@@ -1306,18 +1308,18 @@ struct peerlane_completion {
 	__u32 bytes_done;
 /* 0x0c: Position of the record in the channel's history. */
 	__u32 sequence;
-/* 0x10: Where a failing request began. */
+/* 0x10: Start of the request that failed. */
 	__u64 fault_address;
 /* 0x18: zero. */
 	__u32 reserved_18[2];
 };
-/* cookie.value, bits 31:0. The value of the descriptor. */
+/* cookie.value, bits 31:0. Value of the descriptor's cookie. */
 #define PEERLANE_COMPLETION_COOKIE_VALUE_MASK 0xffffffffu
 #define PEERLANE_COMPLETION_COOKIE_VALUE_SHIFT 0
 /*
- * status.phase, bits 0. 1 on the first lap of the ring, then the opposite on each further lap. A
- * slot is new when this differs from the lap before; so fill the ring with phase 0 before it is
- * enabled.
+ * status.phase, bits 0. 1 on the first lap of the ring, then the opposite value on each further
+ * lap. A slot has a new record when this bit differs from its value on the lap before. So fill
+ * the ring with phase 0 before it is enabled.
  */
 #define PEERLANE_COMPLETION_STATUS_PHASE_MASK 0x00000001u
 #define PEERLANE_COMPLETION_STATUS_PHASE_SHIFT 0
@@ -1328,23 +1330,26 @@ struct peerlane_completion {
 #define PEERLANE_COMPLETION_STATUS_CHANNEL_MASK 0x0000ff00u
 #define PEERLANE_COMPLETION_STATUS_CHANNEL_SHIFT 8
 /*
- * status.code, bits 23:16. How the descriptor ended. The block writes no code from 128 on: with
- * these, software marks slots that hold no record.
+ * status.code, bits 23:16. Result of the descriptor. The block writes no code from 128 on: with
+ * these codes, software marks slots that hold no record.
  */
 #define PEERLANE_COMPLETION_STATUS_CODE_MASK 0x00ff0000u
 #define PEERLANE_COMPLETION_STATUS_CODE_SHIFT 16
-/* bytes_done.bytes, bits 31:0. Bytes moved, from the beginning of the transfer without a gap. */
+/*
+ * bytes_done.bytes, bits 31:0. Number of bytes that were moved, from the beginning of the
+ * transfer without a gap.
+ */
 #define PEERLANE_COMPLETION_BYTES_DONE_BYTES_MASK 0xffffffffu
 #define PEERLANE_COMPLETION_BYTES_DONE_BYTES_SHIFT 0
 /*
- * sequence.value, bits 31:0. Number of completion records that the channel had written before
- * this one, modulo 2^32.
+ * sequence.value, bits 31:0. Number of completion records of the channel that were written
+ * before this record, modulo 2^32.
  */
 #define PEERLANE_COMPLETION_SEQUENCE_VALUE_MASK 0xffffffffu
 #define PEERLANE_COMPLETION_SEQUENCE_VALUE_SHIFT 0
 /*
- * fault_address.address, bits 63:0. Peer address of the failing request in the form of the
- * descriptor's `peer`; 0 if no request failed.
+ * fault_address.address, bits 63:0. Peer address of the request that failed, in the form of the
+ * descriptor's `peer`. 0 if no request failed.
  */
 #define PEERLANE_COMPLETION_FAULT_ADDRESS_ADDRESS_MASK 0xffffffffffffffffULL
 #define PEERLANE_COMPLETION_FAULT_ADDRESS_ADDRESS_SHIFT 0

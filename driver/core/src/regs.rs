@@ -12,24 +12,24 @@ pub const MAP_ID: u32 = 0xd4f4_9f9a;
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
 
-/// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
-/// port. Only the driver maps it.
+/// Control and status of the whole block, at the base address of the control port of the BSP's
+/// `acl_dma`. Only the driver maps this block.
 pub mod csr {
     /// Size of one instance in bytes.
     pub const SIZE: usize = 0x400;
-    /// Byte offset of MAP_ID. Identifies this register map. Software refuses a block whose
-    /// value differs from its own.
+    /// Byte offset of MAP_ID. Identification of this register map. Software refuses a block
+    /// whose value differs from its own.
     pub const MAP_ID: usize = 0x0;
     /// Mask of MAP_ID.value (bits 31:0, ro). First 32 bits of the SHA-256 of the map's
-    /// canonical form. It changes with every change of an address, a field, a record or a code,
-    /// and not with a change of wording.
+    /// canonical form. The value changes with every change of an address, a field, a record or
+    /// a code. It does not change with the wording.
     pub const MAP_ID_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const MAP_ID_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const MAP_ID_VALUE_WIDTH: usize = 32;
-    /// Byte offset of BUILD_ID. Identifies this build of the block: the map, the parameters it
-    /// was generated with, and where its slaves lie in the host's BAR.
+    /// Byte offset of BUILD_ID. Identification of this build of the block: the map, the
+    /// parameters that it was generated with, and the places of its slaves in the host's BAR.
     pub const BUILD_ID: usize = 0x4;
     /// Mask of BUILD_ID.value (bits 31:0, ro). First 32 bits of the SHA-256 of the map's
     /// canonical form followed by the build parameters.
@@ -40,15 +40,15 @@ pub mod csr {
     pub const BUILD_ID_VALUE_WIDTH: usize = 32;
     /// Byte offset of CAPS0. Capabilities of this build, first word.
     pub const CAPS0: usize = 0x8;
-    /// Mask of CAPS0.version (bits 7:0, ro). Version of the register map. It is raised when
-    /// software written for the older map cannot drive the newer block.
+    /// Mask of CAPS0.version (bits 7:0, ro). Version of the register map. It increases when
+    /// software for the older map cannot drive the newer block.
     pub const CAPS0_VERSION_MASK: u32 = 0x0000_00ff;
     /// Position of its lowest bit.
     pub const CAPS0_VERSION_LSB: usize = 0;
     /// Number of its bits.
     pub const CAPS0_VERSION_WIDTH: usize = 8;
-    /// Mask of CAPS0.channels (bits 15:8, ro). Number of channels, and so of 4 KiB channel
-    /// pages.
+    /// Mask of CAPS0.channels (bits 15:8, ro). Number of channels. Each has a channel page of 4
+    /// KiB.
     pub const CAPS0_CHANNELS_MASK: u32 = 0x0000_ff00;
     /// Position of its lowest bit.
     pub const CAPS0_CHANNELS_LSB: usize = 8;
@@ -62,8 +62,8 @@ pub mod csr {
     /// Number of its bits.
     pub const CAPS0_PORT_BYTES_WIDTH: usize = 8;
     /// Mask of CAPS0.txs_addr_bits (bits 31:24, ro). Width of the addresses that the PCIe port
-    /// takes: 64, an ATT entry holds a PCIe bus address; 32, it holds an address inside the
-    /// PCIe IP's own translation windows.
+    /// takes. 64: an ATT entry holds a PCIe bus address. 32: an ATT entry holds an address
+    /// inside the hard IP's own translation windows.
     pub const CAPS0_TXS_ADDR_BITS_MASK: u32 = 0xff00_0000;
     /// Position of its lowest bit.
     pub const CAPS0_TXS_ADDR_BITS_LSB: usize = 24;
@@ -71,8 +71,8 @@ pub mod csr {
     pub const CAPS0_TXS_ADDR_BITS_WIDTH: usize = 8;
     /// Byte offset of CAPS1. Capabilities of this build, second word.
     pub const CAPS1: usize = 0xc;
-    /// Mask of CAPS1.queue_log2 (bits 7:0, ro). Descriptors in all queues of one direction.
-    /// Each channel has an equal share: 2^queue_log2 / channels.
+    /// Mask of CAPS1.queue_log2 (bits 7:0, ro). Number of descriptors that all queues of one
+    /// direction hold together. Each channel has an equal share: 2^queue_log2 / channels.
     pub const CAPS1_QUEUE_LOG2_MASK: u32 = 0x0000_00ff;
     /// Position of its lowest bit.
     pub const CAPS1_QUEUE_LOG2_LSB: usize = 0;
@@ -84,7 +84,7 @@ pub mod csr {
     pub const CAPS1_ATT_LOG2_LSB: usize = 8;
     /// Number of its bits.
     pub const CAPS1_ATT_LOG2_WIDTH: usize = 8;
-    /// Mask of CAPS1.max_burst_log2 (bits 23:16, ro). Longest request that the block gives to
+    /// Mask of CAPS1.max_burst_log2 (bits 23:16, ro). Longest request that the block makes at
     /// the PCIe port.
     pub const CAPS1_MAX_BURST_LOG2_MASK: u32 = 0x00ff_0000;
     /// Position of its lowest bit.
@@ -92,98 +92,101 @@ pub mod csr {
     /// Number of its bits.
     pub const CAPS1_MAX_BURST_LOG2_WIDTH: usize = 8;
     /// Mask of CAPS1.mem_addr_bits (bits 31:24, ro). Bytes of FPGA memory, log2. A descriptor
-    /// that reaches beyond ends with LENGTH and moves nothing.
+    /// that reaches beyond the end of FPGA memory ends with LENGTH and moves nothing.
     pub const CAPS1_MEM_ADDR_BITS_MASK: u32 = 0xff00_0000;
     /// Position of its lowest bit.
     pub const CAPS1_MEM_ADDR_BITS_LSB: usize = 24;
     /// Number of its bits.
     pub const CAPS1_MEM_ADDR_BITS_WIDTH: usize = 8;
-    /// Byte offset of CONTROL. Runs, stops and resets the block.
+    /// Byte offset of CONTROL. Control of the block: run, stop and reset.
     pub const CONTROL: usize = 0x10;
     /// Mask of CONTROL.enable (bits 0, rw). 1: queued descriptors are executed. 0: no new
-    /// descriptor is started; one that runs is finished.
+    /// descriptor is started; a running descriptor is finished.
     pub const CONTROL_ENABLE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CONTROL_ENABLE_LSB: usize = 0;
     /// Number of its bits.
     pub const CONTROL_ENABLE_WIDTH: usize = 1;
     /// Mask of CONTROL.irq_enable (bits 1, rw). 1: the interrupt line is high while any bit of
-    /// IRQ_STATUS is set. 0: the line is low; IRQ_STATUS is kept.
+    /// IRQ_STATUS is set. 0: the line is low; IRQ_STATUS is not affected.
     pub const CONTROL_IRQ_ENABLE_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const CONTROL_IRQ_ENABLE_LSB: usize = 1;
     /// Number of its bits.
     pub const CONTROL_IRQ_ENABLE_WIDTH: usize = 1;
-    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: every descriptor that was accepted ends
-    /// with ABORTED, the running ones at their next request, and doorbells are refused until
+    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: every accepted descriptor ends with
+    /// ABORTED, a running one at its next request. Doorbells are refused until
     /// STATUS.write_busy, read_busy and completer_busy read 0. The ATT, the rings and all
-    /// settings are kept. Completions that are still owed to reads stay counted
+    /// settings do not change. Completions that are still owed to reads stay counted
     /// (STATUS.read_quarantine).
     pub const CONTROL_RESET_MASK: u32 = 0x0000_0100;
     /// Position of its lowest bit.
     pub const CONTROL_RESET_LSB: usize = 8;
     /// Number of its bits.
     pub const CONTROL_RESET_WIDTH: usize = 1;
-    /// Byte offset of STATUS. What the engines are doing.
+    /// Byte offset of STATUS. State of the engines.
     pub const STATUS: usize = 0x14;
-    /// Mask of STATUS.write_busy (bits 0, ro). A write descriptor (FPGA to peer) of any channel
-    /// is queued or under way, or the last of it stands untaken at the PCIe port.
+    /// Mask of STATUS.write_busy (bits 0, ro). 1: a write descriptor (FPGA to peer) of any
+    /// channel is queued or in progress, or the PCIe port has not yet taken the last of it.
     pub const STATUS_WRITE_BUSY_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const STATUS_WRITE_BUSY_LSB: usize = 0;
     /// Number of its bits.
     pub const STATUS_WRITE_BUSY_WIDTH: usize = 1;
-    /// Mask of STATUS.read_busy (bits 1, ro). A read descriptor (peer to FPGA) of any channel
-    /// is queued or under way, or the last of it stands untaken at the PCIe port.
+    /// Mask of STATUS.read_busy (bits 1, ro). 1: a read descriptor (peer to FPGA) of any
+    /// channel is queued or in progress, or the PCIe port has not yet taken the last of it.
     pub const STATUS_READ_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const STATUS_READ_BUSY_LSB: usize = 1;
     /// Number of its bits.
     pub const STATUS_READ_BUSY_WIDTH: usize = 1;
-    /// Mask of STATUS.read_quarantine (bits 2, ro). A read timed out, or the block was reset
-    /// from the side of FPGA memory alone, and its completion has not come. No read is issued
-    /// until every completion that is owed has arrived and been dropped, or, where reads have
-    /// tags, the driver writes QUARANTINE.
+    /// Mask of STATUS.read_quarantine (bits 2, ro). 1: a completion is still owed to a read
+    /// that timed out, or that was in progress when the block was reset from the side of FPGA
+    /// memory alone. The part in quarantine issues no read until every completion that is owed
+    /// to it has arrived and been dropped. That part is the whole read port where answers come
+    /// in order (`Txs`), and the tag of the read where reads have tags. In the second case the
+    /// driver can also end the quarantine by a write to QUARANTINE.
     pub const STATUS_READ_QUARANTINE_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const STATUS_READ_QUARANTINE_LSB: usize = 2;
     /// Number of its bits.
     pub const STATUS_READ_QUARANTINE_WIDTH: usize = 1;
-    /// Mask of STATUS.att_sweep (bits 3, ro). The ATT is being cleared after a reset of the
+    /// Mask of STATUS.att_sweep (bits 3, ro). 1: the ATT is being cleared after a reset of the
     /// block. Wait for 0 before the first write to the ATT.
     pub const STATUS_ATT_SWEEP_MASK: u32 = 0x0000_0008;
     /// Position of its lowest bit.
     pub const STATUS_ATT_SWEEP_LSB: usize = 3;
     /// Number of its bits.
     pub const STATUS_ATT_SWEEP_WIDTH: usize = 1;
-    /// Mask of STATUS.completer_busy (bits 4, ro). A completion record waits to be sent, or
-    /// stands untaken at the PCIe port, or a burst does that was begun before the block was
-    /// reset from the side of FPGA memory.
+    /// Mask of STATUS.completer_busy (bits 4, ro). 1: a completion record waits to be sent, or
+    /// the PCIe port has not yet taken it. Also 1 while the PCIe port has not taken all of a
+    /// burst that began before the block was reset from the side of FPGA memory.
     pub const STATUS_COMPLETER_BUSY_MASK: u32 = 0x0000_0010;
     /// Position of its lowest bit.
     pub const STATUS_COMPLETER_BUSY_LSB: usize = 4;
     /// Number of its bits.
     pub const STATUS_COMPLETER_BUSY_WIDTH: usize = 1;
-    /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
-    /// of data for PORT_TIMEOUT: what the engines send is dropped and ends with PORT_DOWN, so
-    /// that every descriptor ends. Or the receive side has failed (LINK.rx_failed): reads end
-    /// without data, or not at all, and writes go on. A port that goes on (Bus Master Enable is
-    /// set again, the link is back) first takes the rest of the burst that stands there, up to
-    /// 512 bytes, of which all but the first beat may be zeros. Then it opens by itself, which
-    /// sets IRQ_STATUS.error. CONTROL.reset does not open it; the block's reset inputs do (a
-    /// new configuration of the FPGA, or a reset of the link that the hard IP passes on), and a
-    /// receive side that has failed needs them. Records of the meantime are lost, so a channel
-    /// that had anything under way needs its ring set again. Memory that was registered must
-    /// not be given back before a fence that ended while this read 0.
+    /// Mask of STATUS.port_dead (bits 5, ro). 1: the PCIe port has not taken a request or a
+    /// beat of data for PORT_TIMEOUT. Everything that the engines send is dropped, and its
+    /// descriptors end with PORT_DOWN. So every descriptor ends. Or the receive side has failed
+    /// (LINK.rx_failed): reads end without data, or not at all, and writes continue. A port
+    /// that continues (Bus Master Enable is set again, the link is back) first takes the rest
+    /// of the interrupted burst: up to 512 bytes, of which all but the first beat may be zeros.
+    /// Then the port opens by itself, which sets IRQ_STATUS.error. CONTROL.reset does not open
+    /// a dead port. The block's reset inputs open it (a new configuration of the FPGA, or a
+    /// reset of the link that the hard IP passes on), and a receive side that has failed needs
+    /// them. Completion records of the time in which the port is dead are lost. So the ring of
+    /// each channel that had a descriptor in progress must be set again. Registered memory must
+    /// not be released before a fence has ended while this bit read 0.
     pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
     /// Position of its lowest bit.
     pub const STATUS_PORT_DEAD_LSB: usize = 5;
     /// Number of its bits.
     pub const STATUS_PORT_DEAD_WIDTH: usize = 1;
-    /// Mask of STATUS.port_lost (bits 6, ro). The PCIe port has been dead since the last reset
-    /// of the block or CONTROL.reset. It may be open again (port_dead reads 0), but records and
-    /// writes of that time are lost: software resets the block and fails the transfers that
-    /// were under way.
+    /// Mask of STATUS.port_lost (bits 6, ro). 1: the PCIe port was dead at some time since the
+    /// last reset of the block or CONTROL.reset. The port may be open again (port_dead reads
+    /// 0), but the completion records and writes of the time in which it was dead are lost. So
+    /// software resets the block and reports the transfers that were in progress as failed.
     pub const STATUS_PORT_LOST_MASK: u32 = 0x0000_0040;
     /// Position of its lowest bit.
     pub const STATUS_PORT_LOST_LSB: usize = 6;
@@ -192,24 +195,24 @@ pub mod csr {
     /// Byte offset of IRQ_STATUS. Causes of the interrupt. An event and a clear in the same
     /// cycle leave the bit set.
     pub const IRQ_STATUS: usize = 0x18;
-    /// Mask of IRQ_STATUS.completion (bits 0, w1c). A descriptor with `irq` set has ended, the
-    /// PCIe port has taken its completion record before, and its channel's moderation lets the
-    /// interrupt through.
+    /// Mask of IRQ_STATUS.completion (bits 0, w1c). A descriptor with `irq` set has ended, and
+    /// the moderation of its channel lets the interrupt through. The PCIe port has taken the
+    /// completion record before.
     pub const IRQ_STATUS_COMPLETION_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const IRQ_STATUS_COMPLETION_LSB: usize = 0;
     /// Number of its bits.
     pub const IRQ_STATUS_COMPLETION_WIDTH: usize = 1;
     /// Mask of IRQ_STATUS.error (bits 1, w1c). A descriptor has ended with a status code other
-    /// than OK. Or a dead port has opened again (STATUS.port_dead): records, and interrupts
-    /// that are messages, of the meantime are lost.
+    /// than OK. Or a dead port has opened again (STATUS.port_dead): the completion records and
+    /// interrupt messages of the time in which it was dead are lost.
     pub const IRQ_STATUS_ERROR_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const IRQ_STATUS_ERROR_LSB: usize = 1;
     /// Number of its bits.
     pub const IRQ_STATUS_ERROR_WIDTH: usize = 1;
     /// Mask of IRQ_STATUS.refused (bits 2, w1c). A doorbell of any channel was refused. The
-    /// channel's REFUSED register says which.
+    /// REFUSED register of the channel shows which doorbell it was.
     pub const IRQ_STATUS_REFUSED_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const IRQ_STATUS_REFUSED_LSB: usize = 2;
@@ -217,21 +220,22 @@ pub mod csr {
     pub const IRQ_STATUS_REFUSED_WIDTH: usize = 1;
     /// Byte offset of CAPS2. Capabilities of this build, third word.
     pub const CAPS2: usize = 0x1c;
-    /// Mask of CAPS2.reads_log2 (bits 7:0, ro). Read requests that can be under way between the
-    /// request maker and FPGA memory.
+    /// Mask of CAPS2.reads_log2 (bits 7:0, ro). Number of read requests that can be in progress
+    /// between the request maker and FPGA memory.
     pub const CAPS2_READS_LOG2_MASK: u32 = 0x0000_00ff;
     /// Position of its lowest bit.
     pub const CAPS2_READS_LOG2_LSB: usize = 0;
     /// Number of its bits.
     pub const CAPS2_READS_LOG2_WIDTH: usize = 8;
     /// Mask of CAPS2.tagged (bits 8, ro). 1: the PCIe port is a tagged stream, whose
-    /// completions carry a status. 0: it is an Avalon-MM `Txs` port, answered in order.
+    /// completions carry a status. 0: the PCIe port is an Avalon-MM `Txs` port, which answers
+    /// in order.
     pub const CAPS2_TAGGED_MASK: u32 = 0x0000_0100;
     /// Position of its lowest bit.
     pub const CAPS2_TAGGED_LSB: usize = 8;
     /// Number of its bits.
     pub const CAPS2_TAGGED_WIDTH: usize = 1;
-    /// Mask of CAPS2.msix (bits 9, ro). 1: the block has an MSI-X table. 0: it has the
+    /// Mask of CAPS2.msix (bits 9, ro). 1: the block has an MSI-X table. 0: the block has the
     /// interrupt line only.
     pub const CAPS2_MSIX_MASK: u32 = 0x0000_0200;
     /// Position of its lowest bit.
@@ -239,28 +243,30 @@ pub mod csr {
     /// Number of its bits.
     pub const CAPS2_MSIX_WIDTH: usize = 1;
     /// Mask of CAPS2.tlp (bits 10, ro). 1: the block has a transaction layer of its own on the
-    /// hard IP's Avalon-ST interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say
-    /// how it does.
+    /// hard IP's Avalon-ST interface. LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES report
+    /// the state of that layer.
     pub const CAPS2_TLP_MASK: u32 = 0x0000_0400;
     /// Position of its lowest bit.
     pub const CAPS2_TLP_LSB: usize = 10;
     /// Number of its bits.
     pub const CAPS2_TLP_WIDTH: usize = 1;
     /// Mask of CAPS2.write_granularity_log2 (bits 13:12, ro). Granularity of writes at the
-    /// peer. 0: a write may begin and end at any byte. 2: its first address and the end of it
-    /// must be multiples of 4 bytes, else it ends with ALIGNMENT; `Txs` of the V-series hard IP
-    /// enables whole dwords only. Addresses in FPGA memory, and reads, may have any alignment.
+    /// peer. 0: a write may begin and end at any byte. 2: the first address and the end of a
+    /// write must be multiples of 4 bytes, otherwise the write ends with ALIGNMENT. The reason:
+    /// `Txs` of the V-series hard IP enables whole dwords only. Addresses in FPGA memory, and
+    /// reads, may have any alignment.
     pub const CAPS2_WRITE_GRANULARITY_LOG2_MASK: u32 = 0x0000_3000;
     /// Position of its lowest bit.
     pub const CAPS2_WRITE_GRANULARITY_LOG2_LSB: usize = 12;
     /// Number of its bits.
     pub const CAPS2_WRITE_GRANULARITY_LOG2_WIDTH: usize = 2;
-    /// Byte offset of PORT_TIMEOUT. Longest wait for the PCIe port.
+    /// Byte offset of PORT_TIMEOUT. Time limit for the PCIe port.
     pub const PORT_TIMEOUT: usize = 0x20;
-    /// Mask of PORT_TIMEOUT.cycles (bits 31:0, rw). Time without an answer after which a read
-    /// request ends with READ_TIMEOUT and what it is owed goes into quarantine; and time
-    /// without taking a request or a beat of data after which the port is dead. The reset value
-    /// is 50 ms at 250 MHz. 0 turns both off.
+    /// Mask of PORT_TIMEOUT.cycles (bits 31:0, rw). A read request that is not answered for
+    /// this time ends with READ_TIMEOUT, and its missing answer puts the read port, or the tag
+    /// of the request, into quarantine (STATUS.read_quarantine). A port that takes no request
+    /// or beat of data for this time is dead (STATUS.port_dead). The reset value is 50 ms at
+    /// 250 MHz. 0: neither has a time limit.
     pub const PORT_TIMEOUT_CYCLES_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const PORT_TIMEOUT_CYCLES_LSB: usize = 0;
@@ -268,223 +274,236 @@ pub mod csr {
     pub const PORT_TIMEOUT_CYCLES_WIDTH: usize = 32;
     /// PORT_TIMEOUT after reset.
     pub const PORT_TIMEOUT_RESET: u32 = 0x00be_bc20;
-    /// Byte offset of PORT_PACE. Rate of the link, so that reads need not queue behind writes
-    /// in the PCIe port's buffer. Only a `Txs` port uses it; a tagged stream has credits.
+    /// Byte offset of PORT_PACE. Rate of the link. The block paces writes by it, so that reads
+    /// do not wait after queued writes in the PCIe port's buffer. Only a `Txs` port uses this
+    /// register; a tagged stream has credits.
     pub const PORT_PACE: usize = 0x24;
     /// Mask of PORT_PACE.rate (bits 15:0, rw). Bytes that the link carries towards the host,
-    /// headers and framing included, less one or two parts in a hundred for what the block does
-    /// not see. While reads are under way, writes are sent no faster. 0: they are sent as fast
-    /// as the port takes them.
+    /// headers and framing included, less 1 to 2 % for the traffic that the block does not see.
+    /// While reads are in progress, writes are sent no faster than this. 0: writes are sent as
+    /// fast as the port takes them.
     pub const PORT_PACE_RATE_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const PORT_PACE_RATE_LSB: usize = 0;
     /// Number of its bits.
     pub const PORT_PACE_RATE_WIDTH: usize = 16;
-    /// Byte offset of QUARANTINE. Ends the quarantine of reads by hand, where reads have tags
+    /// Byte offset of QUARANTINE. Manual end of the quarantine of reads, where reads have tags
     /// (CAPS2.tagged).
     pub const QUARANTINE: usize = 0x28;
-    /// Mask of QUARANTINE.drop_owed (bits 0, pulse). Write 1: forgets the completions that are
-    /// still owed, and opens the read port or the lost tags. Only correct after a link reset or
-    /// a similar event made sure that none of them can come any more: a late completion would
-    /// be taken as the answer to a new read. Without effect on `Txs`: the hard IP's bridge
-    /// answers in order and forgets nothing, so until its own reset a new read would get the
-    /// data of the old one, or none.
+    /// Mask of QUARANTINE.drop_owed (bits 0, pulse). Write 1: the block no longer expects the
+    /// completions that are still owed, and opens the read port or the lost tags. This is only
+    /// correct after a link reset or a similar event has made sure that none of these
+    /// completions can still come: a late completion would be taken as the answer to a new
+    /// read. It has no effect on `Txs`: the hard IP's bridge answers in order and still expects
+    /// the old completions. So until the bridge's own reset, a new read would get the data of
+    /// the old read, or no data.
     pub const QUARANTINE_DROP_OWED_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const QUARANTINE_DROP_OWED_LSB: usize = 0;
     /// Number of its bits.
     pub const QUARANTINE_DROP_OWED_WIDTH: usize = 1;
-    /// Byte offset of COUNTER_SNAPSHOT. Copies all counters at once, so that both words of
-    /// each, and all of them together, belong to the same cycle.
+    /// Byte offset of COUNTER_SNAPSHOT. Snapshot of the counters. All counters are copied at
+    /// once. So both words of each counter, and all counters together, belong to the same
+    /// cycle.
     pub const COUNTER_SNAPSHOT: usize = 0x2c;
-    /// Mask of COUNTER_SNAPSHOT.take (bits 0, pulse). Write 1: the counter registers show the
-    /// values of this moment until the next snapshot. Before the first one they read as 0.
+    /// Mask of COUNTER_SNAPSHOT.take (bits 0, pulse). Write 1: takes a snapshot. The counter
+    /// registers show the values of this moment until the next snapshot. Before the first
+    /// snapshot they read as 0.
     pub const COUNTER_SNAPSHOT_TAKE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const COUNTER_SNAPSHOT_TAKE_LSB: usize = 0;
     /// Number of its bits.
     pub const COUNTER_SNAPSHOT_TAKE_WIDTH: usize = 1;
-    /// Mask of COUNTER_SNAPSHOT.busy (bits 1, ro). The snapshot is not yet complete; read the
-    /// counters when this is 0. A `take` meanwhile waits its turn.
+    /// Mask of COUNTER_SNAPSHOT.busy (bits 1, ro). 1: the snapshot is not yet complete. Read
+    /// the counters when this is 0. A `take` that is written while a snapshot is busy starts
+    /// the next one after it.
     pub const COUNTER_SNAPSHOT_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const COUNTER_SNAPSHOT_BUSY_LSB: usize = 1;
     /// Number of its bits.
     pub const COUNTER_SNAPSHOT_BUSY_WIDTH: usize = 1;
-    /// Byte offset of ATT_OWNER (low word). Owner of the ATT entries that are written from now
-    /// on.
+    /// Byte offset of ATT_OWNER (low word). Owners of the ATT entries that are written after
+    /// this register.
     pub const ATT_OWNER_LO: usize = 0x30;
-    /// Mask of ATT_OWNER_LO.channels (bits 31:0, rw). One bit a channel: the mask that is
-    /// stored with an ATT entry when its high word is written. A channel whose bit is 0 cannot
-    /// use the entry.
+    /// Mask of ATT_OWNER_LO.channels (bits 31:0, rw). One bit for each channel. This mask is
+    /// stored with an ATT entry when the high word of the entry is written. A channel whose bit
+    /// is 0 cannot use the entry.
     pub const ATT_OWNER_LO_CHANNELS_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const ATT_OWNER_LO_CHANNELS_LSB: usize = 0;
     /// Number of its bits.
     pub const ATT_OWNER_LO_CHANNELS_WIDTH: usize = 32;
-    /// Byte offset of ATT_OWNER (high word). Owner of the ATT entries that are written from now
-    /// on.
+    /// Byte offset of ATT_OWNER (high word). Owners of the ATT entries that are written after
+    /// this register.
     pub const ATT_OWNER_HI: usize = 0x34;
-    /// Mask of ATT_OWNER_HI.channels (bits 31:0, rw). One bit a channel: the mask that is
-    /// stored with an ATT entry when its high word is written. A channel whose bit is 0 cannot
-    /// use the entry.
+    /// Mask of ATT_OWNER_HI.channels (bits 31:0, rw). One bit for each channel. This mask is
+    /// stored with an ATT entry when the high word of the entry is written. A channel whose bit
+    /// is 0 cannot use the entry.
     pub const ATT_OWNER_HI_CHANNELS_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const ATT_OWNER_HI_CHANNELS_LSB: usize = 0;
     /// Number of its bits.
     pub const ATT_OWNER_HI_CHANNELS_WIDTH: usize = 32;
-    /// Byte offset of ATT_INVALIDATE. A fence for changes of the ATT. Write the entries, then 1
-    /// to `start`; when `busy` reads 0, every request that was translated with an older content
-    /// has ended: reads were answered or given up, writes were taken by the PCIe port. With
-    /// `flush` they have also arrived where ATT_FLUSH says. A start that falls into a reset of
-    /// the block is lost: CONTROL.enable tells.
+    /// Byte offset of ATT_INVALIDATE. Fence for changes of the ATT. Write the entries, then
+    /// write 1 to `start`. When `busy` reads 0, every request that was translated with older
+    /// entries has ended: reads were answered or abandoned, writes were taken by the PCIe port.
+    /// With `flush`, the writes have also arrived at the peer that ATT_FLUSH addresses, unless
+    /// `failed` reads 1. A start during a reset of the block is lost. Software notices this by
+    /// CONTROL.enable, which that reset clears.
     pub const ATT_INVALIDATE: usize = 0x38;
-    /// Mask of ATT_INVALIDATE.start (bits 0, pulse). Write 1: begins a fence. Not while `busy`.
+    /// Mask of ATT_INVALIDATE.start (bits 0, pulse). Write 1: begins a fence. Do not write 1
+    /// while `busy` reads 1.
     pub const ATT_INVALIDATE_START_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const ATT_INVALIDATE_START_LSB: usize = 0;
     /// Number of its bits.
     pub const ATT_INVALIDATE_START_WIDTH: usize = 1;
-    /// Mask of ATT_INVALIDATE.busy (bits 1, ro). The fence is not yet reached, or a burst
-    /// stands at the PCIe port that was begun before the block was reset from the side of FPGA
-    /// memory. Transfers of all channels go on meanwhile.
+    /// Mask of ATT_INVALIDATE.busy (bits 1, ro). 1: the fence is not yet reached, or the PCIe
+    /// port has not taken all of a burst that began before the block was reset from the side of
+    /// FPGA memory. Transfers of all channels continue during a fence.
     pub const ATT_INVALIDATE_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const ATT_INVALIDATE_BUSY_LSB: usize = 1;
     /// Number of its bits.
     pub const ATT_INVALIDATE_BUSY_WIDTH: usize = 1;
-    /// Mask of ATT_INVALIDATE.flush (bits 2, pulse). Write 1 together with `start`: behind
-    /// those writes a read of ATT_FLUSH leaves, and the fence is reached when it has come back
-    /// or was given up after PORT_TIMEOUT. A read does not pass a posted write (PCI Express
-    /// Base Specification, table of ordering rules), so an answer from a peer says that what
-    /// was written to this peer before is there. `failed` says that none came; an error status
-    /// counts as an answer only on a port that carries none (`Txs` never answers such a read).
+    /// Mask of ATT_INVALIDATE.flush (bits 2, pulse). Write 1 together with `start`: after the
+    /// writes before the fence, the block sends a read of the address in ATT_FLUSH. The fence
+    /// is reached when this read was answered or was abandoned after PORT_TIMEOUT. A read does
+    /// not pass a posted write (PCI Express Base Specification, table of ordering rules). So an
+    /// answer from a peer shows that all earlier writes to this peer have arrived. `failed`
+    /// reports that no answer came. An answer with an error status counts as an answer only on
+    /// a port that carries no status (`Txs` never answers such a read).
     pub const ATT_INVALIDATE_FLUSH_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const ATT_INVALIDATE_FLUSH_LSB: usize = 2;
     /// Number of its bits.
     pub const ATT_INVALIDATE_FLUSH_WIDTH: usize = 1;
-    /// Mask of ATT_INVALIDATE.failed (bits 3, ro). The last fence with `flush` was reached
-    /// without an answer to its read: the read was given up, or was not sent, because reads
-    /// were in quarantine or the port was dead. Writes may still be on their way then.
+    /// Mask of ATT_INVALIDATE.failed (bits 3, ro). 1: the last fence with `flush` was reached
+    /// without an answer to its read. The read was abandoned, or was not sent because reads
+    /// were in quarantine or the port was dead. In this case writes may still be on their way.
     pub const ATT_INVALIDATE_FAILED_MASK: u32 = 0x0000_0008;
     /// Position of its lowest bit.
     pub const ATT_INVALIDATE_FAILED_LSB: usize = 3;
     /// Number of its bits.
     pub const ATT_INVALIDATE_FAILED_WIDTH: usize = 1;
-    /// Byte offset of ATT_FLUSH (low word). Where a fence with `flush` reads: a bus address in
-    /// memory that is still there when the fence is reached. Not to be written while a fence is
-    /// busy.
+    /// Byte offset of ATT_FLUSH (low word). Address that a fence with `flush` reads: a bus
+    /// address in memory that still exists when the fence is reached. Do not write this
+    /// register while a fence is busy.
     pub const ATT_FLUSH_LO: usize = 0x40;
-    /// Mask of ATT_FLUSH_LO.address (bits 31:6, rw). Bits 63:6 of the bus address; the read
-    /// takes the first bytes there, as many as the port is wide.
+    /// Mask of ATT_FLUSH_LO.address (bits 31:6, rw). Bits 63:6 of the bus address. The block
+    /// reads the first bytes there, as many as the port is wide.
     pub const ATT_FLUSH_LO_ADDRESS_MASK: u32 = 0xffff_ffc0;
     /// Position of its lowest bit.
     pub const ATT_FLUSH_LO_ADDRESS_LSB: usize = 6;
     /// Number of its bits.
     pub const ATT_FLUSH_LO_ADDRESS_WIDTH: usize = 26;
-    /// Byte offset of ATT_FLUSH (high word). Where a fence with `flush` reads: a bus address in
-    /// memory that is still there when the fence is reached. Not to be written while a fence is
-    /// busy.
+    /// Byte offset of ATT_FLUSH (high word). Address that a fence with `flush` reads: a bus
+    /// address in memory that still exists when the fence is reached. Do not write this
+    /// register while a fence is busy.
     pub const ATT_FLUSH_HI: usize = 0x44;
-    /// Mask of ATT_FLUSH_HI.address (bits 31:0, rw). Bits 63:6 of the bus address; the read
-    /// takes the first bytes there, as many as the port is wide.
+    /// Mask of ATT_FLUSH_HI.address (bits 31:0, rw). Bits 63:6 of the bus address. The block
+    /// reads the first bytes there, as many as the port is wide.
     pub const ATT_FLUSH_HI_ADDRESS_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const ATT_FLUSH_HI_ADDRESS_LSB: usize = 0;
     /// Number of its bits.
     pub const ATT_FLUSH_HI_ADDRESS_WIDTH: usize = 32;
-    /// Byte offset of LINK. What software has set in the function's configuration, and what the
-    /// hard IP has. The two sizes are there with CAPS2.tagged, the rest with CAPS2.tlp; 0 in
-    /// other builds.
+    /// Byte offset of LINK. Settings that software has made in the function's configuration,
+    /// and resources of the hard IP. Builds with CAPS2.tagged have the two sizes, builds with
+    /// CAPS2.tlp have all fields. A field that a build does not have reads as 0.
     pub const LINK: usize = 0x48;
-    /// Mask of LINK.max_payload (bits 2:0, ro). Max Payload Size: 128 bytes shifted left by it.
+    /// Mask of LINK.max_payload (bits 2:0, ro). Max Payload Size: 128 bytes shifted left by
+    /// this value.
     pub const LINK_MAX_PAYLOAD_MASK: u32 = 0x0000_0007;
     /// Position of its lowest bit.
     pub const LINK_MAX_PAYLOAD_LSB: usize = 0;
     /// Number of its bits.
     pub const LINK_MAX_PAYLOAD_WIDTH: usize = 3;
     /// Mask of LINK.max_request (bits 6:4, ro). Max Read Request Size: 128 bytes shifted left
-    /// by it. No read is longer, and none is longer than 512 bytes.
+    /// by this value. No read is longer than that, or longer than 512 bytes.
     pub const LINK_MAX_REQUEST_MASK: u32 = 0x0000_0070;
     /// Position of its lowest bit.
     pub const LINK_MAX_REQUEST_LSB: usize = 4;
     /// Number of its bits.
     pub const LINK_MAX_REQUEST_WIDTH: usize = 3;
-    /// Mask of LINK.read_tags (bits 15:8, ro). Tags for reads of data: 56 while software has
-    /// set Extended Tag Field Enable, else 24. Flush reads have eight more.
+    /// Mask of LINK.read_tags (bits 15:8, ro). Number of tags for reads of data: 56 while
+    /// software has set Extended Tag Field Enable, else 24. Flush reads have eight additional
+    /// tags.
     pub const LINK_READ_TAGS_MASK: u32 = 0x0000_ff00;
     /// Position of its lowest bit.
     pub const LINK_READ_TAGS_LSB: usize = 8;
     /// Number of its bits.
     pub const LINK_READ_TAGS_WIDTH: usize = 8;
-    /// Mask of LINK.completion_space (bits 23:16, ro). Completions that the hard IP's receive
-    /// buffer has room for. A read takes one for each line of 64 bytes that it touches.
+    /// Mask of LINK.completion_space (bits 23:16, ro). Number of completions that the hard IP's
+    /// receive buffer has room for. A read takes the room of one completion for each line of 64
+    /// bytes that it touches.
     pub const LINK_COMPLETION_SPACE_MASK: u32 = 0x00ff_0000;
     /// Position of its lowest bit.
     pub const LINK_COMPLETION_SPACE_LSB: usize = 16;
     /// Number of its bits.
     pub const LINK_COMPLETION_SPACE_WIDTH: usize = 8;
-    /// Mask of LINK.rx_failed (bits 24, ro). 1: the receive side has failed. The hard IP has
-    /// lost data, and no read ends with any until a reset of the PCIe side. Or reads that were
-    /// given up have all tags or all room for completions, and reads end with READ_TIMEOUT.
-    /// STATUS.port_dead says so, too.
+    /// Mask of LINK.rx_failed (bits 24, ro). 1: the receive side has failed. Either the hard IP
+    /// has lost data, and no read ends with data until a reset of the PCIe side. Or abandoned
+    /// reads occupy all tags or all room for completions, and reads end with READ_TIMEOUT.
+    /// STATUS.port_dead is also 1 then.
     pub const LINK_RX_FAILED_MASK: u32 = 0x0100_0000;
     /// Position of its lowest bit.
     pub const LINK_RX_FAILED_LSB: usize = 24;
     /// Number of its bits.
     pub const LINK_RX_FAILED_WIDTH: usize = 1;
-    /// Byte offset of LINK_REFUSALS. Completions with an error status since the reset of the
-    /// PCIe side, up to 65535 each.
+    /// Byte offset of LINK_REFUSALS. Numbers of completions with an error status since the
+    /// reset of the PCIe side. Each count stops at 65535.
     pub const LINK_REFUSALS: usize = 0x4c;
-    /// Mask of LINK_REFUSALS.unsupported (bits 15:0, ro). Unsupported Request, or a status that
-    /// is reserved.
+    /// Mask of LINK_REFUSALS.unsupported (bits 15:0, ro). Completions with Unsupported Request,
+    /// or with a status that is reserved.
     pub const LINK_REFUSALS_UNSUPPORTED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const LINK_REFUSALS_UNSUPPORTED_LSB: usize = 0;
     /// Number of its bits.
     pub const LINK_REFUSALS_UNSUPPORTED_WIDTH: usize = 16;
-    /// Mask of LINK_REFUSALS.aborted (bits 31:16, ro). Completer Abort.
+    /// Mask of LINK_REFUSALS.aborted (bits 31:16, ro). Completions with Completer Abort.
     pub const LINK_REFUSALS_ABORTED_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const LINK_REFUSALS_ABORTED_LSB: usize = 16;
     /// Number of its bits.
     pub const LINK_REFUSALS_ABORTED_WIDTH: usize = 16;
-    /// Byte offset of LINK_ERRORS. Completions that were wrong since the reset of the PCIe
-    /// side, up to 65535 each.
+    /// Byte offset of LINK_ERRORS. Numbers of faulty completions since the reset of the PCIe
+    /// side. Each count stops at 65535.
     pub const LINK_ERRORS: usize = 0x50;
-    /// Mask of LINK_ERRORS.poisoned (bits 15:0, ro). Their data are marked as wrong.
+    /// Mask of LINK_ERRORS.poisoned (bits 15:0, ro). Completions whose data are marked as
+    /// wrong.
     pub const LINK_ERRORS_POISONED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const LINK_ERRORS_POISONED_LSB: usize = 0;
     /// Number of its bits.
     pub const LINK_ERRORS_POISONED_WIDTH: usize = 16;
-    /// Mask of LINK_ERRORS.malformed (bits 31:16, ro). Address, byte count or length do not fit
-    /// the read.
+    /// Mask of LINK_ERRORS.malformed (bits 31:16, ro). Completions whose address, byte count or
+    /// length does not fit the read.
     pub const LINK_ERRORS_MALFORMED_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const LINK_ERRORS_MALFORMED_LSB: usize = 16;
     /// Number of its bits.
     pub const LINK_ERRORS_MALFORMED_WIDTH: usize = 16;
-    /// Byte offset of LINK_LOSSES. Reads and completions without the other since the reset of
-    /// the PCIe side, up to 65535 each.
+    /// Byte offset of LINK_LOSSES. Numbers of completions without a read, and of reads without
+    /// their completions, since the reset of the PCIe side. Each count stops at 65535.
     pub const LINK_LOSSES: usize = 0x54;
-    /// Mask of LINK_LOSSES.unexpected (bits 15:0, ro). Completions of no read.
+    /// Mask of LINK_LOSSES.unexpected (bits 15:0, ro). Completions that belong to no read.
     pub const LINK_LOSSES_UNEXPECTED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const LINK_LOSSES_UNEXPECTED_LSB: usize = 0;
     /// Number of its bits.
     pub const LINK_LOSSES_UNEXPECTED_WIDTH: usize = 16;
-    /// Mask of LINK_LOSSES.expired (bits 31:16, ro). Reads of which nothing came any more.
+    /// Mask of LINK_LOSSES.expired (bits 31:16, ro). Reads that were abandoned because no
+    /// further completion came in time.
     pub const LINK_LOSSES_EXPIRED_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const LINK_LOSSES_EXPIRED_LSB: usize = 16;
     /// Number of its bits.
     pub const LINK_LOSSES_EXPIRED_WIDTH: usize = 16;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
-    /// in the FPGA memory. A reset keeps it: who uses the window while another resets the block
-    /// goes on to see the memory that is his. The offset is that of the window control of
-    /// `acl_dma`.
+    /// in the FPGA memory. A reset does not change it: a process that uses the window while
+    /// another process resets the block continues to see its own memory. The offset is the
+    /// offset of the window control of `acl_dma`.
     pub const WINDOW_LO: usize = 0x70;
     /// Mask of WINDOW_LO.base (bits 31:16, rw). Bits 39:16 of the byte address in FPGA memory
     /// that the first byte of the window shows.
@@ -494,9 +513,9 @@ pub mod csr {
     /// Number of its bits.
     pub const WINDOW_LO_BASE_WIDTH: usize = 16;
     /// Byte offset of WINDOW (high word). Place of the host's 64 KiB memory window (`s_nondma`)
-    /// in the FPGA memory. A reset keeps it: who uses the window while another resets the block
-    /// goes on to see the memory that is his. The offset is that of the window control of
-    /// `acl_dma`.
+    /// in the FPGA memory. A reset does not change it: a process that uses the window while
+    /// another process resets the block continues to see its own memory. The offset is the
+    /// offset of the window control of `acl_dma`.
     pub const WINDOW_HI: usize = 0x74;
     /// Mask of WINDOW_HI.base (bits 7:0, rw). Bits 39:16 of the byte address in FPGA memory
     /// that the first byte of the window shows.
@@ -505,89 +524,92 @@ pub mod csr {
     pub const WINDOW_HI_BASE_LSB: usize = 0;
     /// Number of its bits.
     pub const WINDOW_HI_BASE_WIDTH: usize = 8;
-    /// Byte offset of CHANNEL_SELECT. Chooses the channel that the registers from
-    /// CHANNEL_CONTROL to READ_TIMEOUTS belong to. Software that uses them from several places
-    /// needs a lock around selection and access.
+    /// Byte offset of CHANNEL_SELECT. Selection of the channel that the registers from
+    /// CHANNEL_CONTROL to READ_TIMEOUTS belong to. Software that uses these registers from
+    /// several places needs a lock around selection and access.
     pub const CHANNEL_SELECT: usize = 0x80;
-    /// Mask of CHANNEL_SELECT.channel (bits 5:0, rw). A channel of this build; with another
-    /// number, writes have no meaning.
+    /// Mask of CHANNEL_SELECT.channel (bits 5:0, rw). Number of a channel of this build. With
+    /// any other number, writes have no meaning.
     pub const CHANNEL_SELECT_CHANNEL_MASK: u32 = 0x0000_003f;
     /// Position of its lowest bit.
     pub const CHANNEL_SELECT_CHANNEL_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_SELECT_CHANNEL_WIDTH: usize = 6;
-    /// Byte offset of CHANNEL_CONTROL. Runs, drains and aborts the selected channel. To drain:
-    /// clear `accept`, wait until CHANNEL_STATUS reads 0. To abort: clear `accept`, set
-    /// `abort`, wait until CHANNEL_STATUS reads 0, clear `abort`. Both end in bounded time
-    /// unless PORT_TIMEOUT is 0: a read that is not answered ends by it, and a port that stands
-    /// still.
+    /// Byte offset of CHANNEL_CONTROL. Control of the selected channel: run, drain and abort.
+    /// To drain: clear `accept`, wait until CHANNEL_STATUS reads 0. To abort: clear `accept`,
+    /// set `abort`, wait until CHANNEL_STATUS reads 0, clear `abort`. Both take bounded time
+    /// unless PORT_TIMEOUT is 0: PORT_TIMEOUT ends the wait for a read that is not answered,
+    /// and for a port that takes nothing.
     pub const CHANNEL_CONTROL: usize = 0x84;
-    /// Mask of CHANNEL_CONTROL.accept (bits 0, rw). 1: doorbells are accepted. 0: they are
-    /// refused; what is queued goes on.
+    /// Mask of CHANNEL_CONTROL.accept (bits 0, rw). 1: doorbells are accepted. 0: doorbells are
+    /// refused; queued descriptors continue.
     pub const CHANNEL_CONTROL_ACCEPT_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CHANNEL_CONTROL_ACCEPT_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_CONTROL_ACCEPT_WIDTH: usize = 1;
     /// Mask of CHANNEL_CONTROL.run (bits 1, rw). 1: queued descriptors are executed. 0: no
-    /// further descriptor is started; one that runs is finished.
+    /// further descriptor is started; a running descriptor is finished.
     pub const CHANNEL_CONTROL_RUN_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const CHANNEL_CONTROL_RUN_LSB: usize = 1;
     /// Number of its bits.
     pub const CHANNEL_CONTROL_RUN_WIDTH: usize = 1;
     /// Mask of CHANNEL_CONTROL.abort (bits 2, rw). 1: every accepted descriptor ends with
-    /// ABORTED, a running one at its next request, whatever `run` says.
+    /// ABORTED, a running one at its next request. The value of `run` does not matter.
     pub const CHANNEL_CONTROL_ABORT_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const CHANNEL_CONTROL_ABORT_LSB: usize = 2;
     /// Number of its bits.
     pub const CHANNEL_CONTROL_ABORT_WIDTH: usize = 1;
-    /// Byte offset of CHANNEL_STATUS. What the selected channel has under way. Of every
-    /// channel, also a burst at the PCIe port that was begun before the block was reset from
-    /// the side of FPGA memory.
+    /// Byte offset of CHANNEL_STATUS. Work of the selected channel that is in progress. For
+    /// every channel, both bits are also 1 while the PCIe port has not taken all of a burst
+    /// that began before the block was reset from the side of FPGA memory.
     pub const CHANNEL_STATUS: usize = 0x88;
-    /// Mask of CHANNEL_STATUS.write_busy (bits 0, ro). A write descriptor was accepted and has
-    /// not ended; it ends when the PCIe port has taken the last of it, its completion record
-    /// included.
+    /// Mask of CHANNEL_STATUS.write_busy (bits 0, ro). 1: a write descriptor was accepted and
+    /// has not ended. It ends when the PCIe port has taken the last of it, its completion
+    /// record included.
     pub const CHANNEL_STATUS_WRITE_BUSY_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CHANNEL_STATUS_WRITE_BUSY_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_STATUS_WRITE_BUSY_WIDTH: usize = 1;
-    /// Mask of CHANNEL_STATUS.read_busy (bits 1, ro). A read descriptor was accepted and has
-    /// not ended; it ends when the PCIe port has taken its completion record.
+    /// Mask of CHANNEL_STATUS.read_busy (bits 1, ro). 1: a read descriptor was accepted and has
+    /// not ended. It ends when the PCIe port has taken its completion record.
     pub const CHANNEL_STATUS_READ_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const CHANNEL_STATUS_READ_BUSY_LSB: usize = 1;
     /// Number of its bits.
     pub const CHANNEL_STATUS_READ_BUSY_WIDTH: usize = 1;
-    /// Byte offset of CHANNEL_MODERATION. Moderation of the selected channel's interrupts. A
-    /// descriptor with `urgent` is never held back. Both 0 after reset: no moderation.
+    /// Byte offset of CHANNEL_MODERATION. Moderation of the selected channel's interrupts. The
+    /// interrupt of a descriptor with `urgent` is never held back. After reset both fields are
+    /// 0: no moderation.
     pub const CHANNEL_MODERATION: usize = 0x8c;
-    /// Mask of CHANNEL_MODERATION.count (bits 7:0, wo). An interrupt follows the completion
-    /// that is the count-th since the last one; 0 or 1: every one.
+    /// Mask of CHANNEL_MODERATION.count (bits 7:0, wo). Number of completions for one
+    /// interrupt: an interrupt follows the count-th completion since the last interrupt. 0 or
+    /// 1: an interrupt follows every completion.
     pub const CHANNEL_MODERATION_COUNT_MASK: u32 = 0x0000_00ff;
     /// Position of its lowest bit.
     pub const CHANNEL_MODERATION_COUNT_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_MODERATION_COUNT_WIDTH: usize = 8;
-    /// Mask of CHANNEL_MODERATION.age (bits 31:16, wo). An interrupt follows at the latest this
-    /// long after the first completion that waits for it; 0: no limit by time.
+    /// Mask of CHANNEL_MODERATION.age (bits 31:16, wo). Longest time from the first completion
+    /// that waits for an interrupt to that interrupt. 0: no limit by time.
     pub const CHANNEL_MODERATION_AGE_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const CHANNEL_MODERATION_AGE_LSB: usize = 16;
     /// Number of its bits.
     pub const CHANNEL_MODERATION_AGE_WIDTH: usize = 16;
-    /// Byte offset of CHANNEL_RING (low word). Completion ring of the selected channel. Writing
-    /// the low word with `enable` set starts the ring at its first slot, on the first lap; so
-    /// write the high word first. Only while the channel has nothing under way. From then on
-    /// the channel accepts at most as many descriptors as the ring has slots, and one more for
-    /// each that a doorbell says is freed: no record is written over one that was not read. The
-    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    /// Byte offset of CHANNEL_RING (low word). Completion ring of the selected channel. A write
+    /// of the low word with `enable` set starts the ring at its first slot, on the first lap.
+    /// So write the high word first. Write this register only while the channel has no
+    /// descriptor in progress. From then on the channel accepts at most as many descriptors as
+    /// the ring has slots, and one more for each descriptor that a doorbell reports as freed.
+    /// So no record overwrites a record that was not read. The value is passed to the block and
+    /// cannot be read back: a ring is the driver's own memory.
     pub const CHANNEL_RING_LO: usize = 0x90;
-    /// Mask of CHANNEL_RING_LO.enable (bits 0, wo). 1: the channel has a ring. 0: its
-    /// descriptors end without a record, and no ring bounds them.
+    /// Mask of CHANNEL_RING_LO.enable (bits 0, wo). 1: the channel has a ring. 0: descriptors
+    /// of the channel end without a record, and no ring limits their number.
     pub const CHANNEL_RING_LO_ENABLE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CHANNEL_RING_LO_ENABLE_LSB: usize = 0;
@@ -601,22 +623,23 @@ pub mod csr {
     /// Number of its bits.
     pub const CHANNEL_RING_LO_SIZE_LOG2_WIDTH: usize = 5;
     /// Mask of CHANNEL_RING_LO.base (bits 31:12, wo). Bits 63:12 of the bus address of the
-    /// ring. The ring is written without the ATT: only the driver can set this register.
+    /// ring. The block writes the ring without the ATT, so only the driver can set this
+    /// register.
     pub const CHANNEL_RING_LO_BASE_MASK: u32 = 0xffff_f000;
     /// Position of its lowest bit.
     pub const CHANNEL_RING_LO_BASE_LSB: usize = 12;
     /// Number of its bits.
     pub const CHANNEL_RING_LO_BASE_WIDTH: usize = 20;
-    /// Byte offset of CHANNEL_RING (high word). Completion ring of the selected channel.
-    /// Writing the low word with `enable` set starts the ring at its first slot, on the first
-    /// lap; so write the high word first. Only while the channel has nothing under way. From
-    /// then on the channel accepts at most as many descriptors as the ring has slots, and one
-    /// more for each that a doorbell says is freed: no record is written over one that was not
-    /// read. The value is handed to the block and cannot be read back: a ring is the driver's
-    /// own memory.
+    /// Byte offset of CHANNEL_RING (high word). Completion ring of the selected channel. A
+    /// write of the low word with `enable` set starts the ring at its first slot, on the first
+    /// lap. So write the high word first. Write this register only while the channel has no
+    /// descriptor in progress. From then on the channel accepts at most as many descriptors as
+    /// the ring has slots, and one more for each descriptor that a doorbell reports as freed.
+    /// So no record overwrites a record that was not read. The value is passed to the block and
+    /// cannot be read back: a ring is the driver's own memory.
     pub const CHANNEL_RING_HI: usize = 0x94;
     /// Mask of CHANNEL_RING_HI.base (bits 31:0, wo). Bits 63:12 of the bus address of the ring.
-    /// The ring is written without the ATT: only the driver can set this register.
+    /// The block writes the ring without the ATT, so only the driver can set this register.
     pub const CHANNEL_RING_HI_BASE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const CHANNEL_RING_HI_BASE_LSB: usize = 0;
@@ -631,9 +654,9 @@ pub mod csr {
     pub const CHANNEL_MEM_BASE_PAGE_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_MEM_BASE_PAGE_WIDTH: usize = 28;
-    /// Byte offset of CHANNEL_MEM_END. First byte behind the selected channel's range of FPGA
-    /// memory. A descriptor whose local addresses are not all inside ends with LOCAL_RANGE.
-    /// After reset base and end are 0: nothing is inside.
+    /// Byte offset of CHANNEL_MEM_END. First byte after the selected channel's range of FPGA
+    /// memory. A descriptor whose local addresses are not all inside the range ends with
+    /// LOCAL_RANGE. After reset base and end are 0: no address is inside.
     pub const CHANNEL_MEM_END: usize = 0x9c;
     /// Mask of CHANNEL_MEM_END.page (bits 28:0, wo). Bits 40:12 of the address.
     pub const CHANNEL_MEM_END_PAGE_MASK: u32 = 0x1fff_ffff;
@@ -641,8 +664,8 @@ pub mod csr {
     pub const CHANNEL_MEM_END_PAGE_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_MEM_END_PAGE_WIDTH: usize = 29;
-    /// Byte offset of WRITE_BYTES (low word). Payload that the selected channel has written to
-    /// peers. Completion records are not counted.
+    /// Byte offset of WRITE_BYTES (low word). Payload bytes that the selected channel has
+    /// written to peers. Completion records are not counted.
     pub const WRITE_BYTES_LO: usize = 0x100;
     /// Mask of WRITE_BYTES_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_BYTES_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -650,8 +673,8 @@ pub mod csr {
     pub const WRITE_BYTES_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_BYTES_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_BYTES (high word). Payload that the selected channel has written to
-    /// peers. Completion records are not counted.
+    /// Byte offset of WRITE_BYTES (high word). Payload bytes that the selected channel has
+    /// written to peers. Completion records are not counted.
     pub const WRITE_BYTES_HI: usize = 0x104;
     /// Mask of WRITE_BYTES_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_BYTES_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -659,8 +682,8 @@ pub mod csr {
     pub const WRITE_BYTES_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_BYTES_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_REQUESTS (low word). Requests for payload of the selected channel's
-    /// write descriptors that have ended on the PCIe port.
+    /// Byte offset of WRITE_REQUESTS (low word). Payload requests of the selected channel's
+    /// write descriptors. A request is counted when it has ended on the PCIe port.
     pub const WRITE_REQUESTS_LO: usize = 0x108;
     /// Mask of WRITE_REQUESTS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_REQUESTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -668,8 +691,8 @@ pub mod csr {
     pub const WRITE_REQUESTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_REQUESTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_REQUESTS (high word). Requests for payload of the selected
-    /// channel's write descriptors that have ended on the PCIe port.
+    /// Byte offset of WRITE_REQUESTS (high word). Payload requests of the selected channel's
+    /// write descriptors. A request is counted when it has ended on the PCIe port.
     pub const WRITE_REQUESTS_HI: usize = 0x10c;
     /// Mask of WRITE_REQUESTS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_REQUESTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -677,7 +700,7 @@ pub mod csr {
     pub const WRITE_REQUESTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_REQUESTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_DESCRIPTORS (low word). The selected channel's write descriptors
+    /// Byte offset of WRITE_DESCRIPTORS (low word). Write descriptors of the selected channel
     /// that have ended.
     pub const WRITE_DESCRIPTORS_LO: usize = 0x110;
     /// Mask of WRITE_DESCRIPTORS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -686,7 +709,7 @@ pub mod csr {
     pub const WRITE_DESCRIPTORS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_DESCRIPTORS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_DESCRIPTORS (high word). The selected channel's write descriptors
+    /// Byte offset of WRITE_DESCRIPTORS (high word). Write descriptors of the selected channel
     /// that have ended.
     pub const WRITE_DESCRIPTORS_HI: usize = 0x114;
     /// Mask of WRITE_DESCRIPTORS_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -695,7 +718,7 @@ pub mod csr {
     pub const WRITE_DESCRIPTORS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_DESCRIPTORS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_FAULTS (low word). The selected channel's write descriptors that
+    /// Byte offset of WRITE_FAULTS (low word). Write descriptors of the selected channel that
     /// ended with a status code other than OK.
     pub const WRITE_FAULTS_LO: usize = 0x118;
     /// Mask of WRITE_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -704,7 +727,7 @@ pub mod csr {
     pub const WRITE_FAULTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_FAULTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_FAULTS (high word). The selected channel's write descriptors that
+    /// Byte offset of WRITE_FAULTS (high word). Write descriptors of the selected channel that
     /// ended with a status code other than OK.
     pub const WRITE_FAULTS_HI: usize = 0x11c;
     /// Mask of WRITE_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -713,7 +736,7 @@ pub mod csr {
     pub const WRITE_FAULTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_FAULTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_ATT_FAULTS (low word). The selected channel's write descriptors
+    /// Byte offset of WRITE_ATT_FAULTS (low word). Write descriptors of the selected channel
     /// that ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
     pub const WRITE_ATT_FAULTS_LO: usize = 0x120;
     /// Mask of WRITE_ATT_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -722,7 +745,7 @@ pub mod csr {
     pub const WRITE_ATT_FAULTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_ATT_FAULTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_ATT_FAULTS (high word). The selected channel's write descriptors
+    /// Byte offset of WRITE_ATT_FAULTS (high word). Write descriptors of the selected channel
     /// that ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
     pub const WRITE_ATT_FAULTS_HI: usize = 0x124;
     /// Mask of WRITE_ATT_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -731,7 +754,7 @@ pub mod csr {
     pub const WRITE_ATT_FAULTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_ATT_FAULTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_TIMEOUTS (low word). The selected channel's write descriptors that
+    /// Byte offset of WRITE_TIMEOUTS (low word). Write descriptors of the selected channel that
     /// ended with READ_TIMEOUT.
     pub const WRITE_TIMEOUTS_LO: usize = 0x128;
     /// Mask of WRITE_TIMEOUTS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -740,8 +763,8 @@ pub mod csr {
     pub const WRITE_TIMEOUTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_TIMEOUTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_TIMEOUTS (high word). The selected channel's write descriptors that
-    /// ended with READ_TIMEOUT.
+    /// Byte offset of WRITE_TIMEOUTS (high word). Write descriptors of the selected channel
+    /// that ended with READ_TIMEOUT.
     pub const WRITE_TIMEOUTS_HI: usize = 0x12c;
     /// Mask of WRITE_TIMEOUTS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_TIMEOUTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -749,8 +772,8 @@ pub mod csr {
     pub const WRITE_TIMEOUTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_TIMEOUTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_BYTES (low word). Payload that the selected channel has read from
-    /// peers and written to FPGA memory.
+    /// Byte offset of READ_BYTES (low word). Payload bytes that the selected channel has read
+    /// from peers and written to FPGA memory.
     pub const READ_BYTES_LO: usize = 0x140;
     /// Mask of READ_BYTES_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_BYTES_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -758,8 +781,8 @@ pub mod csr {
     pub const READ_BYTES_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_BYTES_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_BYTES (high word). Payload that the selected channel has read from
-    /// peers and written to FPGA memory.
+    /// Byte offset of READ_BYTES (high word). Payload bytes that the selected channel has read
+    /// from peers and written to FPGA memory.
     pub const READ_BYTES_HI: usize = 0x144;
     /// Mask of READ_BYTES_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_BYTES_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -767,8 +790,8 @@ pub mod csr {
     pub const READ_BYTES_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_BYTES_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_REQUESTS (low word). Requests for payload of the selected channel's
-    /// read descriptors that have ended on the PCIe port.
+    /// Byte offset of READ_REQUESTS (low word). Payload requests of the selected channel's read
+    /// descriptors. A request is counted when it has ended on the PCIe port.
     pub const READ_REQUESTS_LO: usize = 0x148;
     /// Mask of READ_REQUESTS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_REQUESTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -776,8 +799,8 @@ pub mod csr {
     pub const READ_REQUESTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_REQUESTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_REQUESTS (high word). Requests for payload of the selected channel's
-    /// read descriptors that have ended on the PCIe port.
+    /// Byte offset of READ_REQUESTS (high word). Payload requests of the selected channel's
+    /// read descriptors. A request is counted when it has ended on the PCIe port.
     pub const READ_REQUESTS_HI: usize = 0x14c;
     /// Mask of READ_REQUESTS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_REQUESTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -785,8 +808,8 @@ pub mod csr {
     pub const READ_REQUESTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_REQUESTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_DESCRIPTORS (low word). The selected channel's read descriptors that
-    /// have ended.
+    /// Byte offset of READ_DESCRIPTORS (low word). Read descriptors of the selected channel
+    /// that have ended.
     pub const READ_DESCRIPTORS_LO: usize = 0x150;
     /// Mask of READ_DESCRIPTORS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_DESCRIPTORS_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -794,7 +817,7 @@ pub mod csr {
     pub const READ_DESCRIPTORS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_DESCRIPTORS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_DESCRIPTORS (high word). The selected channel's read descriptors
+    /// Byte offset of READ_DESCRIPTORS (high word). Read descriptors of the selected channel
     /// that have ended.
     pub const READ_DESCRIPTORS_HI: usize = 0x154;
     /// Mask of READ_DESCRIPTORS_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -803,7 +826,7 @@ pub mod csr {
     pub const READ_DESCRIPTORS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_DESCRIPTORS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_FAULTS (low word). The selected channel's read descriptors that
+    /// Byte offset of READ_FAULTS (low word). Read descriptors of the selected channel that
     /// ended with a status code other than OK.
     pub const READ_FAULTS_LO: usize = 0x158;
     /// Mask of READ_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -812,7 +835,7 @@ pub mod csr {
     pub const READ_FAULTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_FAULTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_FAULTS (high word). The selected channel's read descriptors that
+    /// Byte offset of READ_FAULTS (high word). Read descriptors of the selected channel that
     /// ended with a status code other than OK.
     pub const READ_FAULTS_HI: usize = 0x15c;
     /// Mask of READ_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -821,7 +844,7 @@ pub mod csr {
     pub const READ_FAULTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_FAULTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_ATT_FAULTS (low word). The selected channel's read descriptors that
+    /// Byte offset of READ_ATT_FAULTS (low word). Read descriptors of the selected channel that
     /// ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
     pub const READ_ATT_FAULTS_LO: usize = 0x160;
     /// Mask of READ_ATT_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -830,8 +853,8 @@ pub mod csr {
     pub const READ_ATT_FAULTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_ATT_FAULTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_ATT_FAULTS (high word). The selected channel's read descriptors that
-    /// ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+    /// Byte offset of READ_ATT_FAULTS (high word). Read descriptors of the selected channel
+    /// that ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
     pub const READ_ATT_FAULTS_HI: usize = 0x164;
     /// Mask of READ_ATT_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_ATT_FAULTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -839,7 +862,7 @@ pub mod csr {
     pub const READ_ATT_FAULTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_ATT_FAULTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_TIMEOUTS (low word). The selected channel's read descriptors that
+    /// Byte offset of READ_TIMEOUTS (low word). Read descriptors of the selected channel that
     /// ended with READ_TIMEOUT.
     pub const READ_TIMEOUTS_LO: usize = 0x168;
     /// Mask of READ_TIMEOUTS_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -848,7 +871,7 @@ pub mod csr {
     pub const READ_TIMEOUTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_TIMEOUTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_TIMEOUTS (high word). The selected channel's read descriptors that
+    /// Byte offset of READ_TIMEOUTS (high word). Read descriptors of the selected channel that
     /// ended with READ_TIMEOUT.
     pub const READ_TIMEOUTS_HI: usize = 0x16c;
     /// Mask of READ_TIMEOUTS_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -858,7 +881,7 @@ pub mod csr {
     /// Number of its bits.
     pub const READ_TIMEOUTS_HI_VALUE_WIDTH: usize = 32;
     /// Byte offset of WRITE_BUSY (low word). Cycles in which a write descriptor of any channel
-    /// was under way.
+    /// was in progress.
     pub const WRITE_BUSY_LO: usize = 0x180;
     /// Mask of WRITE_BUSY_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_BUSY_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -867,7 +890,7 @@ pub mod csr {
     /// Number of its bits.
     pub const WRITE_BUSY_LO_VALUE_WIDTH: usize = 32;
     /// Byte offset of WRITE_BUSY (high word). Cycles in which a write descriptor of any channel
-    /// was under way.
+    /// was in progress.
     pub const WRITE_BUSY_HI: usize = 0x184;
     /// Mask of WRITE_BUSY_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_BUSY_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -876,7 +899,7 @@ pub mod csr {
     /// Number of its bits.
     pub const WRITE_BUSY_HI_VALUE_WIDTH: usize = 32;
     /// Byte offset of READ_BUSY (low word). Cycles in which a read descriptor of any channel
-    /// was under way.
+    /// was in progress.
     pub const READ_BUSY_LO: usize = 0x188;
     /// Mask of READ_BUSY_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_BUSY_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -885,7 +908,7 @@ pub mod csr {
     /// Number of its bits.
     pub const READ_BUSY_LO_VALUE_WIDTH: usize = 32;
     /// Byte offset of READ_BUSY (high word). Cycles in which a read descriptor of any channel
-    /// was under way.
+    /// was in progress.
     pub const READ_BUSY_HI: usize = 0x18c;
     /// Mask of READ_BUSY_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_BUSY_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -911,8 +934,8 @@ pub mod csr {
     pub const STALL_TXS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_TXS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_TAGS (low word). Cycles in which a read request was ready and the
-    /// limit of outstanding reads held it back.
+    /// Byte offset of STALL_TAGS (low word). Cycles in which a read request was ready but
+    /// waited because of the limit of outstanding reads.
     pub const STALL_TAGS_LO: usize = 0x198;
     /// Mask of STALL_TAGS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_TAGS_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -920,8 +943,8 @@ pub mod csr {
     pub const STALL_TAGS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_TAGS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_TAGS (high word). Cycles in which a read request was ready and the
-    /// limit of outstanding reads held it back.
+    /// Byte offset of STALL_TAGS (high word). Cycles in which a read request was ready but
+    /// waited because of the limit of outstanding reads.
     pub const STALL_TAGS_HI: usize = 0x19c;
     /// Mask of STALL_TAGS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_TAGS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -929,8 +952,8 @@ pub mod csr {
     pub const STALL_TAGS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_TAGS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_CREDITS (low word). Cycles in which a read request was ready and
-    /// had to wait for room in the receive buffer.
+    /// Byte offset of STALL_CREDITS (low word). Cycles in which a read request was ready but
+    /// waited for room in the receive buffer.
     pub const STALL_CREDITS_LO: usize = 0x1a0;
     /// Mask of STALL_CREDITS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_CREDITS_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -938,8 +961,8 @@ pub mod csr {
     pub const STALL_CREDITS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_CREDITS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_CREDITS (high word). Cycles in which a read request was ready and
-    /// had to wait for room in the receive buffer.
+    /// Byte offset of STALL_CREDITS (high word). Cycles in which a read request was ready but
+    /// waited for room in the receive buffer.
     pub const STALL_CREDITS_HI: usize = 0x1a4;
     /// Mask of STALL_CREDITS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_CREDITS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -947,7 +970,7 @@ pub mod csr {
     pub const STALL_CREDITS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_CREDITS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_MEM_READ (low word). Cycles in which a write request was ready and
+    /// Byte offset of STALL_MEM_READ (low word). Cycles in which a write request was ready but
     /// its data had not come from FPGA memory.
     pub const STALL_MEM_READ_LO: usize = 0x1a8;
     /// Mask of STALL_MEM_READ_LO.value (bits 31:0, ro). Count at the last snapshot.
@@ -956,7 +979,7 @@ pub mod csr {
     pub const STALL_MEM_READ_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_MEM_READ_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_MEM_READ (high word). Cycles in which a write request was ready and
+    /// Byte offset of STALL_MEM_READ (high word). Cycles in which a write request was ready but
     /// its data had not come from FPGA memory.
     pub const STALL_MEM_READ_HI: usize = 0x1ac;
     /// Mask of STALL_MEM_READ_HI.value (bits 31:0, ro). Count at the last snapshot.
@@ -966,7 +989,7 @@ pub mod csr {
     /// Number of its bits.
     pub const STALL_MEM_READ_HI_VALUE_WIDTH: usize = 32;
     /// Byte offset of STALL_MEM_WRITE (low word). Cycles in which received data waited for FPGA
-    /// memory to take what came before.
+    /// memory to take earlier data.
     pub const STALL_MEM_WRITE_LO: usize = 0x1b0;
     /// Mask of STALL_MEM_WRITE_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_MEM_WRITE_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -975,7 +998,7 @@ pub mod csr {
     /// Number of its bits.
     pub const STALL_MEM_WRITE_LO_VALUE_WIDTH: usize = 32;
     /// Byte offset of STALL_MEM_WRITE (high word). Cycles in which received data waited for
-    /// FPGA memory to take what came before.
+    /// FPGA memory to take earlier data.
     pub const STALL_MEM_WRITE_HI: usize = 0x1b4;
     /// Mask of STALL_MEM_WRITE_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_MEM_WRITE_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -1001,7 +1024,8 @@ pub mod csr {
     pub const RECORDS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const RECORDS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of IRQS (low word). Rising edges of the interrupt line, and MSI-X messages.
+    /// Byte offset of IRQS (low word). Interrupts: rising edges of the interrupt line, and
+    /// interrupt messages.
     pub const IRQS_LO: usize = 0x1c0;
     /// Mask of IRQS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const IRQS_LO_VALUE_MASK: u32 = 0xffff_ffff;
@@ -1009,7 +1033,8 @@ pub mod csr {
     pub const IRQS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const IRQS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of IRQS (high word). Rising edges of the interrupt line, and MSI-X messages.
+    /// Byte offset of IRQS (high word). Interrupts: rising edges of the interrupt line, and
+    /// interrupt messages.
     pub const IRQS_HI: usize = 0x1c4;
     /// Mask of IRQS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const IRQS_HI_VALUE_MASK: u32 = 0xffff_ffff;
@@ -1019,17 +1044,17 @@ pub mod csr {
     pub const IRQS_HI_VALUE_WIDTH: usize = 32;
 }
 
-/// The page of one channel, mappable into one process. Page c is channel c; a build has
+/// Page of one channel, mappable into one process. Page c belongs to channel c; a build has
 /// CAPS0.channels of the 64 pages. Write the words 0 to 6 of a descriptor in any order, all of
-/// them each time, then its doorbell. A page gives nothing of another channel away, and takes
-/// nothing from it.
+/// them each time. Then write the doorbell. A page shows and accepts nothing that belongs to
+/// another channel.
 pub mod chan {
     /// Size of one instance in bytes.
     pub const SIZE: usize = 0x1000;
     /// Instances in the largest build, one after the other.
     pub const COUNT: usize = 64;
-    /// Byte offset of WRITE_DESC. The descriptor of the next transfer from the FPGA to a peer,
-    /// word by word. Writes are ignored while the write queue is full.
+    /// Byte offset of WRITE_DESC. Descriptor of the next transfer from the FPGA to a peer, word
+    /// by word. Writes are ignored while the write queue is full.
     pub const WRITE_DESC: usize = 0x0;
     /// Mask of WRITE_DESC.value (bits 31:0, wo). One word of the descriptor.
     pub const WRITE_DESC_VALUE_MASK: u32 = 0xffff_ffff;
@@ -1041,20 +1066,20 @@ pub mod chan {
     pub const WRITE_DESC_COUNT: usize = 16;
     /// Bytes from one WRITE_DESC to the next.
     pub const WRITE_DESC_STRIDE: usize = 4;
-    /// Byte offset of WRITE_DOORBELL. Queues the descriptor in WRITE_DESC.
+    /// Byte offset of WRITE_DOORBELL. Doorbell that queues the descriptor in WRITE_DESC.
     pub const WRITE_DOORBELL: usize = 0x40;
-    /// Mask of WRITE_DOORBELL.freed (bits 15:0, wo). Descriptors of the channel that have ended
-    /// since its last doorbell, as software knows from records that it has read, in both
-    /// directions together: the slots that they had of the ring. They are counted before the
-    /// descriptor is, and where the doorbell is refused, too. Who says more than has ended may
-    /// lose records of its own channel.
+    /// Mask of WRITE_DOORBELL.freed (bits 15:0, wo). Number of descriptors of the channel that
+    /// have ended since its last doorbell, in both directions together, as software knows from
+    /// the records that it has read. Their slots of the ring become free before the new
+    /// descriptor takes one, also if the doorbell is refused. If software writes more than have
+    /// ended, it may lose records of its own channel.
     pub const WRITE_DOORBELL_FREED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const WRITE_DOORBELL_FREED_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_DOORBELL_FREED_WIDTH: usize = 16;
-    /// Byte offset of READ_DESC. The descriptor of the next transfer from a peer to the FPGA,
-    /// word by word. Writes are ignored while the read queue is full.
+    /// Byte offset of READ_DESC. Descriptor of the next transfer from a peer to the FPGA, word
+    /// by word. Writes are ignored while the read queue is full.
     pub const READ_DESC: usize = 0x80;
     /// Mask of READ_DESC.value (bits 31:0, wo). One word of the descriptor.
     pub const READ_DESC_VALUE_MASK: u32 = 0xffff_ffff;
@@ -1066,38 +1091,41 @@ pub mod chan {
     pub const READ_DESC_COUNT: usize = 16;
     /// Bytes from one READ_DESC to the next.
     pub const READ_DESC_STRIDE: usize = 4;
-    /// Byte offset of READ_DOORBELL. Queues the descriptor in READ_DESC.
+    /// Byte offset of READ_DOORBELL. Doorbell that queues the descriptor in READ_DESC.
     pub const READ_DOORBELL: usize = 0xc0;
-    /// Mask of READ_DOORBELL.freed (bits 15:0, wo). Descriptors of the channel that have ended
-    /// since its last doorbell, as software knows from records that it has read, in both
-    /// directions together: the slots that they had of the ring. They are counted before the
-    /// descriptor is, and where the doorbell is refused, too. Who says more than has ended may
-    /// lose records of its own channel.
+    /// Mask of READ_DOORBELL.freed (bits 15:0, wo). Number of descriptors of the channel that
+    /// have ended since its last doorbell, in both directions together, as software knows from
+    /// the records that it has read. Their slots of the ring become free before the new
+    /// descriptor takes one, also if the doorbell is refused. If software writes more than have
+    /// ended, it may lose records of its own channel.
     pub const READ_DOORBELL_FREED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const READ_DOORBELL_FREED_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_DOORBELL_FREED_WIDTH: usize = 16;
-    /// Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. Both are 0
-    /// while doorbells are refused: the block is not enabled or being reset, the channel does
-    /// not accept, or all slots of its ring are owed to descriptors that were accepted and not
-    /// freed. The slots that are left bound both directions together.
+    /// Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. Both fields
+    /// are 0 while doorbells are refused: the block is not enabled or is being reset, the
+    /// channel does not accept doorbells, or all slots of its ring are reserved for descriptors
+    /// that were accepted and not freed. The free slots of the ring limit both directions
+    /// together.
     pub const QUEUE_FREE: usize = 0x100;
-    /// Mask of QUEUE_FREE.write (bits 15:0, ro). Write descriptors that the queue has room for.
+    /// Mask of QUEUE_FREE.write (bits 15:0, ro). Number of write descriptors that the queue has
+    /// room for.
     pub const QUEUE_FREE_WRITE_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const QUEUE_FREE_WRITE_LSB: usize = 0;
     /// Number of its bits.
     pub const QUEUE_FREE_WRITE_WIDTH: usize = 16;
-    /// Mask of QUEUE_FREE.read (bits 31:16, ro). Read descriptors that the queue has room for.
+    /// Mask of QUEUE_FREE.read (bits 31:16, ro). Number of read descriptors that the queue has
+    /// room for.
     pub const QUEUE_FREE_READ_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const QUEUE_FREE_READ_LSB: usize = 16;
     /// Number of its bits.
     pub const QUEUE_FREE_READ_WIDTH: usize = 16;
-    /// Byte offset of REFUSED. Doorbells that were refused: the queue was full, all slots of
-    /// the ring were owed, or the channel does not accept. A refused descriptor is lost; it
-    /// leaves no completion record.
+    /// Byte offset of REFUSED. Doorbells that were refused, because the queue was full, all
+    /// slots of the ring were reserved, or the channel did not accept doorbells. A refused
+    /// descriptor is lost and has no completion record.
     pub const REFUSED: usize = 0x104;
     /// Mask of REFUSED.write (bits 0, w1c). A WRITE_DOORBELL was refused.
     pub const REFUSED_WRITE_MASK: u32 = 0x0000_0001;
@@ -1113,10 +1141,10 @@ pub mod chan {
     pub const REFUSED_READ_WIDTH: usize = 1;
 }
 
-/// The address translation table (ATT): entry n at offset 8 n. A build has 2^CAPS1.att_log2
-/// entries; the size given here is that of the largest table. The low word of an entry is held;
-/// writing the high word stores both, with the owner mask of CSR.ATT_OWNER. Reads return 0.
-/// After a reset of the block every entry is invalid.
+/// Address translation table (ATT). Entry n is at offset 8 n. A build has 2^CAPS1.att_log2
+/// entries; the size given here is the size of the largest table. The block holds a written low
+/// word until the high word is written. That write stores both words, with the owner mask of
+/// CSR.ATT_OWNER. Reads return 0. After a reset of the block every entry is invalid.
 pub mod att {
     /// Size of one instance in bytes.
     pub const SIZE: usize = 0x80000;
@@ -1124,10 +1152,10 @@ pub mod att {
     pub const ENTRIES: usize = 65536;
 }
 
-/// The MSI-X table, in builds with CAPS2.msix, at the place that the function's MSI-X
-/// capability names: vector 0 for faults and refused doorbells, vector 1 for the OpenCL kernel,
-/// vector 2 + c for channel c. Behind it, at 0x800, is the array of pending bits (PBA). Both as
-/// in PCI Local Bus Specification 3.0, 6.8.2; all vectors are masked after reset.
+/// MSI-X table, in builds with CAPS2.msix, at the place that the function's MSI-X capability
+/// names: vector 0 for faults and refused doorbells, vector 1 for the OpenCL kernel, vector 2 +
+/// c for channel c. The array of pending bits (PBA) follows the table, at 0x800. Table and PBA
+/// are as in PCI Local Bus Specification 3.0, 6.8.2. All vectors are masked after reset.
 pub mod msix {
     /// Size of one instance in bytes.
     pub const SIZE: usize = 0x800;
@@ -1135,8 +1163,8 @@ pub mod msix {
     pub const ENTRIES: usize = 128;
 }
 
-/// How a descriptor ended. Every code but OK leaves `bytes_done` at the bytes that were moved
-/// before the fault.
+/// Result of a descriptor. With every code except OK, `bytes_done` is the number of bytes that were
+/// moved before the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum StatusCode {
@@ -1155,38 +1183,39 @@ pub enum StatusCode {
     AttPermission = 5,
     /// The page size in the descriptor's peer address differs from the page size of the ATT entry.
     AttPageSize = 6,
-    /// A read request was not answered within PORT_TIMEOUT. What is still owed is in quarantine
-    /// from now on: the whole read port where answers come in order (`Txs`), the request's tag
-    /// where they have tags. With CAPS2.tlp the transaction layer may give a request up before, and
-    /// keeps its own tag back.
+    /// A read request was not answered within PORT_TIMEOUT. From then on the part of the port that
+    /// is still owed answers is in quarantine: the whole read port where answers come in order
+    /// (`Txs`), the tag of the request where answers have tags. With CAPS2.tlp the transaction
+    /// layer may abandon a request earlier, and does not reuse its own tag for that request.
     ReadTimeout = 7,
-    /// A read: the read port was in quarantine, waiting for completions that an earlier descriptor
-    /// is owed. Either direction: the port stood still (STATUS.port_dead). Of the bytes behind
-    /// `bytes_done` none or some were moved.
+    /// For a read: the read port was in quarantine and waited for completions that are owed to an
+    /// earlier descriptor. For either direction: the port was dead (STATUS.port_dead). None or some
+    /// of the bytes after the first `bytes_done` were moved.
     PortDown = 8,
-    /// The descriptor was stopped by a reset of the engines or an abort of its channel.
+    /// A reset of the engines or an abort of the channel stopped the descriptor.
     Aborted = 9,
     /// The descriptor has reserved bits set, or names a port that this build does not have. Nothing
     /// was moved.
     Descriptor = 10,
-    /// All bytes were sent, but the read that would have shown their arrival was not answered or
-    /// could not be issued.
+    /// All bytes were sent, but the read that confirms their arrival was not answered or could not
+    /// be issued.
     Flush = 11,
     /// Not all of the local addresses are inside the channel's range of FPGA memory. Nothing was
     /// moved.
     LocalRange = 12,
-    /// A read request was answered with Unsupported Request. Seen only on a port that carries the
-    /// completion status. `Txs` never answers such a read: it ends with READ_TIMEOUT.
+    /// A read request was answered with Unsupported Request. Only a port that carries the
+    /// completion status reports this. `Txs` never answers such a read, and the descriptor ends
+    /// with READ_TIMEOUT.
     Unsupported = 13,
-    /// A read request was answered with Completer Abort. Seen only on a port that carries the
-    /// completion status.
+    /// A read request was answered with Completer Abort. Only a port that carries the completion
+    /// status reports this.
     CompleterAbort = 14,
-    /// A read request was answered with poisoned data. Seen only on a port that carries the
-    /// completion status. `Txs` gives poisoned data as if they were good, and the descriptor ends
+    /// A read request was answered with poisoned data. Only a port that carries the completion
+    /// status reports this. `Txs` passes poisoned data on as good data, and the descriptor ends
     /// with OK.
     Poisoned = 15,
-    /// A write whose first peer address, or the end of it, is not a multiple of the granularity of
-    /// writes (CAPS2.write_granularity_log2). Nothing was moved.
+    /// The first peer address of a write, or the address of its end, is not a multiple of the
+    /// granularity of writes (CAPS2.write_granularity_log2). Nothing was moved.
     Alignment = 16,
 }
 
@@ -1221,7 +1250,7 @@ impl StatusCode {
     }
 }
 
-/// Size of the pages that a region is mapped with. The value 3 is reserved.
+/// Size of the pages of a region. The value 3 is reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum PageSize {
@@ -1299,8 +1328,8 @@ impl Port {
     }
 }
 
-/// An entry of the ATT: what one page of a registered region is on the bus, and what the board may
-/// do with it.
+/// Entry of the ATT: the size and the bus address of one page of a registered region, and the
+/// accesses that the board may make to that page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct AttEntry {
@@ -1317,7 +1346,8 @@ impl AttEntry {
     /// Size in bytes.
     pub const SIZE: usize = 8;
 
-    /// `entry` bits 0: The entry maps a page. All other bits count only if this is 1.
+    /// `entry` bits 0: 1: the entry maps a page. All other bits have a meaning only if this bit is
+    /// 1.
     pub const fn entry_valid(self) -> bool {
         self.entry & 0x1 != 0
     }
@@ -1333,7 +1363,7 @@ impl AttEntry {
         self
     }
 
-    /// `entry` bits 1: The board may read the page (peer to FPGA).
+    /// `entry` bits 1: 1: the board may read the page (peer to FPGA).
     pub const fn entry_device_read(self) -> bool {
         self.entry & 0x2 != 0
     }
@@ -1349,7 +1379,7 @@ impl AttEntry {
         self
     }
 
-    /// `entry` bits 2: The board may write the page (FPGA to peer).
+    /// `entry` bits 2: 1: the board may write the page (FPGA to peer).
     pub const fn entry_device_write(self) -> bool {
         self.entry & 0x4 != 0
     }
@@ -1424,9 +1454,9 @@ impl AttEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct MsixEntry {
-    /// Where the message is written.
+    /// Address to which the message is written.
     pub message_address: u64,
-    /// What is written.
+    /// Data that the message writes.
     pub message_data: u32,
     /// State of the vector.
     pub vector_control: u32,
@@ -1456,7 +1486,7 @@ impl MsixEntry {
         self
     }
 
-    /// `vector_control` bits 0: 1: the vector sends no message; an interrupt stays pending.
+    /// `vector_control` bits 0: 1: the vector sends no message; its interrupt stays pending.
     pub const fn vector_control_mask(self) -> bool {
         self.vector_control & 0x1 != 0
     }
@@ -1503,20 +1533,20 @@ impl MsixEntry {
     }
 }
 
-/// One transfer, as it is written to the WRITE_DESC or READ_DESC of a channel. The direction is
-/// that of the register. The reserved words are not looked at in this version; write 0.
+/// One transfer, as software writes it to the WRITE_DESC or READ_DESC of a channel. The register
+/// determines the direction. This version ignores the reserved words; write 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Descriptor {
-    /// Where the transfer begins on the peer's side, as an address in the ATT's space.
+    /// Start of the transfer on the peer's side, as an address in the ATT's space.
     pub peer: u64,
-    /// Where the transfer begins on the FPGA's side.
+    /// Start of the transfer on the FPGA's side.
     pub local: u64,
     /// Length of the transfer.
     pub length: u32,
-    /// When the transfer starts, and what happens when it ends.
+    /// Condition for the start of the transfer, and actions at its end.
     pub control: u32,
-    /// Chosen by software, returned in the completion record.
+    /// Value that software chooses. The completion record returns it.
     pub cookie: u32,
     /// Reserved: zero.
     pub reserved_1c: [u32; 9],
@@ -1537,8 +1567,8 @@ impl Descriptor {
     pub const SIZE: usize = 64;
 
     /// `peer` bits 61:0: (Index of the region's first ATT entry \<\< page shift) + byte offset in
-    /// the region. The page shift is 12, 16 or 21 by the page size; above it are 16 bits of entry
-    /// index, and the bits above those are 0.
+    /// the region. The page shift is 12, 16 or 21, by the page size. The 16 bits from the page
+    /// shift on are the entry index; all bits above the entry index are 0.
     pub const fn peer_address(self) -> u64 {
         self.peer & 0x3fffffffffffffff
     }
@@ -1551,8 +1581,8 @@ impl Descriptor {
         self
     }
 
-    /// `peer` bits 63:62: Page size of the region. It must be that of every entry the transfer
-    /// touches.
+    /// `peer` bits 63:62: Page size of the region. It must be equal to the page size of every entry
+    /// that the transfer touches.
     ///
     /// A value without a meaning comes back as the error.
     pub const fn peer_page_size(self) -> Result<PageSize, u32> {
@@ -1595,8 +1625,8 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 0: Write a completion record to the channel's ring. A descriptor that ends
-    /// with a fault writes one in any case.
+    /// `control` bits 0: 1: write a completion record to the channel's ring. A descriptor that ends
+    /// with a fault writes a record in any case.
     pub const fn control_record(self) -> bool {
         self.control & 0x1 != 0
     }
@@ -1612,8 +1642,8 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 1: Raise the interrupt (IRQ_STATUS.completion), after a completion record,
-    /// which is written even if `record` is 0.
+    /// `control` bits 1: 1: raise the interrupt (IRQ_STATUS.completion) after a completion record.
+    /// This record is written even if `record` is 0.
     pub const fn control_irq(self) -> bool {
         self.control & 0x2 != 0
     }
@@ -1629,10 +1659,10 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 2: Writes only. 0: before the completion record the block reads back from the
-    /// last destination, so the record says that the data have arrived; where the ATT entry does
-    /// not permit reads it cannot, and the record says only that they were sent. 1: the record
-    /// follows the data at once.
+    /// `control` bits 2: Only for writes. 0: before the completion record, the block reads back
+    /// from the last destination, so the record reports that the data have arrived. Where the ATT
+    /// entry does not permit reads, the block cannot read back, and the record reports only that
+    /// the data were sent. 1: the record follows the data at once.
     pub const fn control_no_flush(self) -> bool {
         self.control & 0x4 != 0
     }
@@ -1648,7 +1678,7 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 3: With `irq`: the interrupt is not held back by the channel's moderation.
+    /// `control` bits 3: 1, with `irq`: the channel's moderation does not hold back the interrupt.
     pub const fn control_urgent(self) -> bool {
         self.control & 0x8 != 0
     }
@@ -1664,8 +1694,8 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 4: Chained: starts when every write descriptor of the channel that was queued
-    /// before this one has ended, with whatever code.
+    /// `control` bits 4: 1: the descriptor is chained. It starts when every write descriptor of the
+    /// channel that was queued before it has ended, with any code.
     pub const fn control_after_write(self) -> bool {
         self.control & 0x10 != 0
     }
@@ -1681,8 +1711,8 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 5: Chained: starts when every read descriptor of the channel that was queued
-    /// before this one has ended, with whatever code.
+    /// `control` bits 5: 1: the descriptor is chained. It starts when every read descriptor of the
+    /// channel that was queued before it has ended, with any code.
     pub const fn control_after_read(self) -> bool {
         self.control & 0x20 != 0
     }
@@ -1738,17 +1768,18 @@ impl Descriptor {
     }
 }
 
-/// Completion record: how a descriptor ended. The block writes it to the next slot of the channel's
-/// ring; software polls `phase` in the slot it expects next. The dwords of a record become visible
-/// in ascending order, and not all at once (PCI Express Base Specification 4.0, 2.4.3). So a slot
-/// with a new `phase` has the whole record once `sequence` is that of the record: wait for it, and
-/// read the dwords before it after that, with an acquire barrier in between. Every accepted
-/// descriptor is owed a slot, whether it asks for a record or not, until a doorbell says that it is
-/// freed; so software that reads slowly is refused doorbells and loses no record.
+/// Completion record: the result of a descriptor. The block writes the record to the next slot of
+/// the channel's ring. Software polls `phase` in the slot in which it expects the next record. The
+/// dwords of a record become visible in ascending order, and not all at once (PCI Express Base
+/// Specification 4.0, 2.4.3). So a slot with a new `phase` has all dwords of the record up to
+/// `sequence` once `sequence` has the number of this record. Wait for that number. After an acquire
+/// barrier, read the dwords before `sequence`. Every accepted descriptor reserves a slot, whether
+/// it asks for a record or not, until a doorbell reports the descriptor as freed. So software that
+/// reads slowly is refused doorbells, and loses no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Completion {
-    /// The descriptor's cookie.
+    /// Cookie of the descriptor.
     pub cookie: u32,
     /// Result and origin.
     pub status: u32,
@@ -1756,7 +1787,7 @@ pub struct Completion {
     pub bytes_done: u32,
     /// Position of the record in the channel's history.
     pub sequence: u32,
-    /// Where a failing request began.
+    /// Start of the request that failed.
     pub fault_address: u64,
     /// Reserved: zero.
     pub reserved_18: [u32; 2],
@@ -1776,9 +1807,9 @@ impl Completion {
     /// Size in bytes.
     pub const SIZE: usize = 32;
 
-    /// `status` bits 0: 1 on the first lap of the ring, then the opposite on each further lap. A
-    /// slot is new when this differs from the lap before; so fill the ring with phase 0 before it
-    /// is enabled.
+    /// `status` bits 0: 1 on the first lap of the ring, then the opposite value on each further
+    /// lap. A slot has a new record when this bit differs from its value on the lap before. So fill
+    /// the ring with phase 0 before it is enabled.
     pub const fn status_phase(self) -> bool {
         self.status & 0x1 != 0
     }
@@ -1822,8 +1853,8 @@ impl Completion {
         self
     }
 
-    /// `status` bits 23:16: How the descriptor ended. The block writes no code from 128 on: with
-    /// these, software marks slots that hold no record.
+    /// `status` bits 23:16: Result of the descriptor. The block writes no code from 128 on: with
+    /// these codes, software marks slots that hold no record.
     ///
     /// A value without a meaning comes back as the error.
     pub const fn status_code(self) -> Result<StatusCode, u32> {

@@ -29,27 +29,29 @@ pub struct ChanRegs {
     pub byteenable: Signal<In, Bits<4>>,
     /// Slave: data of the read in the cycle before.
     pub readdata: Signal<Out, Bits<32>>,
-    /// WRITE_DESC: written in this cycle with `writedata`. The descriptor of the next transfer from
-    /// the FPGA to a peer, word by word. Writes are ignored while the write queue is full.
+    /// WRITE_DESC: written in this cycle with `writedata`. Descriptor of the next transfer from the
+    /// FPGA to a peer, word by word. Writes are ignored while the write queue is full.
     pub write_desc_we: Signal<Out, Bit>,
     /// WRITE_DESC: the element that is written.
     pub write_desc_index: Signal<Out, Bits<4>>,
-    /// WRITE_DOORBELL: written in this cycle with `writedata`. Queues the descriptor in WRITE_DESC.
+    /// WRITE_DOORBELL: written in this cycle with `writedata`. Doorbell that queues the descriptor
+    /// in WRITE_DESC.
     pub write_doorbell_we: Signal<Out, Bit>,
-    /// READ_DESC: written in this cycle with `writedata`. The descriptor of the next transfer from
-    /// a peer to the FPGA, word by word. Writes are ignored while the read queue is full.
+    /// READ_DESC: written in this cycle with `writedata`. Descriptor of the next transfer from a
+    /// peer to the FPGA, word by word. Writes are ignored while the read queue is full.
     pub read_desc_we: Signal<Out, Bit>,
     /// READ_DESC: the element that is written.
     pub read_desc_index: Signal<Out, Bits<4>>,
-    /// READ_DOORBELL: written in this cycle with `writedata`. Queues the descriptor in READ_DESC.
+    /// READ_DOORBELL: written in this cycle with `writedata`. Doorbell that queues the descriptor
+    /// in READ_DESC.
     pub read_doorbell_we: Signal<Out, Bit>,
-    /// QUEUE_FREE.write: Write descriptors that the queue has room for.
+    /// QUEUE_FREE.write: Number of write descriptors that the queue has room for.
     pub queue_free_write: Signal<In, Bits<16>>,
-    /// QUEUE_FREE.read: Read descriptors that the queue has room for.
+    /// QUEUE_FREE.read: Number of read descriptors that the queue has room for.
     pub queue_free_read: Signal<In, Bits<16>>,
-    /// REFUSED: written in this cycle with `writedata`. Doorbells that were refused: the queue was
-    /// full, all slots of the ring were owed, or the channel does not accept. A refused descriptor
-    /// is lost; it leaves no completion record.
+    /// REFUSED: written in this cycle with `writedata`. Doorbells that were refused, because the
+    /// queue was full, all slots of the ring were reserved, or the channel did not accept
+    /// doorbells. A refused descriptor is lost and has no completion record.
     pub refused_we: Signal<Out, Bit>,
     /// REFUSED.write: A WRITE_DOORBELL was refused.
     pub refused_write: Signal<In, Bit>,

@@ -32,229 +32,242 @@ pub struct CsrRegs {
     /// BUILD_ID.value: First 32 bits of the SHA-256 of the map's canonical form followed by the
     /// build parameters.
     pub build_id: Signal<In, Bits<32>>,
-    /// CAPS0.channels: Number of channels, and so of 4 KiB channel pages.
+    /// CAPS0.channels: Number of channels. Each has a channel page of 4 KiB.
     pub caps0_channels: Signal<In, Bits<8>>,
     /// CAPS0.port_bytes: Width of the PCIe port: 16 (128-bit) or 32 (256-bit).
     pub caps0_port_bytes: Signal<In, Bits<8>>,
-    /// CAPS0.txs_addr_bits: Width of the addresses that the PCIe port takes: 64, an ATT entry holds
-    /// a PCIe bus address; 32, it holds an address inside the PCIe IP's own translation windows.
+    /// CAPS0.txs_addr_bits: Width of the addresses that the PCIe port takes. 64: an ATT entry holds
+    /// a PCIe bus address. 32: an ATT entry holds an address inside the hard IP's own translation
+    /// windows.
     pub caps0_txs_addr_bits: Signal<In, Bits<8>>,
-    /// CAPS1.queue_log2: Descriptors in all queues of one direction. Each channel has an equal
-    /// share: 2^queue_log2 / channels.
+    /// CAPS1.queue_log2: Number of descriptors that all queues of one direction hold together. Each
+    /// channel has an equal share: 2^queue_log2 / channels.
     pub caps1_queue_log2: Signal<In, Bits<8>>,
     /// CAPS1.att_log2: Number of ATT entries.
     pub caps1_att_log2: Signal<In, Bits<8>>,
-    /// CAPS1.max_burst_log2: Longest request that the block gives to the PCIe port.
+    /// CAPS1.max_burst_log2: Longest request that the block makes at the PCIe port.
     pub caps1_max_burst_log2: Signal<In, Bits<8>>,
-    /// CAPS1.mem_addr_bits: Bytes of FPGA memory, log2. A descriptor that reaches beyond ends with
-    /// LENGTH and moves nothing.
+    /// CAPS1.mem_addr_bits: Bytes of FPGA memory, log2. A descriptor that reaches beyond the end of
+    /// FPGA memory ends with LENGTH and moves nothing.
     pub caps1_mem_addr_bits: Signal<In, Bits<8>>,
-    /// CONTROL.enable: 1: queued descriptors are executed. 0: no new descriptor is started; one
-    /// that runs is finished.
+    /// CONTROL.enable: 1: queued descriptors are executed. 0: no new descriptor is started; a
+    /// running descriptor is finished.
     pub control_enable: Signal<Out, Bit>,
     /// CONTROL.irq_enable: 1: the interrupt line is high while any bit of IRQ_STATUS is set. 0: the
-    /// line is low; IRQ_STATUS is kept.
+    /// line is low; IRQ_STATUS is not affected.
     pub control_irq_enable: Signal<Out, Bit>,
-    /// CONTROL.reset: Write 1: every descriptor that was accepted ends with ABORTED, the running
-    /// ones at their next request, and doorbells are refused until STATUS.write_busy, read_busy and
-    /// completer_busy read 0. The ATT, the rings and all settings are kept. Completions that are
-    /// still owed to reads stay counted (STATUS.read_quarantine).
+    /// CONTROL.reset: Write 1: every accepted descriptor ends with ABORTED, a running one at its
+    /// next request. Doorbells are refused until STATUS.write_busy, read_busy and completer_busy
+    /// read 0. The ATT, the rings and all settings do not change. Completions that are still owed
+    /// to reads stay counted (STATUS.read_quarantine).
     pub control_reset: Signal<Out, Bit>,
-    /// STATUS.write_busy: A write descriptor (FPGA to peer) of any channel is queued or under way,
-    /// or the last of it stands untaken at the PCIe port.
+    /// STATUS.write_busy: 1: a write descriptor (FPGA to peer) of any channel is queued or in
+    /// progress, or the PCIe port has not yet taken the last of it.
     pub status_write_busy: Signal<In, Bit>,
-    /// STATUS.read_busy: A read descriptor (peer to FPGA) of any channel is queued or under way, or
-    /// the last of it stands untaken at the PCIe port.
+    /// STATUS.read_busy: 1: a read descriptor (peer to FPGA) of any channel is queued or in
+    /// progress, or the PCIe port has not yet taken the last of it.
     pub status_read_busy: Signal<In, Bit>,
-    /// STATUS.read_quarantine: A read timed out, or the block was reset from the side of FPGA
-    /// memory alone, and its completion has not come. No read is issued until every completion that
-    /// is owed has arrived and been dropped, or, where reads have tags, the driver writes
-    /// QUARANTINE.
+    /// STATUS.read_quarantine: 1: a completion is still owed to a read that timed out, or that was
+    /// in progress when the block was reset from the side of FPGA memory alone. The part in
+    /// quarantine issues no read until every completion that is owed to it has arrived and been
+    /// dropped. That part is the whole read port where answers come in order (`Txs`), and the tag
+    /// of the read where reads have tags. In the second case the driver can also end the quarantine
+    /// by a write to QUARANTINE.
     pub status_read_quarantine: Signal<In, Bit>,
-    /// STATUS.att_sweep: The ATT is being cleared after a reset of the block. Wait for 0 before the
-    /// first write to the ATT.
+    /// STATUS.att_sweep: 1: the ATT is being cleared after a reset of the block. Wait for 0 before
+    /// the first write to the ATT.
     pub status_att_sweep: Signal<In, Bit>,
-    /// STATUS.completer_busy: A completion record waits to be sent, or stands untaken at the PCIe
-    /// port, or a burst does that was begun before the block was reset from the side of FPGA
-    /// memory.
+    /// STATUS.completer_busy: 1: a completion record waits to be sent, or the PCIe port has not yet
+    /// taken it. Also 1 while the PCIe port has not taken all of a burst that began before the
+    /// block was reset from the side of FPGA memory.
     pub status_completer_busy: Signal<In, Bit>,
-    /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT:
-    /// what the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
-    /// the receive side has failed (LINK.rx_failed): reads end without data, or not at all, and
-    /// writes go on. A port that goes on (Bus Master Enable is set again, the link is back) first
-    /// takes the rest of the burst that stands there, up to 512 bytes, of which all but the first
-    /// beat may be zeros. Then it opens by itself, which sets IRQ_STATUS.error. CONTROL.reset does
-    /// not open it; the block's reset inputs do (a new configuration of the FPGA, or a reset of the
-    /// link that the hard IP passes on), and a receive side that has failed needs them. Records of
-    /// the meantime are lost, so a channel that had anything under way needs its ring set again.
-    /// Memory that was registered must not be given back before a fence that ended while this read
-    /// 0.
+    /// STATUS.port_dead: 1: the PCIe port has not taken a request or a beat of data for
+    /// PORT_TIMEOUT. Everything that the engines send is dropped, and its descriptors end with
+    /// PORT_DOWN. So every descriptor ends. Or the receive side has failed (LINK.rx_failed): reads
+    /// end without data, or not at all, and writes continue. A port that continues (Bus Master
+    /// Enable is set again, the link is back) first takes the rest of the interrupted burst: up to
+    /// 512 bytes, of which all but the first beat may be zeros. Then the port opens by itself,
+    /// which sets IRQ_STATUS.error. CONTROL.reset does not open a dead port. The block's reset
+    /// inputs open it (a new configuration of the FPGA, or a reset of the link that the hard IP
+    /// passes on), and a receive side that has failed needs them. Completion records of the time in
+    /// which the port is dead are lost. So the ring of each channel that had a descriptor in
+    /// progress must be set again. Registered memory must not be released before a fence has ended
+    /// while this bit read 0.
     pub status_port_dead: Signal<In, Bit>,
-    /// STATUS.port_lost: The PCIe port has been dead since the last reset of the block or
-    /// CONTROL.reset. It may be open again (port_dead reads 0), but records and writes of that time
-    /// are lost: software resets the block and fails the transfers that were under way.
+    /// STATUS.port_lost: 1: the PCIe port was dead at some time since the last reset of the block
+    /// or CONTROL.reset. The port may be open again (port_dead reads 0), but the completion records
+    /// and writes of the time in which it was dead are lost. So software resets the block and
+    /// reports the transfers that were in progress as failed.
     pub status_port_lost: Signal<In, Bit>,
-    /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
-    /// completion record before, and its channel's moderation lets the interrupt through.
+    /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, and the moderation of its
+    /// channel lets the interrupt through. The PCIe port has taken the completion record before.
     pub irq_status_completion: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.completion.
     pub irq_status_completion_set: Signal<In, Bit>,
     /// IRQ_STATUS.error: A descriptor has ended with a status code other than OK. Or a dead port
-    /// has opened again (STATUS.port_dead): records, and interrupts that are messages, of the
-    /// meantime are lost.
+    /// has opened again (STATUS.port_dead): the completion records and interrupt messages of the
+    /// time in which it was dead are lost.
     pub irq_status_error: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.error.
     pub irq_status_error_set: Signal<In, Bit>,
-    /// IRQ_STATUS.refused: A doorbell of any channel was refused. The channel's REFUSED register
-    /// says which.
+    /// IRQ_STATUS.refused: A doorbell of any channel was refused. The REFUSED register of the
+    /// channel shows which doorbell it was.
     pub irq_status_refused: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.refused.
     pub irq_status_refused_set: Signal<In, Bit>,
-    /// CAPS2.reads_log2: Read requests that can be under way between the request maker and FPGA
-    /// memory.
+    /// CAPS2.reads_log2: Number of read requests that can be in progress between the request maker
+    /// and FPGA memory.
     pub caps2_reads_log2: Signal<In, Bits<8>>,
-    /// CAPS2.tagged: 1: the PCIe port is a tagged stream, whose completions carry a status. 0: it
-    /// is an Avalon-MM `Txs` port, answered in order.
+    /// CAPS2.tagged: 1: the PCIe port is a tagged stream, whose completions carry a status. 0: the
+    /// PCIe port is an Avalon-MM `Txs` port, which answers in order.
     pub caps2_tagged: Signal<In, Bit>,
-    /// CAPS2.msix: 1: the block has an MSI-X table. 0: it has the interrupt line only.
+    /// CAPS2.msix: 1: the block has an MSI-X table. 0: the block has the interrupt line only.
     pub caps2_msix: Signal<In, Bit>,
     /// CAPS2.tlp: 1: the block has a transaction layer of its own on the hard IP's Avalon-ST
-    /// interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say how it does.
+    /// interface. LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES report the state of that layer.
     pub caps2_tlp: Signal<In, Bit>,
     /// CAPS2.write_granularity_log2: Granularity of writes at the peer. 0: a write may begin and
-    /// end at any byte. 2: its first address and the end of it must be multiples of 4 bytes, else
-    /// it ends with ALIGNMENT; `Txs` of the V-series hard IP enables whole dwords only. Addresses
-    /// in FPGA memory, and reads, may have any alignment.
+    /// end at any byte. 2: the first address and the end of a write must be multiples of 4 bytes,
+    /// otherwise the write ends with ALIGNMENT. The reason: `Txs` of the V-series hard IP enables
+    /// whole dwords only. Addresses in FPGA memory, and reads, may have any alignment.
     pub caps2_write_granularity_log2: Signal<In, Bits<2>>,
-    /// PORT_TIMEOUT.cycles: Time without an answer after which a read request ends with
-    /// READ_TIMEOUT and what it is owed goes into quarantine; and time without taking a request or
-    /// a beat of data after which the port is dead. The reset value is 50 ms at 250 MHz. 0 turns
-    /// both off.
+    /// PORT_TIMEOUT.cycles: A read request that is not answered for this time ends with
+    /// READ_TIMEOUT, and its missing answer puts the read port, or the tag of the request, into
+    /// quarantine (STATUS.read_quarantine). A port that takes no request or beat of data for this
+    /// time is dead (STATUS.port_dead). The reset value is 50 ms at 250 MHz. 0: neither has a time
+    /// limit.
     pub port_timeout_cycles: Signal<Out, Bits<32>>,
     /// PORT_PACE.rate: Bytes that the link carries towards the host, headers and framing included,
-    /// less one or two parts in a hundred for what the block does not see. While reads are under
-    /// way, writes are sent no faster. 0: they are sent as fast as the port takes them.
+    /// less 1 to 2 % for the traffic that the block does not see. While reads are in progress,
+    /// writes are sent no faster than this. 0: writes are sent as fast as the port takes them.
     pub port_pace_rate: Signal<Out, Bits<16>>,
-    /// QUARANTINE.drop_owed: Write 1: forgets the completions that are still owed, and opens the
-    /// read port or the lost tags. Only correct after a link reset or a similar event made sure
-    /// that none of them can come any more: a late completion would be taken as the answer to a new
-    /// read. Without effect on `Txs`: the hard IP's bridge answers in order and forgets nothing, so
-    /// until its own reset a new read would get the data of the old one, or none.
+    /// QUARANTINE.drop_owed: Write 1: the block no longer expects the completions that are still
+    /// owed, and opens the read port or the lost tags. This is only correct after a link reset or a
+    /// similar event has made sure that none of these completions can still come: a late completion
+    /// would be taken as the answer to a new read. It has no effect on `Txs`: the hard IP's bridge
+    /// answers in order and still expects the old completions. So until the bridge's own reset, a
+    /// new read would get the data of the old read, or no data.
     pub quarantine_drop_owed: Signal<Out, Bit>,
-    /// COUNTER_SNAPSHOT: written in this cycle with `writedata`. Copies all counters at once, so
-    /// that both words of each, and all of them together, belong to the same cycle.
+    /// COUNTER_SNAPSHOT: written in this cycle with `writedata`. Snapshot of the counters. All
+    /// counters are copied at once. So both words of each counter, and all counters together,
+    /// belong to the same cycle.
     pub counter_snapshot_we: Signal<Out, Bit>,
-    /// COUNTER_SNAPSHOT.busy: The snapshot is not yet complete; read the counters when this is 0. A
-    /// `take` meanwhile waits its turn.
+    /// COUNTER_SNAPSHOT.busy: 1: the snapshot is not yet complete. Read the counters when this is
+    /// 0. A `take` that is written while a snapshot is busy starts the next one after it.
     pub counter_snapshot_busy: Signal<In, Bit>,
-    /// ATT_OWNER.channels: One bit a channel: the mask that is stored with an ATT entry when its
-    /// high word is written. A channel whose bit is 0 cannot use the entry.
+    /// ATT_OWNER.channels: One bit for each channel. This mask is stored with an ATT entry when the
+    /// high word of the entry is written. A channel whose bit is 0 cannot use the entry.
     pub att_owner_channels: Signal<Out, Bits<64>>,
-    /// ATT_INVALIDATE: written in this cycle with `writedata`. A fence for changes of the ATT.
-    /// Write the entries, then 1 to `start`; when `busy` reads 0, every request that was translated
-    /// with an older content has ended: reads were answered or given up, writes were taken by the
-    /// PCIe port. With `flush` they have also arrived where ATT_FLUSH says. A start that falls into
-    /// a reset of the block is lost: CONTROL.enable tells.
+    /// ATT_INVALIDATE: written in this cycle with `writedata`. Fence for changes of the ATT. Write
+    /// the entries, then write 1 to `start`. When `busy` reads 0, every request that was translated
+    /// with older entries has ended: reads were answered or abandoned, writes were taken by the
+    /// PCIe port. With `flush`, the writes have also arrived at the peer that ATT_FLUSH addresses,
+    /// unless `failed` reads 1. A start during a reset of the block is lost. Software notices this
+    /// by CONTROL.enable, which that reset clears.
     pub att_invalidate_we: Signal<Out, Bit>,
-    /// ATT_INVALIDATE.busy: The fence is not yet reached, or a burst stands at the PCIe port that
-    /// was begun before the block was reset from the side of FPGA memory. Transfers of all channels
-    /// go on meanwhile.
+    /// ATT_INVALIDATE.busy: 1: the fence is not yet reached, or the PCIe port has not taken all of
+    /// a burst that began before the block was reset from the side of FPGA memory. Transfers of all
+    /// channels continue during a fence.
     pub att_invalidate_busy: Signal<In, Bit>,
-    /// ATT_INVALIDATE.failed: The last fence with `flush` was reached without an answer to its
-    /// read: the read was given up, or was not sent, because reads were in quarantine or the port
-    /// was dead. Writes may still be on their way then.
+    /// ATT_INVALIDATE.failed: 1: the last fence with `flush` was reached without an answer to its
+    /// read. The read was abandoned, or was not sent because reads were in quarantine or the port
+    /// was dead. In this case writes may still be on their way.
     pub att_invalidate_failed: Signal<In, Bit>,
-    /// ATT_FLUSH.address: Bits 63:6 of the bus address; the read takes the first bytes there, as
+    /// ATT_FLUSH.address: Bits 63:6 of the bus address. The block reads the first bytes there, as
     /// many as the port is wide.
     pub att_flush_address: Signal<Out, Bits<58>>,
-    /// LINK.max_payload: Max Payload Size: 128 bytes shifted left by it.
+    /// LINK.max_payload: Max Payload Size: 128 bytes shifted left by this value.
     pub link_max_payload: Signal<In, Bits<3>>,
-    /// LINK.max_request: Max Read Request Size: 128 bytes shifted left by it. No read is longer,
-    /// and none is longer than 512 bytes.
+    /// LINK.max_request: Max Read Request Size: 128 bytes shifted left by this value. No read is
+    /// longer than that, or longer than 512 bytes.
     pub link_max_request: Signal<In, Bits<3>>,
-    /// LINK.read_tags: Tags for reads of data: 56 while software has set Extended Tag Field Enable,
-    /// else 24. Flush reads have eight more.
+    /// LINK.read_tags: Number of tags for reads of data: 56 while software has set Extended Tag
+    /// Field Enable, else 24. Flush reads have eight additional tags.
     pub link_read_tags: Signal<In, Bits<8>>,
-    /// LINK.completion_space: Completions that the hard IP's receive buffer has room for. A read
-    /// takes one for each line of 64 bytes that it touches.
+    /// LINK.completion_space: Number of completions that the hard IP's receive buffer has room for.
+    /// A read takes the room of one completion for each line of 64 bytes that it touches.
     pub link_completion_space: Signal<In, Bits<8>>,
-    /// LINK.rx_failed: 1: the receive side has failed. The hard IP has lost data, and no read ends
-    /// with any until a reset of the PCIe side. Or reads that were given up have all tags or all
-    /// room for completions, and reads end with READ_TIMEOUT. STATUS.port_dead says so, too.
+    /// LINK.rx_failed: 1: the receive side has failed. Either the hard IP has lost data, and no
+    /// read ends with data until a reset of the PCIe side. Or abandoned reads occupy all tags or
+    /// all room for completions, and reads end with READ_TIMEOUT. STATUS.port_dead is also 1 then.
     pub link_rx_failed: Signal<In, Bit>,
-    /// LINK_REFUSALS.unsupported: Unsupported Request, or a status that is reserved.
+    /// LINK_REFUSALS.unsupported: Completions with Unsupported Request, or with a status that is
+    /// reserved.
     pub link_refusals_unsupported: Signal<In, Bits<16>>,
-    /// LINK_REFUSALS.aborted: Completer Abort.
+    /// LINK_REFUSALS.aborted: Completions with Completer Abort.
     pub link_refusals_aborted: Signal<In, Bits<16>>,
-    /// LINK_ERRORS.poisoned: Their data are marked as wrong.
+    /// LINK_ERRORS.poisoned: Completions whose data are marked as wrong.
     pub link_errors_poisoned: Signal<In, Bits<16>>,
-    /// LINK_ERRORS.malformed: Address, byte count or length do not fit the read.
+    /// LINK_ERRORS.malformed: Completions whose address, byte count or length does not fit the
+    /// read.
     pub link_errors_malformed: Signal<In, Bits<16>>,
-    /// LINK_LOSSES.unexpected: Completions of no read.
+    /// LINK_LOSSES.unexpected: Completions that belong to no read.
     pub link_losses_unexpected: Signal<In, Bits<16>>,
-    /// LINK_LOSSES.expired: Reads of which nothing came any more.
+    /// LINK_LOSSES.expired: Reads that were abandoned because no further completion came in time.
     pub link_losses_expired: Signal<In, Bits<16>>,
     /// WINDOW_LO: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
-    /// (`s_nondma`) in the FPGA memory. A reset keeps it: who uses the window while another resets
-    /// the block goes on to see the memory that is his. The offset is that of the window control of
-    /// `acl_dma`.
+    /// (`s_nondma`) in the FPGA memory. A reset does not change it: a process that uses the window
+    /// while another process resets the block continues to see its own memory. The offset is the
+    /// offset of the window control of `acl_dma`.
     pub window_lo_we: Signal<Out, Bit>,
     /// WINDOW_HI: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
-    /// (`s_nondma`) in the FPGA memory. A reset keeps it: who uses the window while another resets
-    /// the block goes on to see the memory that is his. The offset is that of the window control of
-    /// `acl_dma`.
+    /// (`s_nondma`) in the FPGA memory. A reset does not change it: a process that uses the window
+    /// while another process resets the block continues to see its own memory. The offset is the
+    /// offset of the window control of `acl_dma`.
     pub window_hi_we: Signal<Out, Bit>,
     /// WINDOW.base: Bits 39:16 of the byte address in FPGA memory that the first byte of the window
     /// shows.
     pub window_base: Signal<In, Bits<24>>,
-    /// CHANNEL_SELECT.channel: A channel of this build; with another number, writes have no
-    /// meaning.
+    /// CHANNEL_SELECT.channel: Number of a channel of this build. With any other number, writes
+    /// have no meaning.
     pub channel_select_channel: Signal<Out, Bits<6>>,
-    /// CHANNEL_CONTROL: written in this cycle with `writedata`. Runs, drains and aborts the
-    /// selected channel. To drain: clear `accept`, wait until CHANNEL_STATUS reads 0. To abort:
-    /// clear `accept`, set `abort`, wait until CHANNEL_STATUS reads 0, clear `abort`. Both end in
-    /// bounded time unless PORT_TIMEOUT is 0: a read that is not answered ends by it, and a port
-    /// that stands still.
+    /// CHANNEL_CONTROL: written in this cycle with `writedata`. Control of the selected channel:
+    /// run, drain and abort. To drain: clear `accept`, wait until CHANNEL_STATUS reads 0. To abort:
+    /// clear `accept`, set `abort`, wait until CHANNEL_STATUS reads 0, clear `abort`. Both take
+    /// bounded time unless PORT_TIMEOUT is 0: PORT_TIMEOUT ends the wait for a read that is not
+    /// answered, and for a port that takes nothing.
     pub channel_control_we: Signal<Out, Bit>,
-    /// CHANNEL_CONTROL.accept: 1: doorbells are accepted. 0: they are refused; what is queued goes
-    /// on.
+    /// CHANNEL_CONTROL.accept: 1: doorbells are accepted. 0: doorbells are refused; queued
+    /// descriptors continue.
     pub channel_control_accept: Signal<In, Bit>,
     /// CHANNEL_CONTROL.run: 1: queued descriptors are executed. 0: no further descriptor is
-    /// started; one that runs is finished.
+    /// started; a running descriptor is finished.
     pub channel_control_run: Signal<In, Bit>,
     /// CHANNEL_CONTROL.abort: 1: every accepted descriptor ends with ABORTED, a running one at its
-    /// next request, whatever `run` says.
+    /// next request. The value of `run` does not matter.
     pub channel_control_abort: Signal<In, Bit>,
-    /// CHANNEL_STATUS.write_busy: A write descriptor was accepted and has not ended; it ends when
-    /// the PCIe port has taken the last of it, its completion record included.
+    /// CHANNEL_STATUS.write_busy: 1: a write descriptor was accepted and has not ended. It ends
+    /// when the PCIe port has taken the last of it, its completion record included.
     pub channel_status_write_busy: Signal<In, Bit>,
-    /// CHANNEL_STATUS.read_busy: A read descriptor was accepted and has not ended; it ends when the
-    /// PCIe port has taken its completion record.
+    /// CHANNEL_STATUS.read_busy: 1: a read descriptor was accepted and has not ended. It ends when
+    /// the PCIe port has taken its completion record.
     pub channel_status_read_busy: Signal<In, Bit>,
     /// CHANNEL_MODERATION: written in this cycle with `writedata`. Moderation of the selected
-    /// channel's interrupts. A descriptor with `urgent` is never held back. Both 0 after reset: no
-    /// moderation.
+    /// channel's interrupts. The interrupt of a descriptor with `urgent` is never held back. After
+    /// reset both fields are 0: no moderation.
     pub channel_moderation_we: Signal<Out, Bit>,
     /// CHANNEL_RING_LO: written in this cycle with `writedata`. Completion ring of the selected
-    /// channel. Writing the low word with `enable` set starts the ring at its first slot, on the
-    /// first lap; so write the high word first. Only while the channel has nothing under way. From
-    /// then on the channel accepts at most as many descriptors as the ring has slots, and one more
-    /// for each that a doorbell says is freed: no record is written over one that was not read. The
-    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    /// channel. A write of the low word with `enable` set starts the ring at its first slot, on the
+    /// first lap. So write the high word first. Write this register only while the channel has no
+    /// descriptor in progress. From then on the channel accepts at most as many descriptors as the
+    /// ring has slots, and one more for each descriptor that a doorbell reports as freed. So no
+    /// record overwrites a record that was not read. The value is passed to the block and cannot be
+    /// read back: a ring is the driver's own memory.
     pub channel_ring_lo_we: Signal<Out, Bit>,
     /// CHANNEL_RING_HI: written in this cycle with `writedata`. Completion ring of the selected
-    /// channel. Writing the low word with `enable` set starts the ring at its first slot, on the
-    /// first lap; so write the high word first. Only while the channel has nothing under way. From
-    /// then on the channel accepts at most as many descriptors as the ring has slots, and one more
-    /// for each that a doorbell says is freed: no record is written over one that was not read. The
-    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    /// channel. A write of the low word with `enable` set starts the ring at its first slot, on the
+    /// first lap. So write the high word first. Write this register only while the channel has no
+    /// descriptor in progress. From then on the channel accepts at most as many descriptors as the
+    /// ring has slots, and one more for each descriptor that a doorbell reports as freed. So no
+    /// record overwrites a record that was not read. The value is passed to the block and cannot be
+    /// read back: a ring is the driver's own memory.
     pub channel_ring_hi_we: Signal<Out, Bit>,
     /// CHANNEL_MEM_BASE: written in this cycle with `writedata`. First byte of the selected
     /// channel's range of FPGA memory.
     pub channel_mem_base_we: Signal<Out, Bit>,
-    /// CHANNEL_MEM_END: written in this cycle with `writedata`. First byte behind the selected
-    /// channel's range of FPGA memory. A descriptor whose local addresses are not all inside ends
-    /// with LOCAL_RANGE. After reset base and end are 0: nothing is inside.
+    /// CHANNEL_MEM_END: written in this cycle with `writedata`. First byte after the selected
+    /// channel's range of FPGA memory. A descriptor whose local addresses are not all inside the
+    /// range ends with LOCAL_RANGE. After reset base and end are 0: no address is inside.
     pub channel_mem_end_we: Signal<Out, Bit>,
     act: Signal<Local, Bit>,
     readdata_reg: DFF<Bits<32>>,
