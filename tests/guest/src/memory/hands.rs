@@ -46,9 +46,11 @@ fn round(lab: &Lab) -> Result<bool> {
     let left = entries_free(owner.name().as_ref())?;
     let other = {
         let memory = memory.clone();
-        std::thread::spawn(move || needs(&needy, &memory, left + 1))
+        // Each region that is evicted makes room for some of the entries only.
+        let entries = left + addresses.len() * PAGES / 2;
+        std::thread::spawn(move || needs(&needy, &memory, entries))
     };
-    while kept()? > 0 && !other.is_finished() {
+    while kept()? == addresses.len() && !other.is_finished() {
         std::hint::spin_loop();
     }
     let early = !other.is_finished();
