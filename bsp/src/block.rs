@@ -4,8 +4,7 @@
 pub mod stream;
 
 use crate::config::{Config, Irq, MSIX_BYTES};
-use crate::roles::NEW_DMA;
-use crate::roles::Role;
+use crate::roles::{NEW_DMA, Role};
 use peerlane_hdl::txs_burst_bits;
 
 /// Bytes of the CSR slave.

@@ -15,8 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::hash::digest;
-use crate::hash::digest_of;
+use crate::hash::{digest, digest_of};
 use crate::interrupt;
 use crate::layout::Layout;
 

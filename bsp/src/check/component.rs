@@ -13,8 +13,7 @@ use crate::check::Findings;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{Layout, OWN_DIR, hw_tcl_path};
 use crate::output;
-use crate::roles::NEW_DMA;
-use crate::roles::Role;
+use crate::roles::{NEW_DMA, Role};
 use crate::verilog;
 
 /// The mock. It implements the commands and properties of Platform Designer that a component may use, refuses all

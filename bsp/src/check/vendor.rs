@@ -7,8 +7,7 @@ use crate::check::read::design::Design;
 use crate::check::read::settings::{Files, normal};
 use crate::check::read::{Node, xml};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::hash::digest;
-use crate::hash::digest_of;
+use crate::hash::{digest, digest_of};
 use crate::kept::{self, Entry, Record, Tree};
 use crate::layout::Layout;
 

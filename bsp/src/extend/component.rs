@@ -12,8 +12,7 @@ use crate::extend::parameters::{self, Parameter};
 use crate::extend::settings::{self, Import, Settings};
 use crate::generator::{Board, Ids, VerilogModule};
 use crate::layout::SCRIPT_DIR;
-use crate::roles::NEW_DMA;
-use crate::roles::Role;
+use crate::roles::{NEW_DMA, Role};
 use crate::system::kinds::OWN_HIP;
 use crate::text::render;
 

@@ -2,8 +2,7 @@
 
 use crate::block;
 use crate::config::Config;
-use crate::roles::NEW_DMA;
-use crate::roles::OLD_DMA;
+use crate::roles::{NEW_DMA, OLD_DMA};
 use crate::system::library::Extent;
 use crate::system::qsys::Module;
 

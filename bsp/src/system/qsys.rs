@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::roles::NEW_DMA;
-use crate::roles::OLD_DMA;
+use crate::roles::{NEW_DMA, OLD_DMA};
 use crate::xml::{Document, Edits, Element, escape};
 
 /// One end of a connection: `instance.interface`.

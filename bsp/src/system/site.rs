@@ -1,8 +1,7 @@
 //! The site of the DMA block: its system, the PCIe hard IP in it, and the ways between them.
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::roles::NEW_DMA;
-use crate::roles::OLD_DMA;
+use crate::roles::{NEW_DMA, OLD_DMA};
 use crate::system::library::{Library, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Connection, Module, System};
 

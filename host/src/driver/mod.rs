@@ -104,6 +104,11 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
+    /// Returns whether this process is the child of a fork, and the board its parent's.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.owner != Process::current()
+    }
+
     /// Locks the state. A panic elsewhere leaves it consistent enough to clean up: every change is made after the calls
     /// that can fail.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -138,13 +143,6 @@ impl Shared {
             }
             std::thread::yield_now();
         }
-    }
-}
-
-impl Shared {
-    /// Returns whether this process is the child of a fork, and the board its parent's.
-    pub(crate) fn is_inherited(&self) -> bool {
-        self.owner != Process::current()
     }
 }
 

@@ -334,18 +334,11 @@ mod cuda {
         }
     }
 
-    /// Exports a dma-buf of whole pages with a range in them, if the range is in one of CUDA's allocations, or in
-    /// several that are mapped side by side (PyTorch's expandable segments). CUDA itself checks that these are one
-    /// memory: it exports no others.
-    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
-        // SAFETY: those are their types.
-        let (allocation, export) = unsafe {
-            let allocation: Allocation = find(opencl, c"cuMemGetAddressRange_v2")?;
-            let export: Export = find(opencl, c"cuMemGetHandleForAddressRange")?;
-            (allocation, export)
-        };
-        // If the memory's context cannot be found, the thread's current context is used.
-        let _current = Current::of(opencl, asked.start);
+    /// Finds the allocations with a range in them: one of CUDA's, or several that are mapped side by side (PyTorch's
+    /// expandable segments).
+    fn pieces(opencl: &OpenCl, asked: &Range<u64>) -> Option<Vec<Range<u64>>> {
+        // SAFETY: that is its type.
+        let allocation: Allocation = unsafe { find(opencl, c"cuMemGetAddressRange_v2")? };
         let piece = |address| {
             let (mut base, mut size) = (0, 0);
             // SAFETY: there is room for both.
@@ -353,10 +346,24 @@ mod cuda {
             let end = base.checked_add(size as u64)?;
             (result == 0 && (base..end).contains(&address)).then_some(base..end)
         };
-        let mut whole = piece(asked.start)?;
-        while whole.end < asked.end {
-            whole.end = piece(whole.end).filter(|next| next.start == whole.end)?.end;
+        let mut pieces = vec![piece(asked.start)?];
+        while let Some(end) = pieces.last().map(|last| last.end)
+            && end < asked.end
+        {
+            pieces.push(piece(end).filter(|next| next.start == end)?);
         }
+        Some(pieces)
+    }
+
+    /// Exports a dma-buf of whole pages with a range in them. CUDA itself checks that the range's allocations are one
+    /// memory: it exports no others.
+    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
+        // SAFETY: that is its type.
+        let export: Export = unsafe { find(opencl, c"cuMemGetHandleForAddressRange")? };
+        // If the memory's context cannot be found, the thread's current context is used.
+        let _current = Current::of(opencl, asked.start);
+        let pieces = pieces(opencl, asked)?;
+        let whole = pieces.first()?.start..pieces.last()?.end;
         let pages = widen(asked, &whole)?;
         let mut file: c_int = -1;
         let Range { start, end } = pages.export;
@@ -379,8 +386,8 @@ mod cuda {
         opencl: Arc<OpenCl>,
         /// Address of the region's first byte.
         first: u64,
-        /// The buffer there. Addresses are used again.
-        buffer: Option<u64>,
+        /// First addresses of the region's pieces and the buffers there; addresses are used again. Empty: not known.
+        pieces: Vec<(u64, Option<u64>)>,
         create: Create,
         copy_in: CopyIn,
         wait: OfStream,
@@ -395,19 +402,22 @@ mod cuda {
 
     /// Makes CUDA copy the ends of writes to a region, where the program has CUDA.
     pub(super) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
-        if let Some(ends) = Ends::new(opencl, first) {
+        if let Some(ends) = Ends::new(opencl, first, region.length()) {
             region.set_patch(Arc::new(ends));
         }
     }
 
     impl Ends {
-        fn new(opencl: &Arc<OpenCl>, first: u64) -> Option<Self> {
+        fn new(opencl: &Arc<OpenCl>, first: u64, length: u64) -> Option<Self> {
+            let _current = Current::of(opencl, first);
+            let pieces = pieces(opencl, &(first..first + length)).unwrap_or_default();
+            let pieces = pieces.into_iter().map(|piece| piece.start);
             // SAFETY: those are their types.
             unsafe {
                 Some(Self {
                     opencl: Arc::clone(opencl),
                     first,
-                    buffer: buffer(opencl, first),
+                    pieces: pieces.map(|at| (at, buffer(opencl, at))).collect(),
                     create: find(opencl, c"cuStreamCreate")?,
                     copy_in: find(opencl, c"cuMemcpyHtoDAsync_v2")?,
                     wait: find(opencl, c"cuStreamSynchronize")?,
@@ -442,7 +452,8 @@ mod cuda {
             let Some(_current) = Current::of(&self.opencl, at) else {
                 return failed(format!("CUDA has no memory at {at:#x}"));
             };
-            if buffer(&self.opencl, at) != self.buffer {
+            let piece = self.pieces.iter().rfind(|(start, _)| *start <= at);
+            if piece.is_some_and(|(_, known)| buffer(&self.opencl, at) != *known) {
                 return Err(Error::Forgotten);
             }
             match self.copy(at, bytes) {

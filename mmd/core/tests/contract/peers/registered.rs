@@ -387,6 +387,8 @@ extern "C" fn attribute(to: *mut c_void, attribute: i32, address: u64) -> i32 {
     let known = below.is_some_and(|(base, (size, ..))| address < *base + *size as u64);
     let identity = match below.map(|(base, _)| *base) {
         Some(REUSED) => IDENTITY.load(Ordering::SeqCst),
+        // Each piece is a buffer of its own.
+        Some(IN_PIECES) => address / (2 * MIB as u64),
         base => base.unwrap_or(0),
     };
     // CU_POINTER_ATTRIBUTE_BUFFER_ID of cuda.h.
@@ -615,6 +617,20 @@ fn memory_of_several_pieces_is_registered_by_one_dma_buf() {
             program.call(direction, own, (peer, offset), size, true, &[], None)
         };
         let offset = bytes - 4096;
+        // The library copies the ends of the second one: both lie in other pieces than the region's first byte.
+        assert_eq!(call(Direction::FromFpga, offset, 4096), 0);
+        let own = (handle(program.buffer), offset % 4);
+        let ragged = program.call(
+            Direction::FromFpga,
+            own,
+            (peer, offset + 1),
+            3,
+            true,
+            &[],
+            None,
+        );
+        assert_eq!(ragged, 0);
+        program.set_board(0, &data);
         assert_eq!(call(Direction::FromFpga, offset, 4096), 0);
         let mut found = vec![0; 4096];
         memory.read(at + offset, &mut found).unwrap();
