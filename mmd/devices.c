@@ -27,7 +27,7 @@ static cl_uint list(cl_platform_id platform)
 		if (clGetDeviceInfo(devices[i], CL_DEVICE_NAME, sizeof(name), name, NULL) == CL_SUCCESS)
 			printf("device %u: %s\n", (unsigned)i, name);
 		else
-			printf("device %u: does not tell its name\n", (unsigned)i);
+			printf("device %u: its name cannot be read\n", (unsigned)i);
 	}
 	return count;
 }

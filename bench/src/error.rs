@@ -61,7 +61,7 @@ pub enum Error {
     #[error(transparent)]
     Routes(#[from] peerlane_routes::Error),
     /// A copy did not end.
-    #[error("a copy of {bytes} bytes has not ended in {limit:?}")]
+    #[error("a copy of {bytes} bytes did not end within {limit:?}")]
     Late {
         /// Bytes of the copy.
         bytes: u64,
@@ -70,7 +70,7 @@ pub enum Error {
     },
     /// A copy between a board and a GPU succeeded, and the bytes are wrong.
     #[error(
-        "{method}, {direction}, {bytes} bytes: the byte at {offset:#x} arrived wrong, and no error was told"
+        "{method}, {direction}, {bytes} bytes: the byte at {offset:#x} arrived wrong, and no error was reported"
     )]
     Transfer {
         /// The way of the copy.
@@ -94,7 +94,8 @@ impl Error {
             Self::Host(error) => error.remedy(),
             Self::Routes(error) => return error.remedy(),
             Self::Block(peerlane_block::Error::Model(_)) => {
-                "`cargo xtask tools` installs what the simulation needs and says what it cannot install."
+                "Run `cargo xtask tools`: it installs the tools of the simulation, and lists those that it cannot \
+                 install."
             }
             Self::Block(_)
             | Self::Board { .. }
@@ -102,15 +103,15 @@ impl Error {
             | Self::Record { .. }
             | Self::Library { .. }
             | Self::Data { .. } => {
-                "This is a defect of the block: `cargo xtask test rtl` looks for it."
+                "This is a defect of the block: run `cargo xtask test rtl` to find it."
             }
             Self::Late { .. } => {
-                "Look at what `peerlane doctor` and the kernel's log say of the board."
+                "Look at the output of `peerlane doctor`, and at the kernel's log."
             }
             Self::Transfer { .. } => {
-                "Do not rely on this computer to pass data between board and GPU: `peerlane doctor` looks for the reason."
+                "Do not rely on this computer for transfers between board and GPU. Run `peerlane doctor` to find the reason."
             }
-            Self::Page(_) => "Run it without the page.",
+            Self::Page(_) => "Run the command without the page.",
         };
         text.into()
     }

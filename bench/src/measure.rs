@@ -351,7 +351,7 @@ fn duplex(
         Row::new(scenario, worse.0, "B/s", Some(limit.smaller())).with(limit, span.stalls);
     row.notes.push(set_by(&limit));
     row.notes.push(format!(
-        "{other}, the better one: {:.0} MB/s of {:.0}, {:.1} %",
+        "{other}, the better direction: {:.0} MB/s of {:.0}, {:.1} %",
         better.0 / 1e6,
         better.1.smaller() / 1e6,
         better.2 * 100.0
@@ -448,9 +448,9 @@ fn arrival(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Resu
     let mut row = Row::new(scenario, own, "cycles", bar);
     let behind = arrived - rung_ns - cycles * cycle_ns;
     row.notes.push(format!(
-        "from the host's store of the descriptor to the last byte at the GPU {:.0} ns: {:.0} until the doorbell is at \
-         the block, {:.0} in the block, {memory_ns:.0} in FPGA memory, {behind:.0} on the link and to GPU memory (of \
-         which {} are the model's for the GPU)",
+        "from the host's store of the descriptor to the last byte at the GPU: {:.0} ns, of which {:.0} ns until the \
+         doorbell is at the block, {:.0} ns in the block, {memory_ns:.0} ns in FPGA memory, {behind:.0} ns on the \
+         link and to GPU memory (of these, {} ns in the model of the GPU)",
         arrived - start,
         rung_ns - start,
         own * cycle_ns,

@@ -59,11 +59,11 @@ impl Programmer for Never {
     }
 
     fn check(&self, _: &[u8], _: &dyn OpenCl) -> Result<(), String> {
-        Err("it has its program".into())
+        Err("the board already has its program".into())
     }
 
     fn program(&self, _: &[u8], _: &dyn OpenCl) -> Result<(), String> {
-        Err("it has its program".into())
+        Err("the board already has its program".into())
     }
 }
 

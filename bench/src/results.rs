@@ -174,9 +174,9 @@ fn explain(stalls: &Stalls, txs: bool) -> String {
             format!(
                 "a read waited {}, each for {:.0} ns (STALL_TAGS)",
                 if txs {
-                    "because 8 were in flight, the most that Txs takes"
+                    "because 8 reads were in flight, the limit of Txs"
                 } else {
-                    "for its tag, for room for its completions, or behind those before it"
+                    "for a tag, for room for its completions, or for earlier reads"
                 },
                 stalls.read_ns
             ),
@@ -184,14 +184,14 @@ fn explain(stalls: &Stalls, txs: bool) -> String {
         (
             stalls.txs,
             format!(
-                "{} held the port: its buffer was full of writes that the link had yet to take \
+                "{} stalled the port: its buffer was full of writes that waited for the link \
                  (STALL_TXS)",
                 if txs { "Txs" } else { "the transaction layer" }
             ),
         ),
         (
             stalls.mem,
-            "a write waited for its data: memory or request maker were behind (STALL_MEM_READ)"
+            "a write waited for its data: FPGA memory or the request maker was too slow (STALL_MEM_READ)"
                 .to_owned(),
         ),
         (
@@ -206,8 +206,8 @@ fn explain(stalls: &Stalls, txs: bool) -> String {
     causes.retain(|(part, _)| *part >= SEEN);
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut text = format!(
-        "of {} cycles the port moved something in {:.1} %, and the link was busy in {:.1} % towards the \
-         host and in {:.1} % towards the board",
+        "of {} cycles the port moved data in {:.1} %, and the link was busy in {:.1} % towards the host \
+         and in {:.1} % towards the board",
         stalls.cycles,
         stalls.port * 100.0,
         stalls.link_out * 100.0,
@@ -217,7 +217,7 @@ fn explain(stalls: &Stalls, txs: bool) -> String {
         text.push_str(&format!("; in {:.1} % {cause}", part * 100.0));
     }
     if causes.is_empty() {
-        text.push_str("; no stall was counted, so the block had no request to make in the others");
+        text.push_str("; no stall was counted, so the block had no request in the other cycles");
     }
     text
 }

@@ -165,7 +165,9 @@ impl Rig {
                 page_size: PAGES,
                 permissions: Permissions::ReadWrite,
             };
-            let entry = entry.encode().expect("GPU memory lies at whole pages");
+            let entry = entry
+                .encode()
+                .expect("GPU memory begins at a page boundary");
             let words = [entry as u32, (entry >> 32) as u32];
             board.bar_write(Space::Att, 8 * n as u64, &words)?;
         }

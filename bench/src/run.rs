@@ -72,7 +72,7 @@ impl Builds {
             .0
             .iter()
             .find(|build| build.0 == variant)
-            .expect("every job's build was made");
+            .expect("the model of each job is built");
         (*params, library)
     }
 }
@@ -125,8 +125,8 @@ impl Job {
     fn name(&self) -> &'static str {
         match self {
             Self::Row(scenario) => scenario.name,
-            Self::Sweep(Way::Write, Variant::Gen2, _) => "sizes, FPGA to GPU, own packets",
-            Self::Sweep(Way::Read, Variant::Gen2, _) => "sizes, GPU to FPGA, own packets",
+            Self::Sweep(Way::Write, Variant::Gen2, _) => "sizes, FPGA to GPU, TLP port",
+            Self::Sweep(Way::Read, Variant::Gen2, _) => "sizes, GPU to FPGA, TLP port",
             Self::Sweep(Way::Write, Variant::Gen3, _) => "sizes, FPGA to GPU, Gen3",
             Self::Sweep(Way::Read, Variant::Gen3, _) => "sizes, GPU to FPGA, Gen3",
             Self::Sweep(Way::Write, _, _) => "sizes, FPGA to GPU",

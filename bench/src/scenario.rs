@@ -66,11 +66,11 @@ impl Variant {
     /// Returns the name for a person.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Asked => "the block behind the hard IP's Txs",
+            Self::Asked => "the block with a Txs port",
             Self::Tagged => "the block with tagged streams",
             Self::Alone256 => "the engine alone, 256 bits",
-            Self::Gen2 => "the block with its own packets, Gen2 x8",
-            Self::Gen3 => "the block with its own packets, Gen3 x8",
+            Self::Gen2 => "the block with a TLP port, Gen2 x8",
+            Self::Gen3 => "the block with a TLP port, Gen3 x8",
         }
     }
 
@@ -245,7 +245,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "duplex.bulk",
-            what: "both at once, the worse of the two",
+            what: "both at once, the worse direction",
             bar: Some(Bar::RatioAtLeast(0.97)),
             variant: Variant::Asked,
             kind: Kind::Duplex(Stream::bulk(BULK)),
@@ -357,7 +357,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "tlp.gen2.write",
-            what: "Gen2 x8, 128 bits, the block's own packets: FPGA to GPU, 16 MiB",
+            what: "TLP port, Gen2 x8, 128 bits: FPGA to GPU, 16 MiB",
             bar: Some(Bar::RatioAtLeast(0.99)),
             variant: Variant::Gen2,
             kind: Kind::Rate(Way::Write, Stream::bulk(PACKETS)),
@@ -406,7 +406,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "tlp.gen2.duplex",
-            what: "as tlp.gen2.write, both at once, the worse of the two",
+            what: "as tlp.gen2.write, both at once, the worse direction",
             bar: Some(Bar::RatioAtLeast(0.97)),
             variant: Variant::Gen2,
             kind: Kind::Duplex(Stream::bulk(PACKETS)),
@@ -434,7 +434,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "tlp.gen3.write",
-            what: "Gen3 x8, 256 bits, the block's own packets: FPGA to GPU, 16 MiB",
+            what: "TLP port, Gen3 x8, 256 bits: FPGA to GPU, 16 MiB",
             bar: Some(Bar::RatioAtLeast(0.99)),
             variant: Variant::Gen3,
             kind: Kind::Rate(Way::Write, Stream::bulk(PACKETS)),
@@ -455,7 +455,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "tlp.gen3.duplex",
-            what: "as tlp.gen3.write, both at once, the worse of the two; FPGA memory at 250 MHz",
+            what: "as tlp.gen3.write, both at once, the worse direction; FPGA memory at 250 MHz",
             bar: Some(Bar::RatioAtLeast(0.97)),
             variant: Variant::Gen3,
             kind: Kind::MemoryDuplex(Stream::bulk(PACKETS), 4000),
@@ -490,7 +490,8 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "fairness",
-            what: "64 bytes on one channel while seven stream: delay over unloaded, worst case",
+            what: "64 bytes on one channel while seven others stream: delay beyond the unloaded \
+                time, worst case",
             bar: Some(Bar::ValueAtMost(8.0)),
             variant: Variant::Asked,
             kind: Kind::Fairness,
@@ -511,7 +512,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "opencl.read",
-            what: "as opencl.write, but read",
+            what: "an OpenCL buffer of 64 MiB read, by the board library",
             bar: Some(Bar::RatioAtLeast(0.95)),
             variant: Variant::Asked,
             kind: Kind::Library(Way::Write, BULK),
@@ -546,7 +547,7 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "thesis.lazy",
-            what: "modelled: and memory stays pinned",
+            what: "modelled: two such descriptors at a time, and memory stays pinned",
             bar: Some(Bar::RatioWithin(0.1)),
             variant: Variant::Asked,
             kind: Kind::Thesis(Design::LazyUnpinning),

@@ -96,8 +96,8 @@ pub(crate) fn block(
     }
     let names = match variant {
         Variant::Gen2 | Variant::Gen3 => [
-            "Peerlane, own packets, queued descriptors",
-            "Peerlane, own packets, one descriptor, register write to record",
+            "Peerlane, TLP port, queued descriptors",
+            "Peerlane, TLP port, one descriptor, register write to record",
         ],
         _ => [
             "Peerlane, queued descriptors",

@@ -81,7 +81,7 @@ impl FromStr for Method {
         let found = Self::ALL.into_iter().find(|method| method.name() == name);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name);
-            format!("there is no route {name}: it is {}", names.join(", "))
+            format!("there is no route {name}: use {}", names.join(", "))
         })
     }
 }

@@ -57,7 +57,7 @@ fn the_page_has_a_drawing_for_each_direction() {
     for drawing in &sweep.drawings {
         for curve in &drawing.curves {
             // The limits of the block that has packets of its own, if there are two.
-            let own = usize::from(curve.name.contains("own packets"));
+            let own = usize::from(curve.name.contains("TLP port"));
             let at = own.min(drawing.limits.len() - 1);
             let limit = drawing.limits[at].1.smaller();
             for point in &curve.points {

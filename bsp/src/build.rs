@@ -153,7 +153,7 @@ impl Build {
             Error::new(
                 ErrorKind::Inconsistent,
                 Place::file(layout.hardware_dir().join(BUILD_FILE)),
-                format!("the record names no place of the slave {slave}"),
+                format!("the record has no place for the slave {slave}"),
                 AGAIN,
             )
         })?;
@@ -186,8 +186,8 @@ impl Build {
             return Err(Error::new(
                 ErrorKind::NotABsp,
                 Place::file(layout.hardware_dir()),
-                format!("no {BUILD_FILE}: this is not a BSP that `peerlane extend` wrote"),
-                "Give the directory that was --out of `peerlane extend`.",
+                format!("no {BUILD_FILE}: `peerlane extend` did not write this BSP"),
+                "Name the directory that was --out of `peerlane extend`.",
             ));
         }
         let text = text::read(&path)?;

@@ -122,13 +122,13 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
     if options.memory == 0 || !(20..=40).contains(&memory_log2) {
         return wrong(
             format!("--memory {:#x} is not possible", options.memory),
-            "The block serves 1 MiB to 1 TiB.",
+            "Use 1 MiB to 1 TiB.",
         );
     }
     if options.bar > 5 {
         return wrong(
             format!("--bar {} is not possible", options.bar),
-            "A function has the BARs 0 to 5 (PCI Local Bus Specification 3.0, 6.2.5).",
+            "Use 0 to 5, the BARs of a function (PCI Local Bus Specification 3.0, 6.2.5).",
         );
     }
     // Only the author of the system knows the other slaves in the BAR.
@@ -145,7 +145,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         let Some(at) = slave.asked else {
             return wrong(
                 format!("{} is not set", slave.key),
-                "Without a BSP nobody else knows what is free in the BAR: set it in [bar] of the configuration.",
+                "Set it in [bar] of the configuration: without a BSP the free places in the BAR are not known.",
             );
         };
         places.push((slave.name, slave.key.name(), slave.bytes, at));
@@ -153,7 +153,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
     for (name, key, bytes, at) in &places {
         if at % bytes.next_power_of_two() != 0 || *at >= 1 << 31 {
             return wrong(
-                format!("{key} = {at:#x} is no place for {name}, which takes {bytes:#x} bytes"),
+                format!("{key} = {at:#x} is not a place for {name}, which takes {bytes:#x} bytes"),
                 "Use a multiple of its size, rounded up to a power of two, below 2 GiB.",
             );
         }
@@ -167,7 +167,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
                     "{other} at {next:#x} lies in {one}, which takes {at:#x} to {:#x}",
                     at + bytes - 1
                 ),
-                &format!("Give another place with {key}."),
+                &format!("Set another place with {key}."),
             );
         }
     }
@@ -193,8 +193,8 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         Error::new(
             ErrorKind::Config,
             Place::file(file),
-            format!("the block cannot be built so: {e}"),
-            "Change the places in the BAR, or what the sentence names.",
+            format!("the block cannot be built: {e}"),
+            "Change the places in the BAR, or the values that the message names.",
         )
     })?;
     Ok(board)
@@ -223,9 +223,9 @@ fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
         return match (bar_bytes, clock_mhz) {
             (None, None) => Ok((None, build::USUAL_CLOCK)),
             _ => wrong(
-                "--bar-size and --clock are of a TLP port, and the configuration asks for none"
+                "--bar-size and --clock are options of a TLP port, and the configuration does not ask for one"
                     .into(),
-                "Set kind = \"tlp\" below [port] of the configuration, or leave both out.",
+                "Set kind = \"tlp\" below [port] of the configuration, or leave both options out.",
             ),
         };
     }
@@ -234,19 +234,19 @@ fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
     if ![125, 250].contains(&clock) {
         return wrong(
             format!("--clock {clock} is not possible"),
-            "Use 125 or 250: `peerlane config` says which link has which width, and the wider one has half the clock.",
+            "Use 125 or 250. `peerlane config` explains which link has which width; the wider port has half the clock.",
         );
     }
     let Some(bytes) = bar_bytes else {
         return wrong(
-            "--bar-size is not given, and a block with a TLP port decodes the BAR itself".into(),
-            "Give the size that the BAR will have, such as 512KiB: all that the host reaches of the board is in it.",
+            "--bar-size is missing: a block with a TLP port decodes the BAR itself".into(),
+            "Give the size of the BAR, such as 512KiB. Everything of the board that the host reaches is in this BAR.",
         );
     };
     if !bytes.is_power_of_two() || !(1 << 12..=1 << 31).contains(&bytes) || bytes < end {
         return wrong(
             format!("--bar-size {bytes:#x} is not possible: the block's slaves end at {end:#x}"),
-            "Use a power of two from 4KiB to 2GiB that is not less.",
+            "Use a power of two from 4KiB to 2GiB that is large enough.",
         );
     }
     Ok((Some(bytes.ilog2()), clock))

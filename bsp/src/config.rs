@@ -280,8 +280,8 @@ impl Config {
         {
             return Err(checker.0.error(
                 value.span(),
-                "queue_depth = 4096 is not possible with channels = 1: the numbers by which chained \
-                 descriptors wait would not tell so many apart"
+                "queue_depth = 4096 is not possible with channels = 1: the sequence numbers of chained descriptors are \
+                 too small for so many"
                     .into(),
                 "Set queue_depth = 2048, or more channels.",
             ));
@@ -297,17 +297,17 @@ impl Config {
                 checker.0.error(
                     irq.span(),
                     format!("irq = {} is not possible", checker.written(irq)),
-                    "Use `rxm` or `msix`: `peerlane config` says what each is.",
+                    "Use `rxm` or `msix`: `peerlane config` explains both.",
                 )
             })?;
         }
         if let (true, Irq::Rxm, Some(irq)) = (streams, config.irq, &file.irq) {
             return Err(checker.0.error(
                 irq.span(),
-                "irq = \"rxm\" is given, but behind a TLP port there is no RxmIrq, and no register that would tell \
-                 the driver whose interrupt a message was"
+                "irq = \"rxm\" is given, but with a TLP port there is no RxmIrq, and no register by which the driver \
+                 finds the source of an interrupt"
                     .into(),
-                "Set irq = \"msix\", or leave the key out: it is what a TLP port has.",
+                "Set irq = \"msix\", which a TLP port has, or leave the key out.",
             ));
         }
         if let Some(value) = &file.interconnect_stages {
@@ -347,7 +347,7 @@ impl Config {
         if let Some(sdk) = &file.sdk {
             let text = sdk.get_ref();
             if !is_known_sdk(text) {
-                let what = format!("sdk = {text:?} is no version from 13.1 to 18.1");
+                let what = format!("sdk = {text:?} is not a version from 13.1 to 18.1");
                 let remedy =
                     "Write the version of the OpenCL SDK that compiles the board, as \"14.0\".";
                 return Err(checker.0.error(sdk.span(), what, remedy));
@@ -478,15 +478,16 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
         port.kind = Some(kind);
     }
     if let Some(value) = &file.generation {
-        let remedy = "Use 3, or 1 or 2 where the hard IP has that already; left out, the vendor's generation stays.";
+        let remedy = "Use 3, or 1 or 2 if the hard IP already has this generation. Without the key the vendor's \
+                      generation stays.";
         let possible = |v: i64| (1..=3).contains(&v);
         port.generation = Some(checker.number("port.gen", value, possible, remedy)?);
         // Only the stream supports `port.gen`, so a file with `port.gen` alone asks for the stream.
         if *port.kind.get_or_insert(PortKind::Tlp) != PortKind::Tlp {
             return Err(checker.0.error(
                 value.span(),
-                "port.gen is given, but only a TLP port is set to another generation: Gen3 of eight lanes needs \
-                 256 bits, which the hard IP's Txs does not have"
+                "port.gen is given, but only a TLP port can have another generation: Gen3 of eight lanes needs 256 \
+                 bits, which the hard IP's Txs does not have"
                     .into(),
                 "Set port.kind = \"tlp\", or leave port.gen out.",
             ));
@@ -535,7 +536,9 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
         if !suffix.chars().all(plain) || suffix.len() > 64 {
             return Err(checker.0.error(
                 value.span(),
-                format!("identity.board_suffix = {suffix:?} is no part of a directory's name"),
+                format!(
+                    "identity.board_suffix = {suffix:?} cannot be a part of a directory's name"
+                ),
                 "Use letters, digits, \"_\" and \"-\", 64 at most.",
             ));
         }
@@ -562,7 +565,7 @@ impl Checker<'_> {
         remedy: &str,
     ) -> Result<T> {
         let Some(number) = value.get_ref().as_integer() else {
-            let what = format!("{key} = {} is no whole number", self.written(value));
+            let what = format!("{key} = {} is not a whole number", self.written(value));
             return Err(self.0.error(value.span(), what, remedy));
         };
         self.0.number(key, (number, value.span()), good, remedy)
@@ -628,13 +631,13 @@ mod tests {
             (
                 "# x\n[port]\nkind = \"txs\"\nkind = \"tlp\"",
                 4,
-                "kind stands in line 3 already",
-                "Take one of the two lines out.",
+                "kind is already in line 3",
+                "Remove one of the two lines.",
             ),
             (
                 "[port]\nkind = \"tlp\"\n[bar]\n[port]\ngen = 3",
                 4,
-                "[port] stands in line 1 already",
+                "[port] is already in line 1",
                 "Write it once, with the keys of both",
             ),
             (
@@ -667,7 +670,7 @@ mod tests {
             ("port_bits = 64", 1, "port_bits"),
             ("\ninterconnect_stages = 5", 2, "interconnect_stages = 5"),
             ("interconnect_stages = -1", 1, "interconnect_stages"),
-            ("interconnect_stages = \"none\"", 1, "no whole number"),
+            ("interconnect_stages = \"none\"", 1, "is not a whole number"),
             ("channels = 12", 1, "channels = 12"),
             ("\nchannels = 128", 2, "channels"),
             ("channels = 0", 1, "channels"),
@@ -675,16 +678,16 @@ mod tests {
             (
                 "\nchannels = \"four\"",
                 2,
-                "channels = \"four\" is no whole number",
+                "channels = \"four\" is not a whole number",
             ),
-            ("channels = 1.5", 1, "channels = 1.5 is no whole number"),
+            ("channels = 1.5", 1, "channels = 1.5 is not a whole number"),
             ("bar = 5", 1, "bar: a section is expected, not 5"),
             ("irq = 5", 1, "irq = 5 is not possible"),
-            ("channels = 0x", 1, "channels: no number"),
+            ("channels = 0x", 1, "channels: not a number"),
             (
                 "channels = 99999999999999999999",
                 1,
-                "channels: no number, or one that is too large",
+                "channels: not a number, or one that is too large",
             ),
             ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
             ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),

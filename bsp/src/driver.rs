@@ -71,7 +71,7 @@ impl Board {
             Error::new(
                 ErrorKind::NoPcie,
                 Place::file(&hardware),
-                "there is no PCIe hard IP in the BSP",
+                "the BSP has no PCIe hard IP",
                 AGAIN,
             )
         })?;
@@ -83,7 +83,7 @@ impl Board {
             return Err(Error::new(
                 ErrorKind::Inconsistent,
                 Place::file(layout.hardware_dir()),
-                format!("there is no {NEW_DMA} beside the hard IP {}", hip.name),
+                format!("there is no {NEW_DMA} next to the hard IP {}", hip.name),
                 AGAIN,
             ));
         };
@@ -103,7 +103,9 @@ impl Board {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::file(hardware.join(crate::layout::BUILD_FILE)),
-                format!("s_nondma is at {offset:#x} of the BAR, no multiple of its 64 KiB"),
+                format!(
+                    "s_nondma is at {offset:#x} of the BAR, not at a multiple of its size, 64 KiB"
+                ),
                 "Move it in Platform Designer, then extend the BSP again.",
             ));
         }
@@ -138,7 +140,7 @@ fn moved(site: &Site<'_>, build: &Build, map: &BarMap) -> Result<()> {
             "its slaves are in BAR {} at {real:x?}, but the block was built for {:x?}",
             build.bar, build.slaves
         ),
-        "Put them back in Platform Designer, or extend the vendor's BSP again.",
+        "Move them back in Platform Designer, or extend the vendor's BSP again.",
     ))
 }
 

@@ -112,7 +112,8 @@ pub(crate) fn reason(source: &std::io::Error) -> String {
 }
 
 /// The hint for a full disk.
-const FULL: &str = "Make room there, or choose a place on another disk, then run it again.";
+const FULL: &str =
+    "Free space there, or choose a place on another disk. Then run the command again.";
 
 impl Error {
     /// Makes an error; `what` has no full stop at its end, `remedy` has one.
@@ -175,11 +176,11 @@ impl Error {
         let remedy = match source.kind() {
             Cause::StorageFull | Cause::QuotaExceeded | Cause::FileTooLarge => FULL,
             Cause::PermissionDenied => {
-                "Get the permission for that, or run it as somebody who has it."
+                "Get the permission for that, or run the command as a user who has it."
             }
-            Cause::ReadOnlyFilesystem => "Choose a place that can be written to.",
-            Cause::NotFound => "Check the path, then run it again.",
-            _ => "Check the path, the permissions and the disk, then run it again.",
+            Cause::ReadOnlyFilesystem => "Choose a writable place.",
+            Cause::NotFound => "Check the path, then run the command again.",
+            _ => "Check the path, the permissions and the disk, then run the command again.",
         };
         Self::new(
             ErrorKind::Io,
@@ -247,7 +248,7 @@ impl Problems {
         let mut first = self.0.remove(0);
         first.was_read = all_read;
         first.what = format!(
-            "{count} things stand against {against}, each in a line below; the first: {}",
+            "{count} reasons prevent {against}, one a line below; the first: {}",
             first.what
         );
         Err(first.with_details(lines))
@@ -265,8 +266,8 @@ mod tests {
     fn a_full_disk_is_told_from_other_failures() {
         let (from, to) = (Path::new("a"), Path::new("b"));
         for (number, place, word) in [
-            (28, "b", "Make room"),
-            (122, "b", "Make room"),
+            (28, "b", "Free space"),
+            (122, "b", "Free space"),
             (13, "a", "permission"),
             (5, "a", "the disk"),
         ] {

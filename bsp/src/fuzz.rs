@@ -78,7 +78,7 @@ pub fn qsys(data: &[u8]) {
             let after = Document::parse(Path::new("fuzz"), new.text);
             after
                 .and_then(System::from_document)
-                .expect("what is written can be read");
+                .expect("written text can be read");
         }
     }
 }
@@ -131,7 +131,7 @@ pub fn ipx(data: &[u8]) {
     if let Some(document) = document(data)
         && let Ok(new) = ipx::add(&document, &[ipx::BLOCK, ipx::HARD_IP])
     {
-        Document::parse(Path::new("fuzz"), new).expect("what is written can be read");
+        Document::parse(Path::new("fuzz"), new).expect("written text can be read");
     }
 }
 

@@ -282,7 +282,7 @@ pub fn agree(config: &Config, board: Board, modules: &[VerilogModule]) -> Result
         .ok_or_else(|| defect("the Verilog has no MAP_ID and BUILD_ID in its header".into()))?;
     match modules.iter().find(|m| ids(&m.text) != Some(common)) {
         Some(odd) => Err(defect(format!(
-            "module {} carries other hashes than the top",
+            "module {} has other hashes than the top module",
             odd.name
         ))),
         None => Ok(common),

@@ -36,7 +36,7 @@ where
     let id = id.and_then(|id| T::try_from(id).ok());
     id.ok_or_else(|| {
         D::Error::custom(format!(
-            "{text:?} is no ID in hexadecimal, such as \"0x504c\""
+            "{text:?} is not an ID in hexadecimal, such as \"0x504c\""
         ))
     })
 }

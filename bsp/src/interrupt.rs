@@ -27,7 +27,7 @@ pub fn check(at: &Path) -> Result<()> {
     Err(Error::new(
         ErrorKind::Interrupted,
         Place::file(at),
-        "interrupted; nothing was left behind",
-        "Run it again.",
+        "interrupted; no output was left",
+        "Run the command again.",
     ))
 }

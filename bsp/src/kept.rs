@@ -59,10 +59,10 @@ impl Layout {
                 ErrorKind::NotABsp,
                 Place::file(dir),
                 format!(
-                    "no {}: this is not a platform that `peerlane extend` wrote",
+                    "no {}: `peerlane extend` did not write this platform",
                     RECORD
                 ),
-                "Give the directory that was --out of `peerlane extend`.",
+                "Name the directory that was --out of `peerlane extend`.",
             )),
         }
     }
@@ -145,7 +145,7 @@ pub fn path_of(name: &str) -> Option<PathBuf> {
 /// [`ErrorKind::Link`] for anything other than a file, a directory or a link; [`ErrorKind::Io`].
 pub fn tree(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<Tree> {
     let mode = |path: &Path| {
-        let about = fs::metadata(path).map_err(|e| Error::io(path, "look at", &e))?;
+        let about = fs::metadata(path).map_err(|e| Error::io(path, "inspect the path", &e))?;
         Ok(Mode(about.mode() & 0o7777))
     };
     let mut found = Tree::from([(String::new(), Entry::Directory { mode: mode(root)? })]);
@@ -176,7 +176,7 @@ pub fn tree(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<Tree> {
                     ErrorKind::Link,
                     Place::file(&path),
                     "neither a file, a directory nor a link",
-                    "Take it out of the BSP.",
+                    "Remove it from the BSP.",
                 ));
             };
             found.insert(name(&inside), what);
@@ -194,19 +194,19 @@ pub fn copy_files(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
         let Entry::File { mode, sha256 } = entry else {
             continue;
         };
-        let inside =
-            inside(name).ok_or_else(|| damaged(from, &format!("\"{name}\" is no name")))?;
+        let inside = inside(name)
+            .ok_or_else(|| damaged(from, &format!("\"{name}\" is not a valid name")))?;
         let (source, target) = (from.join(&inside), to.join(&inside));
         interrupt::check(&source)?;
         let dir = target.parent().unwrap_or(to);
         fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
         let plain = fs::symlink_metadata(&source).is_ok_and(|about| about.is_file());
         if !plain {
-            return Err(changed(&source, "is not there any more"));
+            return Err(changed(&source, "does not exist any more"));
         }
         fs::copy(&source, &target).map_err(|e| Error::copy(&source, &target, &e))?;
         if digest_of(&target)? != *sha256 {
-            return Err(changed(&source, "is not as it was when it was recorded"));
+            return Err(changed(&source, "was changed since it was recorded"));
         }
         fs::set_permissions(&target, fs::Permissions::from_mode(mode.0))
             .map_err(|e| Error::io(&target, "set the permissions", &e))?;
@@ -338,8 +338,8 @@ impl Record {
             return Err(Error::new(
                 ErrorKind::NotABsp,
                 Place::file(root),
-                format!("no {RECORD}: this is not a platform that `peerlane extend` wrote"),
-                "Give the directory that was --out of `peerlane extend`.",
+                format!("no {RECORD}: `peerlane extend` did not write this platform"),
+                "Name the directory that was --out of `peerlane extend`.",
             ));
         }
         let bytes = fs::read(&path).map_err(|e| Error::io(&path, "read the file", &e))?;
@@ -369,12 +369,15 @@ impl Record {
         };
         for name in record.vendor.keys() {
             if inside(name).is_none() || !above(name) {
-                return Err(damaged(path, &format!("\"{name}\" has no place in it")));
+                return Err(damaged(path, &format!("\"{name}\" does not belong in it")));
             }
         }
         for name in [&record.vendor_hardware, &record.hardware] {
             if inside(name).is_none() {
-                return Err(damaged(path, &format!("\"{name}\" is no directory in it")));
+                return Err(damaged(
+                    path,
+                    &format!("\"{name}\" is not a directory in it"),
+                ));
             }
         }
         Ok(record)

@@ -53,8 +53,8 @@ impl Layout {
                 ErrorKind::NotABsp,
                 Place::file(dir),
                 what,
-                "Give the BSP's hardware/<board> directory, which holds board_spec.xml, top.qsf and \
-                 the .qsys files, or a BSP root with one such directory.",
+                "Name the BSP's hardware/<board> directory, which has board_spec.xml, top.qsf and the .qsys files, or \
+                 a BSP root with one such directory.",
             )
         };
         if !dir.is_dir() {
@@ -63,7 +63,9 @@ impl Layout {
         if is_hardware(dir) {
             let whole = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
             if let (Some(board), false) = (board, is_asked(&whole)) {
-                return Err(not(format!("is a board's directory, and no board {board}")));
+                return Err(not(format!(
+                    "is a board's directory, but not that of the board {board}"
+                )));
             }
             return Ok(Self {
                 root: dir.to_path_buf(),
@@ -89,7 +91,7 @@ impl Layout {
                 ErrorKind::Link,
                 Place::file(dir.join(board)),
                 "the board's directory is a link",
-                "Put the directory that it leads to in its place: the extended board has a name of its own.",
+                "Replace the link by its directory: the extended board has its own name.",
             ));
         }
         let asked: Vec<&PathBuf> = boards.iter().filter(|board| is_asked(board)).collect();
@@ -99,15 +101,15 @@ impl Layout {
                 hardware: (*one).clone(),
             }),
             [] if boards.is_empty() => Err(match without_systems(dir) {
-                None => {
-                    not("is no OpenCL BSP: no board_spec.xml with .qsys files beside it".into())
-                }
+                None => not(
+                    "is not an OpenCL BSP: no board_spec.xml with .qsys files next to it".into(),
+                ),
                 Some((board, elsewhere)) => Error::new(
                     ErrorKind::NotABsp,
                     Place::file(board.join("board_spec.xml")),
-                    format!("there is no .qsys file beside this file{elsewhere}"),
-                    "Peerlane extends a BSP whose systems, with an instance of Altera's acl_dma, lie beside \
-                     board_spec.xml. Where scripts make the systems, make them first and put them there. A BSP for a \
+                    format!("there is no .qsys file next to this file{elsewhere}"),
+                    "Put the systems next to board_spec.xml: Peerlane extends a BSP with systems there that have an \
+                     instance of Altera's acl_dma. If scripts make the systems, run the scripts first. A BSP for a \
                      card with a shell (DCP, OFS) has PCIe and its DMA in the shell and cannot be extended.",
                 ),
             }),
@@ -115,11 +117,11 @@ impl Layout {
                 let names: Vec<_> = boards.iter().map(|p| p.display().to_string()).collect();
                 let mut error = not(match (others, board) {
                     ([], Some(board)) => {
-                        format!("holds no board {board}; it has {}", names.join(", "))
+                        format!("has no board {board}; it has {}", names.join(", "))
                     }
-                    _ => format!("holds several boards ({})", names.join(", ")),
+                    _ => format!("has several boards ({})", names.join(", ")),
                 });
-                error.remedy += " `peerlane extend` takes such a root with --board NAME.";
+                error.remedy += " `peerlane extend` accepts such a root with --board NAME.";
                 Err(error)
             }
         }
@@ -152,7 +154,7 @@ impl Layout {
     /// [`ErrorKind::Link`] if it lies outside the BSP, [`ErrorKind::Io`] if it does not exist.
     pub fn inside(&self, path: &Path) -> Result<PathBuf> {
         let real = |path: &Path| {
-            fs::canonicalize(path).map_err(|e| Error::io(path, "look at the file", &e))
+            fs::canonicalize(path).map_err(|e| Error::io(path, "inspect the file", &e))
         };
         let whole = real(path)?;
         match whole.strip_prefix(real(&self.root)?) {
@@ -160,8 +162,8 @@ impl Layout {
             Err(_) => Err(Error::new(
                 ErrorKind::Link,
                 Place::file(path),
-                format!("it lies outside of the BSP ({})", whole.display()),
-                "Put it into the BSP, or give the BSP's root instead of its hardware directory.",
+                format!("it is outside the BSP ({})", whole.display()),
+                "Put it into the BSP, or name the BSP's root instead of its hardware directory.",
             )),
         }
     }
@@ -252,14 +254,14 @@ impl Layout {
                 ErrorKind::NotABsp,
                 place,
                 format!("the revision \"{name}\" has no settings file {name}.qsf"),
-                "Name a revision whose .qsf is there, or put the .qsf beside the project file.",
+                "Name a revision whose .qsf exists, or put the .qsf next to the project file.",
             ));
         }
         Err(Error::new(
             ErrorKind::NotABsp,
             Place::file(&dir),
             "no Quartus settings file (.qsf) of the project",
-            "Give the hardware directory with the Quartus project (top.qpf, top.qsf) in it.",
+            "Name the hardware directory with the Quartus project (top.qpf, top.qsf).",
         ))
     }
 }
@@ -318,7 +320,7 @@ fn without_systems(dir: &Path) -> Option<(PathBuf, String)> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        format!("; there are some in {name}/")
+        format!("; some are in {name}/")
     });
     Some((board, elsewhere))
 }
@@ -353,7 +355,7 @@ fn collect(dir: &Path, take: &mut dyn FnMut(&Path)) -> Result<()> {
     for entry in entries {
         let entry = entry.map_err(|e| Error::io(dir, "list the directory", &e))?;
         let (path, kind) = (entry.path(), entry.file_type());
-        let kind = kind.map_err(|e| Error::io(&path, "look at the file", &e))?;
+        let kind = kind.map_err(|e| Error::io(&path, "inspect the file", &e))?;
         if kind.is_dir() {
             let made = [
                 "db",
@@ -437,7 +439,7 @@ impl Copy<'_> {
             interrupt::check(&path)?;
             let kind = entry
                 .file_type()
-                .map_err(|e| Error::io(&path, "look at the file", &e))?;
+                .map_err(|e| Error::io(&path, "inspect the file", &e))?;
             let target = self.to.join(self.place(&relative));
             if (self.skip)(&relative) {
                 tracing::info!(path = %relative.display(), "left out");
@@ -451,8 +453,7 @@ impl Copy<'_> {
                         ErrorKind::Link,
                         Place::file(&path),
                         format!("the link points out of the BSP ({})", link.display()),
-                        "Replace it by the file or directory that it points to: the extended copy must \
-                         stand alone.",
+                        "Replace it by the file or directory that it points to: the extended copy must be complete.",
                     ));
                 }
                 std::os::unix::fs::symlink(self.link(below, &link), &target)
@@ -465,7 +466,7 @@ impl Copy<'_> {
                     ErrorKind::Link,
                     Place::file(&path),
                     "neither a file, a directory nor a link",
-                    "Take it out of the BSP.",
+                    "Remove it from the BSP.",
                 ));
             }
         }
@@ -509,7 +510,7 @@ fn make_writable(path: &Path) -> Result<()> {
 /// Returns the permissions, as `chmod` takes them.
 fn mode(path: &Path) -> Result<u32> {
     use std::os::unix::fs::PermissionsExt;
-    let about = fs::metadata(path).map_err(|e| Error::io(path, "look at the permissions", &e))?;
+    let about = fs::metadata(path).map_err(|e| Error::io(path, "read the permissions", &e))?;
     Ok(about.permissions().mode() & 0o7777)
 }
 
@@ -542,7 +543,7 @@ pub fn write_below(root: &Path, path: &Path, content: &[u8]) -> Result<()> {
         Error::new(
             ErrorKind::Inconsistent,
             Place::file(path),
-            "a file would be written outside of the output",
+            "a file would be written outside the output",
             "This is a defect of Peerlane; report it with the BSP.",
         )
     };
@@ -557,7 +558,7 @@ pub fn write_below(root: &Path, path: &Path, content: &[u8]) -> Result<()> {
     fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
     // A directory on the way may be a link.
     let real = |path: &Path| {
-        fs::canonicalize(path).map_err(|e| Error::io(path, "look at the directory", &e))
+        fs::canonicalize(path).map_err(|e| Error::io(path, "inspect the directory", &e))
     };
     if !real(dir)?.starts_with(real(root)?) {
         return Err(outside());

@@ -13,7 +13,7 @@ pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
         ErrorKind::Output,
         Place::file(parent),
         format!("cannot write here: {}", reason(source)),
-        "Choose a directory for --out in which you may write.",
+        "Choose a writable directory for --out.",
     )
 }
 
@@ -27,7 +27,7 @@ pub fn temporary() -> Result<TempDir> {
             ErrorKind::Output,
             Place::file(std::env::temp_dir()),
             format!("cannot write temporary files here: {}", reason(&e)),
-            "Set TMPDIR to a directory in which you may write.",
+            "Set TMPDIR to a writable directory.",
         )
     })
 }
@@ -41,8 +41,8 @@ pub fn new_directory(out: &Path) -> Result<PathBuf> {
         |what: &str, remedy: &str| Error::new(ErrorKind::Output, Place::file(out), what, remedy);
     if fs::symlink_metadata(out).is_ok() || out.file_name().is_none() {
         return Err(problem(
-            "the output exists already",
-            "Choose another --out, or remove it first: nothing is overwritten.",
+            "the output already exists",
+            "Choose another --out, or remove it first: the command overwrites nothing.",
         ));
     }
     let parent = match out.parent() {
@@ -55,8 +55,8 @@ pub fn new_directory(out: &Path) -> Result<PathBuf> {
         .filter(|p| p.is_dir())
         .ok_or_else(|| {
             problem(
-                "the directory that should hold the output does not exist or is no directory",
-                "Make it first, or choose another --out.",
+                "the parent directory of the output does not exist or is not a directory",
+                "Create it first, or choose another --out.",
             )
         })
 }
@@ -72,8 +72,8 @@ pub fn put(made: &Path, out: &Path, what: &str) -> Result<()> {
         Ok(_) => Error::new(
             ErrorKind::Output,
             Place::file(out),
-            format!("something else made it in the meantime ({e})"),
-            "Choose another --out, or remove it first: nothing is overwritten.",
+            format!("another program created it in the meantime ({e})"),
+            "Choose another --out, or remove it first: the command overwrites nothing.",
         ),
         Err(_) => Error::io(out, &format!("put {what} in its place"), &e),
     })
@@ -89,8 +89,8 @@ pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
         return Err(Error::new(
             ErrorKind::Output,
             Place::file(out),
-            "the output lies inside of the BSP",
-            "Choose an --out outside of it: the input is never written.",
+            "the output is inside the BSP",
+            "Choose an --out outside the BSP: the command never writes to its input.",
         ));
     }
     Ok(parent)
@@ -118,7 +118,7 @@ pub fn check_for_aoc(out: &Path) -> Result<()> {
             ErrorKind::Output,
             Place::file(out),
             what,
-            "Choose an --out without blanks, in a directory without blanks.",
+            "Choose an --out without blanks in the whole path.",
         )),
     }
 }

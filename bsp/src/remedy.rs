@@ -42,16 +42,14 @@ fn name(path: &Path) -> String {
 pub(crate) fn of_result(path: &Path) -> String {
     let name = name(path);
     match Kind::of(path) {
-        Kind::System => "Mend it in Platform Designer, or extend the vendor's BSP again.".into(),
+        Kind::System => "Correct it in Platform Designer, or extend the vendor's BSP again.".into(),
         Kind::Text | Kind::Xml => {
-            format!("Mend {name} in an editor, or extend the vendor's BSP again.")
+            format!("Correct {name} in an editor, or extend the vendor's BSP again.")
         }
-        Kind::Generated => format!(
-            "Extend the vendor's BSP again: Peerlane writes {name}, and it is not to be edited."
-        ),
-        Kind::Toml | Kind::Other => {
-            "Put it back as it was, or extend the vendor's BSP again.".into()
+        Kind::Generated => {
+            format!("Extend the vendor's BSP again, and do not edit {name}, which Peerlane writes.")
         }
+        Kind::Toml | Kind::Other => "Restore it, or extend the vendor's BSP again.".into(),
     }
 }
 
@@ -63,7 +61,7 @@ pub(crate) fn of_input(path: &Path) -> String {
             "Take {name} from the vendor's BSP package again, or open it in Platform Designer and save it."
         ),
         Kind::Text | Kind::Xml => format!(
-            "Take {name} from the vendor's BSP package again, or mend it in an editor that saves plain UTF-8."
+            "Take {name} from the vendor's BSP package again, or correct it in an editor that saves plain UTF-8."
         ),
         Kind::Toml => format!("Save {name} as plain UTF-8, as `peerlane config` prints it."),
         Kind::Generated => "Extend the vendor's BSP again.".into(),
@@ -85,29 +83,29 @@ mod tests {
             ),
             (
                 "a/top.QSF",
-                "Mend top.QSF in an editor",
+                "Correct top.QSF in an editor",
                 "Take top.QSF from",
             ),
-            ("top.qpf", "Mend top.qpf in an editor", "plain UTF-8"),
-            ("a/pins.tcl", "Mend pins.tcl in an editor", "plain UTF-8"),
-            ("a/top.sdc", "Mend top.sdc in an editor", "plain UTF-8"),
+            ("top.qpf", "Correct top.qpf in an editor", "plain UTF-8"),
+            ("a/pins.tcl", "Correct pins.tcl in an editor", "plain UTF-8"),
+            ("a/top.sdc", "Correct top.sdc in an editor", "plain UTF-8"),
             (
                 "iface.ipx",
-                "Mend iface.ipx in an editor",
+                "Correct iface.ipx in an editor",
                 "Take iface.ipx from",
             ),
             (
                 "board_env.xml",
-                "Mend board_env.xml in an editor",
+                "Correct board_env.xml in an editor",
                 "plain UTF-8",
             ),
-            ("c.toml", "Put it back", "peerlane config"),
+            ("c.toml", "Restore it", "peerlane config"),
             (
                 "iface/peerlane/build.json",
-                "not to be edited",
+                "do not edit",
                 "Extend the vendor's BSP again",
             ),
-            ("hardware/board", "Put it back", "vendor's BSP package"),
+            ("hardware/board", "Restore it", "vendor's BSP package"),
         ] {
             let path = Path::new(path);
             let (result, input) = (of_result(path), of_input(path));

@@ -112,10 +112,10 @@ fn edited(root: &Path, edits: &[(PathBuf, Edit)]) -> Error {
         ErrorKind::Edited,
         Place::file(root),
         format!(
-            "edited since it was extended, and the vendor's tree has none of it: {}{more}",
+            "edited after it was extended, and the vendor's tree has none of the edits: {}{more}",
             shown.join(", ")
         ),
-        "Put aside what you need of that, then say --without-edits; the platform itself stays as it is.",
+        "Save the edits that you need, then use --without-edits; the platform itself stays unchanged.",
     )
 }
 
@@ -180,8 +180,8 @@ fn write(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
         odd => Err(Error::new(
             ErrorKind::Inconsistent,
             Place::file(to.join(odd.map_or("", |(name, _)| name))),
-            "what was written is not the vendor's",
-            "Look at the disk and the file system, then run it again.",
+            "the written file differs from the vendor's",
+            "Check the disk and the file system, then run the command again.",
         )),
     }
 }

@@ -28,7 +28,7 @@ pub const BYTE_ORDER_MARK: char = '\u{feff}';
 /// [`ErrorKind::Link`] if it is not a plain file: a read of a named pipe would wait, a device may never end.
 /// [`ErrorKind::Unsupported`] if it is larger than [`MOST_BYTES`]; [`ErrorKind::Io`].
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let remedy = "Take it out of the BSP, or put the file there that it stands for.";
+    let remedy = "Remove it from the BSP, or replace it by the file that it represents.";
     read_at_most(path, MOST_BYTES, remedy)
 }
 
@@ -38,7 +38,7 @@ fn read_at_most(path: &Path, most: u64, remedy: &str) -> Result<Vec<u8>> {
         return Err(Error::new(
             ErrorKind::Link,
             Place::file(path),
-            "not a plain file, or a link to one",
+            "not a plain file or a link to one",
             remedy,
         ));
     }
@@ -46,11 +46,8 @@ fn read_at_most(path: &Path, most: u64, remedy: &str) -> Result<Vec<u8>> {
         return Err(Error::new(
             ErrorKind::Unsupported,
             Place::file(path),
-            format!(
-                "{} bytes; a file that is read here has {most} at most",
-                about.len()
-            ),
-            "Give the file that belongs there.",
+            format!("{} bytes; this file can have {most} at most", about.len()),
+            "Put the right file there.",
         ));
     }
     fs::read(path).map_err(|e| Error::io(path, "read the file", &e))
@@ -87,7 +84,7 @@ pub fn read_as(path: &Path, kind: ErrorKind) -> Result<String> {
         return Err(Error::new(
             kind,
             Place::line(path, 1 + lines),
-            "a byte 0: the file is in UTF-16, or no text",
+            "a byte 0: the file is in UTF-16, or is not text",
             remedy::of_input(path),
         ));
     }
@@ -99,8 +96,8 @@ fn text(path: &Path, bytes: Vec<u8>) -> Result<String> {
         Error::new(
             ErrorKind::Unsupported,
             Place::line(path, line),
-            "a character that is set aside for bytes which are not UTF-8 (U+10FE80 to U+10FEFF)",
-            "Take the character out; only a comment can have it.",
+            "a character that is reserved for bytes that are not UTF-8 (U+10FE80 to U+10FEFF)",
+            "Remove the character, which only a comment can have.",
         )
     })
 }

@@ -22,20 +22,20 @@ pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, 
         return (format!("the key {key} is missing"), None);
     }
     if message == "integer number overflowed" || message.ends_with("any valid TOML value") {
-        let what = "no number, or one that is too large";
+        let what = "not a number, or too large";
         return (of_key(text, span, what), None);
     }
     if message.starts_with("string values must be quoted") {
-        let what = "no value, which would be a number or a word in quotes";
+        let what = "not a value: a number, or a word in quotes";
         return (of_key(text, span, what), None);
     }
     if let (true, Some((key, line))) = (message == "duplicate key", twice(text, span.clone())) {
         let meant = match key.starts_with('[') {
             true => "Write it once, with the keys of both below it.",
-            false => "Take one of the two lines out.",
+            false => "Remove one of the two lines.",
         };
         return (
-            format!("{key} stands in line {line} already"),
+            format!("{key} is already in line {line}"),
             Some(meant.into()),
         );
     }

@@ -35,7 +35,7 @@ pub fn module(path: &Path, text: &str, name: &str) -> Result<Module> {
             ErrorKind::Inconsistent,
             Place::line(path, line),
             what,
-            "Extend the vendor's BSP again: the generated Verilog is not to be edited.",
+            "Extend the vendor's BSP again, and do not edit the generated Verilog.",
         )
     };
     let start = tokens
@@ -194,7 +194,10 @@ fn declarations(tokens: &[Token]) -> Result<Vec<Port>, Fault> {
             let (high, low) = bounds.filter(|(high, low)| high >= low).ok_or_else(|| {
                 (
                     *line,
-                    format!("the range [{}] is not made of two numbers", inside.join("")),
+                    format!(
+                        "the range [{}] does not consist of two numbers",
+                        inside.join("")
+                    ),
                 )
             })?;
             if let Some((_, width)) = &mut now {

@@ -253,13 +253,13 @@ impl<'a> Parser<'a> {
                     match self.open.last_mut() {
                         Some(element) => element.text.push_str(&text),
                         None if text.trim().is_empty() => {}
-                        None => return Err(self.fail(start, "text outside of any XML element")),
+                        None => return Err(self.fail(start, "text outside any XML element")),
                     }
                 }
                 Event::CData(data) => {
                     let span = within(self.source, &data);
                     let Some(element) = self.open.last_mut() else {
-                        return Err(self.fail(start, "CDATA outside of any XML element"));
+                        return Err(self.fail(start, "CDATA outside any XML element"));
                     };
                     element.text.push_str(&self.source[span.clone()]);
                     element.cdata.get_or_insert(span);
@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
         }
         if let Some(element) = self.open.last() {
             let what = format!(
-                "the file ends inside <{}> (opened in line {}): it is cut short",
+                "the file ends inside <{}> (opened in line {}): it is truncated",
                 element.name,
                 self.lines.at(self.source, element.span.start)
             );
@@ -310,9 +310,7 @@ impl<'a> Parser<'a> {
     fn element(&mut self, tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element> {
         let wrong = |what: String| self.fail(span.start, what);
         if self.open.len() >= MOST_DEPTH {
-            return Err(wrong(format!(
-                "more than {MOST_DEPTH} elements inside of each other"
-            )));
+            return Err(wrong(format!("more than {MOST_DEPTH} nested elements")));
         }
         let mut attributes = Vec::new();
         for attribute in tag.attributes() {
@@ -398,9 +396,9 @@ impl Edits {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
                     Place::line(path, 1 + line_ends(&source.as_bytes()[..span.start])),
-                    "two changes of the extension meet in what begins here",
-                    "Open the file in Platform Designer and save it; if that does not help, report it \
-                     with the BSP.",
+                    "two changes of the extension overlap in the element that begins here",
+                    "Open the file in Platform Designer and save it; if that does not help, report the error with the \
+                     BSP.",
                 ));
             }
             out.push_str(&source[at..span.start]);
@@ -488,8 +486,8 @@ mod tests {
         assert!(parse(&deep(MOST_DEPTH)).is_ok());
         let attributes: String = (0..300).map(|n| format!(" a{n}=\"\"")).collect();
         for (text, words) in [
-            (deep(MOST_DEPTH + 1), "inside of each other"),
-            (deep(1_000_000), "inside of each other"),
+            (deep(MOST_DEPTH + 1), "nested elements"),
+            (deep(1_000_000), "nested elements"),
             (format!("\n<a{attributes}/>"), "256 attributes"),
             (
                 format!("\n<a>{}</a>", "<b/>".repeat(MOST_NODES)),

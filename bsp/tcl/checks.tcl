@@ -1,21 +1,21 @@
-# What Platform Designer says of a system that has been elaborated.
+# Messages of Platform Designer about an elaborated system.
 #
-# These words are Platform Designer's, as people quote them from it: "must be connected to a clock output", "must be
+# These texts are Platform Designer's, as users quote them: "must be connected to a clock output", "must be
 # connected to a reset source" (errors), "must be exported, or connected to a matching conduit" (a warning), "is
 # outside the master's address range" with its ranges (an error). "overlaps", "must be connected to an Avalon-MM
-# master" and "is not connected to an interrupt receiver" are its words from memory; that these two are warnings, too.
-# All others are ours for what it must refuse; Quartus was not at hand.
+# master" and "is not connected to an interrupt receiver" are its texts from memory, as is the level of the last two:
+# warnings. All other texts are Peerlane's, for systems that it must refuse; Quartus was not available.
 
 proc hex {number} { return [format "0x%llx" $number] }
 proc range {base span} { return "([hex $base]..[hex [expr {$base + $span - 1}]])" }
 
-# The name under which the top, or the system that stands in it, knows an interface.
+# Returns the name of an interface in the top, or in the system inside it.
 proc known_as {interface} {
     global outside
     return [expr {[info exists outside($interface)] ? $outside($interface) : $interface}]
 }
 
-# If all interfaces of an instance are known.
+# Reports whether all interfaces of an instance are known.
 proc known {instance} {
     global model unknown
     return [expr {[dict size $model($instance)] > 0 && ![info exists unknown($instance)]}]
@@ -23,8 +23,8 @@ proc known {instance} {
 
 proc problem {level interface text} { say $level "$::top.$interface" $text }
 
-# Connections whose two ends fit, and exports of what is there; the others are told. What is connected to an
-# instance that could not be elaborated counts as connected.
+# Keeps connections whose two ends fit, and checks exports; reports the others. Interfaces with a connection to an
+# instance that could not be elaborated count as connected.
 set spared {}
 proc check_ends {} {
     global connections declared model spared
@@ -37,7 +37,7 @@ proc check_ends {} {
         foreach {interface side} [list $start start $end end] {
             lassign [parts $interface] instance name
             set about [about $interface]
-            # Of an instance that could not be elaborated nothing is known.
+            # Nothing is known of an instance that could not be elaborated.
             if {$about eq ""} {
                 if {[known $instance]} { say error $::top "$what: $instance has no interface $name" }
                 lappend spared $start $end
@@ -65,7 +65,7 @@ proc check_ends {} {
         set about [about $interface]
         if {$about eq ""} {
             lassign [parts $interface] instance missing
-            # What a system exports of a system has been told there.
+            # A fault of an export of an inner system has been reported there.
             if {!$inner && [known $instance]} {
                 say error $element "Interface $name: $instance has no interface $missing"
             }
@@ -75,7 +75,7 @@ proc check_ends {} {
     }
 }
 
-# Interfaces without a connection.
+# Reports interfaces without a connection.
 proc check_unconnected {} {
     global model connections exported
     set used {}
@@ -118,7 +118,7 @@ proc check_unconnected {} {
     }
 }
 
-# Addresses of each master's slaves.
+# Checks the addresses of each master's slaves.
 proc check_addresses {} {
     global connections
     set masters {}
@@ -127,7 +127,7 @@ proc check_addresses {} {
         if {$kind ne "avalon"} continue
         if {$start ni $masters} { lappend masters $start }
         if {[base_of $parameters] eq ""} {
-            problem error $start "$end: baseAddress \"[dict get $parameters baseAddress]\" is no address"
+            problem error $start "$end: baseAddress \"[dict get $parameters baseAddress]\" is not an address"
         }
     }
     foreach master [lsort $masters] {
@@ -155,7 +155,7 @@ proc check_addresses {} {
     }
 }
 
-# Interrupt numbers at each receiver.
+# Checks the interrupt numbers at each receiver.
 proc check_interrupts {} {
     global connections
     foreach connection $connections {
@@ -174,7 +174,7 @@ proc check_interrupts {} {
     }
 }
 
-# Two conduits fit if each signal of one finds its role in the other, in the other direction and as wide.
+# Checks conduits: two fit if each signal of one has the same role in the other, with opposite direction and equal width.
 proc check_conduits {} {
     global connections
     array set opposite {Input Output Output Input Bidir Bidir}
@@ -201,7 +201,7 @@ proc check_conduits {} {
     }
 }
 
-# Two ends of packets fit as they are: an adapter between them would know nothing of the rules of PCIe packets.
+# Checks that two ends of packets fit without an adapter: an adapter would not follow the rules of PCIe packets.
 proc check_streams {} {
     global connections
     foreach connection $connections {

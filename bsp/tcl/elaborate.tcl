@@ -1,12 +1,12 @@
-# Stands in for Platform Designer's elaboration of a whole system: of a .qsys file, whose components and systems are
-# looked for below its directory, or of a script of qsys-script commands.
+# Mock of Platform Designer's elaboration of a whole system: of a .qsys file, whose components and systems are
+# searched below its directory, or of a script of qsys-script commands.
 #
 #   tclsh elaborate.tcl SYSTEM.qsys|SCRIPT.tcl [DIRECTORY]... [-interfaces]
 #
-# Prints what Platform Designer would say, one message a line, and a summary. The exit status is 1 if there is an
-# error. What is known of the wording stands in checks.tcl, what is known of the vendors' components in
-# vendor_kinds.tcl, hard_kinds.tcl and sdk_kinds.tcl. A component of which nothing is known is a note: it may be one of
-# Quartus. With -interfaces it prints what was elaborated, too, one a line:
+# Prints the messages that Platform Designer would print, one a line, and a summary. The exit status is 1 if there is an
+# error. The known texts are in checks.tcl, the known vendors' components in vendor_kinds.tcl, hard_kinds.tcl and
+# sdk_kinds.tcl. An unknown component is a note: it may be one of Quartus. With -interfaces it also prints the elaborated
+# interfaces, one a line:
 #   unknown INSTANCE / interface INSTANCE.NAME TYPE SIDE / property INSTANCE.NAME NAME VALUE
 #   port INSTANCE.NAME ROLE DIRECTION WIDTH / span INSTANCE.NAME BYTES / slave MASTER SLAVE BASE SPAN
 

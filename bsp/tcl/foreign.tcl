@@ -1,10 +1,10 @@
 # Makes platform_designer.tcl lenient, for the component descriptions of vendors and boards: they use more of the API
-# than the stand-in knows, and in the form of SOPC Builder (`package require -exact sopc 10.0`), which Platform
-# Designer takes too. Properties and commands that are not known here are passed over. Quartus was not at hand: what
-# is said of SOPC Builder's form is what its descriptions and the systems generated from them show.
+# than the mock knows, and in the form of SOPC Builder (`package require -exact sopc 10.0`), which Platform
+# Designer accepts too. Unknown properties and commands are ignored. Quartus was not available: SOPC Builder's form is
+# known from its descriptions and from the systems that were generated from them.
 
-# Whole clock interfaces that have a reset port: SOPC Builder knew no reset interfaces. Platform Designer splits the
-# reset off and names it after the clock.
+# Clock interfaces that have a reset port: SOPC Builder had no reset interfaces. Platform Designer makes a separate reset
+# interface, whose name begins with the clock's.
 array set split_resets {}
 
 proc property {kind name value allowed} {}
@@ -47,7 +47,7 @@ proc set_interface_property {interface name value} {
     own_set_interface_property $interface $name $value
 }
 
-# A width may be an expression of parameters, whose values stand only when the interfaces are elaborated.
+# A width may be an expression of parameters, whose values are known only when the interfaces are elaborated.
 array set open_widths {}
 rename add_interface_port own_add_interface_port
 proc add_interface_port {interface port role direction width} {
@@ -103,5 +103,5 @@ proc finish {} {
     own_finish
 }
 
-# A command that is not known here is passed over, too: what it would have done is not known.
+# An unknown command is ignored, too: its effect is not known.
 proc unknown {args} {}

@@ -1,16 +1,17 @@
-# Models of hard IPs and of what belongs to them: PCIe, its transceivers' reconfiguration, memory controllers.
+# Models of hard IPs and of the components around them: PCIe, its transceivers' reconfiguration, memory controllers.
 #
 # Sources: Stratix V Avalon-MM interface for PCIe user guide 683411, chapters 4 (signals) and 5.8 (control registers),
 # A.4; Avalon-ST interface 683093; External Memory Interface handbook, UniPHY. Roles, polarities, pending reads and the
 # hard memory controller's ports as in the .sopcinfo of systems that Quartus 16.0 (Stratix V) and 18.1 (Cyclone V)
 # generated; tests/sopcinfo.rs compares them.
 
-# What the hard IPs share.
+# Common part of the hard IPs.
 set pcie_signals {
     proc family {} { return [expr {[string match {altera_pcie_[ac]v_hip_*} $::module(NAME)] ? "cv" : "sv"}] }
     proc lanes {} { return [string range [of lane_mask_hwtcl] 1 end] }
     proc generation {} { return [lindex [of gen123_lane_rate_mode_hwtcl] 0] }
-    # Transceiver interfaces: of lanes and PLLs. Only these numbers were seen in real systems; others are open.
+    # Returns the number of transceiver interfaces: of lanes and PLLs. Only these numbers occur in known real systems; others
+    # are unknown.
     proc transceivers {} {
         array set seen {x4,Gen1 5 x4,Gen3 6}
         set key [of lane_mask_hwtcl],[generation]
@@ -28,7 +29,7 @@ set pcie_signals {
         wires reconfig_from_xcvr reconfig_from_xcvr Output [expr {46 * [transceivers]}]
     }
 }
-# Status of the link, as the hard IP gives it (way Output) or its reconfiguration driver takes it (Input).
+# Status of the link: output of the hard IP (way Output) or input of its reconfiguration driver (Input).
 set link_status {
     proc link_status {name way stratix} {
         set all [list derr_cor_ext_rcv 1 derr_cor_ext_rpl 1 derr_rpl 1 dlup_exit 1 ev128ns 1 ev1us 1 hotrst_exit 1 \
@@ -96,7 +97,7 @@ kind {altera_pcie_sv_hip_avmm altera_pcie_avgz_hip_avmm altera_pcie_cv_hip_avmm 
                 if {![info exists first]} { set first Rxm_BAR$n }
             }
         }
-        # Of 32 address bits only those of the translated pages are there.
+        # Of 32 address bits only those of the translated pages exist.
         set reach [expr {[of TX_S_ADDR_WIDTH] == 64 ? 64
             : [log2 [of CB_A2P_ADDR_MAP_NUM_ENTRIES]] + [of CB_A2P_ADDR_MAP_PASS_THRU_BITS]}]
         memory_mapped Txs end coreclkout nreset_status SYMBOLS \
@@ -246,7 +247,7 @@ kind altera_mem_if_ddr3_emif {
         wires memory {*}$wires mem_ras_n Output 1 mem_cas_n Output 1 mem_we_n Output 1 mem_reset_n Output 1 \
             mem_dq Bidir [of MEM_DQ_WIDTH] mem_dqs Bidir $groups mem_dqs_n Bidir $groups mem_odt Output $ranks
     }
-    # Wires to another controller that shares a PLL, a DLL or the termination: from a master, to a slave.
+    # Wires to another controller that shares a PLL, a DLL or the termination: outputs of a master, inputs of a slave.
     proc sharing {} {
         set way [expr {[of PLL_SHARING_MODE] eq "Slave" ? "Input" : "Output"}]
         set wires {pll_mem_clk 1 pll_write_clk 1 pll_locked 1 pll_write_clk_pre_phy_clk 1 pll_addr_cmd_clk 1 pll_avl_clk 1
@@ -268,7 +269,7 @@ kind altera_mem_if_ddr3_emif {
         }
         if {[of OCT_SHARING_MODE] ne "Slave"} { wires oct rzqin Input 1 }
     }
-    # A port of the controller: its data bits and those that address a word of it.
+    # A port of the controller: its data bits and the bits that address a word of it.
     proc memory_port {name clock reset bits reads} {
         set bytes [expr {[of MEM_DQ_WIDTH] / 8}]
         # Bytes for error correction, or that a bus of a power of two leaves out, are not addressed.

@@ -1,13 +1,13 @@
-# Stands in for Platform Designer while it reads a component description (_hw.tcl): the commands of
+# Mock of Platform Designer that reads a component description (_hw.tcl): the commands of
 # the qsys 12.1 scripting API that such a file uses, each with the properties, roles and values that it
-# takes, in the phases in which it may stand (Quartus II handbook, QII51023, "Component Interface Tcl Reference").
+# accepts, in the phases that permit it (Quartus II handbook, QII51023, "Component Interface Tcl Reference").
 # Everything else is an error, so that a misspelt property does not pass. foreign.tcl makes it lenient for the
 # descriptions of others.
 #
 #   tclsh platform_designer.tcl FILE_hw.tcl
 #
-# runs the description, its validation and its elaboration, as for an instance that is connected to nothing, and
-# prints what was declared, one a line:
+# runs the description, its validation and its elaboration, as for an instance without connections, and
+# prints the declarations, one a line:
 #   component NAME / parameter NAME VALUE / interface NAME TYPE SIDE / port INTERFACE NAME ROLE DIRECTION WIDTH
 #   top FILESET MODULE / file FILESET PATH
 #
@@ -36,7 +36,7 @@ set avalon_properties [list \
 set streaming_properties [list \
     ENABLED $boolean associatedClock $name associatedReset $name beatsPerCycle $count dataBitsPerSymbol $count \
     maxChannel $count readyLatency $count symbolsPerBeat $count]
-# Side by side: type and side -> properties; type and side -> role {direction width-pattern}.
+# Type and side -> properties; type and side -> role {direction width-pattern}.
 array set interface_properties [list \
     {avalon end} [concat $avalon_properties [list bridgesToMaster $name isMemoryDevice $boolean \
         isNonVolatileStorage $boolean printableDevice $boolean explicitAddressSpan $count]] \
@@ -63,7 +63,7 @@ array set parameter_properties [list \
     UNITS {^(None|Bits|Bytes|Kilobytes|Megabytes|Gigabytes|Hertz|Kilohertz|Megahertz|Address|Cycles)$} \
     SYSTEM_INFO {.} SYSTEM_INFO_ARG $name \
     SYSTEM_INFO_TYPE {^(ADDRESS_MAP|ADDRESS_WIDTH|CLOCK_RATE|DEVICE|DEVICE_FAMILY|MAX_SLAVE_DATA_WIDTH)$}]
-# What an instance hears that is connected to nothing.
+# Information for an instance without connections.
 array set unconnected {
     ADDRESS_MAP {} ADDRESS_WIDTH -1 CLOCK_RATE -1 DEVICE {} DEVICE_FAMILY {} MAX_SLAVE_DATA_WIDTH -1
 }
@@ -92,9 +92,9 @@ proc property {kind name value allowed} {
     if {![regexp $known($name) $value]} { error "$kind: property $name cannot be \"$value\"" }
 }
 
-# Commands stand in the phases in which Platform Designer takes them.
+# Checks that Platform Designer permits a command in this phase.
 proc only_in {command args} {
-    if {$::phase ni $args} { error "$command cannot stand in the $::phase callback" }
+    if {$::phase ni $args} { error "$command is not permitted in the $::phase callback" }
 }
 
 proc set_module_property {name value} {
@@ -112,14 +112,14 @@ proc get_module_property {name} {
 
 proc add_documentation_link {title url} {
     only_in add_documentation_link main
-    if {$title eq "" || ![regexp {^(https?|file)://} $url]} { error "documentation link \"$title\": no address: $url" }
+    if {$title eq "" || ![regexp {^(https?|file)://} $url]} { error "documentation link \"$title\" has no address: $url" }
     if {![regexp {^file://(/.*)} $url all file]} { return }
-    # The directory as it was given: in full, a name that is not in Tcl's encoding is another one.
+    # The directory as it was given: in the full path a name that is not in Tcl's encoding would change.
     set here [get_module_property MODULE_DIRECTORY]/
     set inside [string range $file [string length $here] end]
     set place $file
     if {[string first $here $file] == 0} { set place [file join [file dirname $::description] $inside] }
-    if {![file isfile $place]} { error "documentation $file is not there" }
+    if {![file isfile $place]} { error "documentation $file does not exist" }
 }
 
 proc add_display_item {parent id kind args} {
@@ -135,7 +135,7 @@ proc add_display_item {parent id kind args} {
 
 proc send_message {level text} {
     set level [string tolower $level]
-    if {$level ni {error warning info progress debug}} { error "no message of level $level" }
+    if {$level ni {error warning info progress debug}} { error "no message level $level" }
     lappend ::messages [list $level $text]
 }
 
@@ -174,12 +174,12 @@ proc set_parameter_value {name value} {
     global parameters values
     only_in set_parameter_value elaboration
     if {![info exists parameters($name)]} { error "there is no parameter $name" }
-    if {![dict get $parameters($name) DERIVED]} { error "parameter $name is not derived, its value is the user's" }
+    if {![dict get $parameters($name) DERIVED]} { error "parameter $name is not derived: only the user sets its value" }
     check_value $name $value
     set values($name) $value
 }
 
-# A value of a parameter's type; an error if it is none.
+# Checks that a value has its parameter's type.
 proc check_value {name value} {
     global parameters
     set type [dict get $parameters($name) TYPE]
@@ -192,7 +192,7 @@ proc check_value {name value} {
         FLOAT { set good [string is double -strict $value] }
         default { set good 1 }
     }
-    if {!$good} { error "parameter $name: \"$value\" is no $type" }
+    if {!$good} { error "parameter $name: \"$value\" is not of type $type" }
 }
 
 proc add_fileset {name kind {callback ""} {display ""}} {
@@ -221,7 +221,7 @@ proc add_fileset_file {path type how source args} {
         if {$attribute ne "TOP_LEVEL_FILE"} { error "file $path: no attribute $attribute" }
     }
     set file [file join [file dirname $::description] $source]
-    if {![file isfile $file]} { error "file $source is not there" }
+    if {![file isfile $file]} { error "file $source does not exist" }
     set fileset [lindex $filesets end]
     if {[list $fileset $path] in $files} { error "file $path is added twice to $fileset" }
     lappend files [list $fileset $path]
@@ -252,7 +252,7 @@ proc add_interface_port {interface port role direction width} {
     only_in add_interface_port main elaboration
     if {![info exists types($interface)]} { error "there is no interface $interface" }
     if {[info exists port_names($port)]} { error "port $port is added twice" }
-    # A model of a vendor's kind may leave a width open, which is 0.
+    # A model of a vendor's kind may have an unknown width, which is 0.
     if {![string is integer -strict $width] || $width < ($::description ne "")} { error "port $port: width $width" }
     lassign $types($interface) type side
     set out [expr {$side eq "start" ? "Output" : "Input"}]
@@ -264,7 +264,7 @@ proc add_interface_port {interface port role direction width} {
             set good [list irq $way irq_n $way]
         }
         conduit - tristate_conduit {
-            # Its roles are names that the two ends agree on.
+            # Its roles are names on which the two ends agree.
             if {![regexp {^[a-z_]\w*$} $role]} { error "$interface: role $role" }
             if {$direction ni {Input Output Bidir}} { error "port $port: direction $direction" }
             set good [list $role $direction]
@@ -278,7 +278,7 @@ proc add_interface_port {interface port role direction width} {
             set good {}
             lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] forward back
             foreach r $request { lappend good $r $forward }
-            # Only memories have it, and only as slaves.
+            # Only memories have clken, and only as slaves.
             if {$side eq "end"} { lappend good clken Input }
             foreach r $answer { lappend good $r $back }
         }
@@ -287,7 +287,7 @@ proc add_interface_port {interface port role direction width} {
     if {![info exists directions($role)]} { error "$interface ($type $side): no role $role" }
     if {$directions($role) ne $direction} { error "port $port: role $role of a $type $side is $directions($role)" }
     foreach other $ports {
-        if {[lindex $other 0] eq $interface && [lindex $other 2] eq $role} { error "$interface: role $role is taken twice" }
+        if {[lindex $other 0] eq $interface && [lindex $other 2] eq $role} { error "$interface: role $role is used twice" }
     }
     set port_names($port) $width
     lappend ports [list $interface $port $role $direction $width]
@@ -298,15 +298,15 @@ proc enabled {interface} {
     return [expr {![info exists properties($interface,ENABLED)] || $properties($interface,ENABLED)}]
 }
 
-# Reads a description: the main program.
+# Reads a description: its main program.
 proc describe {file} {
     global description
     set description $file
     uplevel #0 [list source $file]
 }
 
-# Gives the parameters their values: what the instance sets, what the system tells (by type and argument), and
-# defaults. Then the description validates them.
+# Sets the parameters: values of the instance, information from the system (by type and argument), and defaults. Then
+# the description validates them.
 proc validate_parameters {given system} {
     global parameters values phase module unconnected
     foreach name [array names parameters] {
@@ -347,7 +347,7 @@ proc elaborate_interfaces {} {
     if {[info exists module(ELABORATION_CALLBACK)]} { $module(ELABORATION_CALLBACK) }
 }
 
-# What Platform Designer checks when all of the description has been read.
+# Makes the checks that follow the whole description in Platform Designer.
 proc finish {} {
     global module types properties order ports filesets tops files parameters
     foreach name [array names parameters] {
@@ -365,7 +365,7 @@ proc finish {} {
     foreach interface $order {
         if {![enabled $interface]} { continue }
         lassign $types($interface) type side
-        # A reset that is not synchronous to a clock belongs to none.
+        # A reset that is not synchronous to a clock has no clock.
         set synchronous [expr {![info exists properties($interface,synchronousEdges)]
             || $properties($interface,synchronousEdges) ne "NONE"}]
         array unset width
@@ -379,7 +379,7 @@ proc finish {} {
                 # An interrupt receiver without a master of its own.
                 if {$other eq "" && $property eq "associatedAddressablePoint"} { continue }
                 if {![info exists types($other)] || [lindex $types($other) 0] ne $wanted} {
-                    error "$interface: $property $other is no $wanted interface"
+                    error "$interface: $property $other is not a $wanted interface"
                 }
             } elseif {$property eq "associatedClock" && $type ni {clock conduit tristate_conduit}
                 && ($type ne "reset" || $synchronous)} {
@@ -416,11 +416,11 @@ proc check_avalon {interface side widths} {
             error "$interface: $width(byteenable) byte enables for $width($role) bits"
         }
     }
-    # The ring of a compiled kernel system has a master that never waits; of ours each waits.
+    # The ring of a compiled kernel system has a master that never waits; each of Peerlane's masters waits.
     if {$::description ne "" && $side eq "start" && ![info exists width(waitrequest)] && ![info exists width(waitrequest_n)]} { error "master $interface has no waitrequest" }
     set fixed [info exists properties($interface,readLatency)]
     if {$fixed && $properties($interface,readLatency) > 0 && [info exists width(readdatavalid)]} {
-        error "$interface: a fixed readLatency beside readdatavalid"
+        error "$interface: a fixed readLatency together with readdatavalid"
     }
     if {$side eq "end" && [info exists width(readdatavalid)]} {
         if {![info exists properties($interface,maximumPendingReadTransactions)]

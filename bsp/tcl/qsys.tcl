@@ -1,15 +1,15 @@
-# Reads a Platform Designer system (.qsys) and says it in the commands of qsys-script, which system.tcl has.
-# What has no meaning for an elaboration (bonusData, descriptions) is passed over. The XML is read as far as
+# Reads a Platform Designer system (.qsys) and repeats it with the commands of qsys-script, which system.tcl has.
+# Parts without a meaning for an elaboration (bonusData, descriptions) are ignored. The XML is read as far as
 # Platform Designer writes it: elements, attributes, comments, CDATA, the five entities.
 
 proc unescape {text} {
     return [string map {&quot; \" &apos; ' &lt; < &gt; > &amp; &} $text]
 }
 
-# The elements of a file in order: {open NAME ATTRIBUTES} and {close NAME}.
+# Returns the elements of a file in order: {open NAME ATTRIBUTES} and {close NAME}.
 proc xml_events {text} {
     set events {}
-    # CDATA holds what looks like elements.
+    # CDATA may contain text that looks like elements.
     while {[set from [string first "<!\[CDATA\[" $text]] >= 0} {
         set to [string first "\]\]>" $text $from]
         if {$to < 0} { error "a CDATA section does not end" }
@@ -38,7 +38,7 @@ proc attribute {attributes name {default ""}} {
     return [expr {[dict exists $attributes $name] ? [dict get $attributes $name] : $default}]
 }
 
-# Reads a system; its name is the file's.
+# Reads a system; it has the file's name.
 proc read_qsys {file} {
     set channel [open $file r]
     fconfigure $channel -encoding utf-8

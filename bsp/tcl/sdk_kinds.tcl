@@ -1,7 +1,7 @@
-# Models of the components of the OpenCL SDK. Their sources are not at hand: interfaces, widths, units and spans are
+# Models of the components of the OpenCL SDK. Their sources are not available: interfaces, widths, units and spans are
 # those of the .sopcinfo that Quartus 18.1 generated for an `acl_dma` board (acl_kernel_interface: of the 13.1 system
-# that its BSP shipped as a .qsys); tests/sopcinfo.rs compares them. The streams' symbols, for instance, are as wide as
-# that file has them.
+# that its BSP shipped as a .qsys); tests/sopcinfo.rs compares them. The streams' symbols, for example, have the width
+# that this file has.
 
 kind acl_dma {
     parameters BYTE_ADDR_WIDTH INTEGER 34 DATA_WIDTH INTEGER 512 BURST_SIZE INTEGER 16
@@ -34,9 +34,9 @@ kind acl_memory_bank_divider {
             memory_mapped bank$bank start clk reset SYMBOLS [concat \
                 [pipelined [of DATA_WIDTH] [expr {[of ADDRESS_WIDTH] - [log2 [of NUM_BANKS]]}]] $burst]
         }
-        # Address and length of each write, and a bit.
+        # Address and length of each write, and one more bit.
         stream acl_bsp_snoop start kernel_clk reset [expr {$words + [beats [of BURST_SIZE]] + 1}]
-        # With one bank the SDK 18.1 has no such conduit; of 13.1 that is not known.
+        # With one bank the SDK 18.1 does not have this conduit; for 13.1 that is not known.
         if {[of NUM_BANKS] > 1} { wires acl_bsp_memorg_host mode Input 2 } else { set ::incomplete 1 }
     }
 }
@@ -71,7 +71,7 @@ kind acl_kernel_interface {
     }
 }
 
-# AOCL 14.0 and later. The names of the conduits of further memories are not known.
+# AOCL 14.0 and later. The names of the conduits of further memories are unknown.
 kind kernel_interface {
     parameters NUM_GLOBAL_MEMS INTEGER 1
     proc elaborate {} {
@@ -200,7 +200,7 @@ kind modular_sgdma_dispatcher {
 
 set sgdma_master {
     parameters DATA_WIDTH INTEGER 32 GUI_MAX_BURST_COUNT INTEGER 2 BURST_ENABLE INTEGER 0
-    # Wide enough for what it is connected to.
+    # Wide enough for the slaves of the master.
     add_parameter ADDRESS_WIDTH INTEGER 32
     proc master {name data} {
         clock_in Clock

@@ -1,6 +1,6 @@
-# The commands of qsys-script that make a system, and its elaboration: each instance is a component description
-# in an interpreter of its own, which hears from the system what Platform Designer tells a component (SYSTEM_INFO).
-# Instances of systems are taken apart, so that clocks and addresses go through them.
+# The commands of qsys-script that make a system, and its elaboration: each instance is a component description in its own
+# interpreter, which gets from the system the information that Platform Designer gives a component (SYSTEM_INFO).
+# Instances of systems are flattened, so that clocks and addresses go through them.
 
 array set systems {}
 set current {}
@@ -40,7 +40,7 @@ proc set_instance_parameter_value {name parameter value} {
     dict set systems($current) instances $name given $parameter $value
 }
 
-# The kind may be left out where a script connects by hand: it is that of the interfaces.
+# The kind may be left out if a script makes the connection: it is that of the interfaces.
 proc add_connection {start end {kind ""}} {
     global systems current
     dict with systems($current) {
@@ -78,7 +78,7 @@ proc set_interface_property {name property value} {
         [lreplace [dict get $systems($current) exports $name] 2 2 $value]
 }
 
-# Fills the catalog with what lies below a directory: systems by their file's name, descriptions by their NAME.
+# Fills the catalog with the files below a directory: systems by their file's name, descriptions by their NAME.
 proc search {directory} {
     global catalog
     foreach file [glob -nocomplain -types f -directory $directory *.qsys] {
@@ -99,10 +99,10 @@ set instances {}
 set connections {}
 set exported {}
 set declared {}
-# Interface of a part -> its name outside of the system that exports it.
+# Interface of a part -> its name outside the system that exports it.
 array set outside {}
 
-# Takes a system apart; what it exports, as {INTERFACE TYPE SIDE} by name.
+# Flattens a system; returns its exports, as {INTERFACE TYPE SIDE} by name.
 proc flatten {system prefix} {
     global systems instances connections outside catalog declared
     set inner {}
@@ -112,7 +112,7 @@ proc flatten {system prefix} {
         if {![dict get $record enabled]} { lappend off $name; continue }
         if {[info exists systems($kind)] || ([info exists catalog($kind)] && [file extension $catalog($kind)] eq ".qsys")} {
             if {![info exists systems($kind)]} { read_qsys $catalog($kind) }
-            if {[llength [split $prefix .]] > 16} { error "systems stand in each other deeper than 16" }
+            if {[llength [split $prefix .]] > 16} { error "systems are nested deeper than 16" }
             set exports [flatten $kind "$prefix$name."]
             dict set inner $name $exports
             dict for {export about} $exports { set outside([lindex $about 0]) "$prefix$name.$export" }
@@ -142,7 +142,7 @@ proc flatten {system prefix} {
     set exports {}
     dict for {name about} [dict get $systems($system) exports] {
         lassign $about type side internal
-        # Systems keep exports of what they once had, without a type (the public DE5-Net BSP has some).
+        # Systems keep exports of former instances, without a type (the public DE5-Net BSP has some).
         set to [{*}$resolve $internal "Interface $name" [expr {$type eq "" ? "warning" : "error"}]]
         if {$to eq ""} continue
         dict set exports $name [list $to $type $side]
@@ -151,7 +151,7 @@ proc flatten {system prefix} {
     return $exports
 }
 
-# What an instance declares after its elaboration: interface -> {type T side S properties {..} ports {role {direction width}}}.
+# Declarations of an elaborated instance: interface -> {type T side S properties {..} ports {role {direction width}}}.
 array set model {}
 
 proc parts {interface} {
@@ -159,7 +159,7 @@ proc parts {interface} {
     return [list [string range $interface 0 $at-1] [string range $interface $at+1 end]]
 }
 
-# The interface of an instance, or nothing.
+# Returns the interface of an instance, or nothing.
 proc about {interface} {
     global model
     lassign [parts $interface] instance name
@@ -171,10 +171,10 @@ proc get {record default args} {
     return [expr {[dict exists $record {*}$args] ? [dict get $record {*}$args] : $default}]
 }
 
-# Instances of which not all interfaces are known: their kind has no model, or their description could not be followed.
+# Instances with unknown interfaces: their kind has no model, or their description could not be evaluated.
 array set unknown {}
 
-# Elaborates one instance with what the system tells it.
+# Elaborates one instance with the information from the system.
 proc elaborate_instance {name record told} {
     global model catalog vendor here unknown
     set kind [dict get $record kind]
@@ -185,7 +185,7 @@ proc elaborate_instance {name record told} {
     if {!$described && ![info exists vendor($kind)]} {
         if {$own} { return [list [list error "Component $kind [dict get $record version] not found or could not be instantiated"]] }
         set unknown($name) 1
-        return [list [list note "Nothing is known here of kind $kind [dict get $record version]: what it is connected to is not checked"]]
+        return [list [list note "The kind $kind [dict get $record version] is unknown: its connections are not checked"]]
     }
     set child [interp create]
     interp eval $child [list source [file join $here platform_designer.tcl]]
@@ -195,7 +195,7 @@ proc elaborate_instance {name record told} {
         set text [read $channel]
         close $channel
     }
-    # A description that goes on in files of Quartus has a model, too: those are not at hand.
+    # A description that sources files of Quartus has a model, too: these files are not available.
     set modelled [expr {[info exists vendor($kind)] && ($text eq {} || [string match *QUARTUS_ROOTDIR* $text])}]
     set failed [catch {
         if {!$modelled} {
@@ -215,7 +215,7 @@ proc elaborate_instance {name record told} {
     set said [interp eval $child {set messages}]
     if {$failed && !$own && !$modelled} {
         set unknown($name) 1
-        lappend said [list note "The description of $kind could not be followed ($problem): what it is connected to is not checked"]
+        lappend said [list note "The description of $kind could not be evaluated ($problem): its connections are not checked"]
     } elseif {$failed} {
         lappend said [list error $problem]
     } else {
@@ -240,7 +240,7 @@ proc elaborate_instance {name record told} {
     return $said
 }
 
-# Bytes of a word of an Avalon interface.
+# Returns the bytes of a word of an Avalon interface.
 proc word_bytes {about} {
     foreach role {writedata readdata} {
         if {[dict exists $about ports $role]} { return [expr {[lindex [dict get $about ports $role] 1] / 8}] }
@@ -248,8 +248,8 @@ proc word_bytes {about} {
     return 1
 }
 
-# Bytes that an Avalon interface addresses: a slave's span, or a master's reach. Slaves count words and masters
-# bytes unless they say otherwise (Avalon Interface Specifications 683091, "Avalon Memory Mapped Interface
+# Returns the bytes that an Avalon interface addresses: a slave's span, or a master's reach. By default slaves count
+# words and masters count bytes (Avalon Interface Specifications 683091, "Avalon Memory Mapped Interface
 # Properties": addressUnits).
 proc reach {about} {
     set span [get $about 0 properties explicitAddressSpan]
@@ -260,14 +260,14 @@ proc reach {about} {
     return [expr {(1 << $bits) * $unit}]
 }
 
-# The base of a connection; nothing if it is no number.
+# Returns the base of a connection; nothing if it is not a number.
 proc base_of {parameters} {
     set base [get $parameters 0 baseAddress]
     if {![regexp {^(0[xX][0-9a-fA-F]+|\d+)$} $base]} { return {} }
     return [expr {[string match -nocase 0x* $base] ? $base : [string trimleft $base 0] eq "" ? 0 : [string trimleft $base 0]}]
 }
 
-# The slaves of a master: {INTERFACE BASE SPAN BITS}.
+# Returns the slaves of a master: {INTERFACE BASE SPAN BITS}.
 proc slaves_of {master} {
     set found {}
     foreach connection $::connections {
@@ -286,7 +286,7 @@ proc bits_for {end} {
     return $bits
 }
 
-# What the system tells an instance about its interfaces.
+# Returns the system's information for an instance about its interfaces.
 proc told {name} {
     global model connections
     set told [dict create DEVICE_FAMILY [dict get $::systems($::top) family]]
@@ -321,12 +321,12 @@ proc told {name} {
     return $told
 }
 
-# Elaborates all instances until what they hear from each other stands.
+# Elaborates all instances until the information between them does not change any more.
 proc elaborate {} {
     global instances messages model systems top
     dict for {name record} $instances { set hears($name) {} }
     for {set round 0} {1} {incr round} {
-        if {$round > 20} { error "the elaboration does not come to rest: instances change each other" }
+        if {$round > 20} { error "the elaboration does not end: instances change each other" }
         dict for {name record} $instances {
             if {$round == 0 || $changed($name)} { set said($name) [elaborate_instance $name $record $hears($name)] }
         }

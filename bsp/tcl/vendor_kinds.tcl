@@ -1,6 +1,6 @@
-# Models of the kinds of components that real BSPs take from Quartus and from the OpenCL SDK: their interfaces with
-# roles, widths and spans, in the language of component descriptions. A parameter that changes no interface is not
-# here; Platform Designer would know it. hard_kinds.tcl has hard IPs and memory controllers, sdk_kinds.tcl the SDK's.
+# Models of the kinds of components that real BSPs use from Quartus and from the OpenCL SDK: their interfaces with
+# roles, widths and spans, in the language of component descriptions. Parameters that change no interface are missing
+# here; Platform Designer has them. hard_kinds.tcl has hard IPs and memory controllers, sdk_kinds.tcl the SDK's.
 #
 # Sources: Quartus II handbook volume 1 (QII51021, "Qsys Interconnect", and "Qsys System Design Components") and the
 # Embedded Peripherals IP user guide (683130) for the kinds of this file; roles, polarities, units, fixed latencies and
@@ -8,14 +8,14 @@
 
 array set vendor {}
 
-# What the models share; it goes before each.
+# Common part of the models, which precedes each.
 set vendor_prelude {
     set_module_property ELABORATION_CALLBACK elaborate
     proc parameters {args} { foreach {name type value} $args { add_parameter $name $type $value } }
     proc of {name} { return [get_parameter_value $name] }
     proc log2 {n} { for {set bits 0} {(1 << $bits) < $n} {incr bits} {}; return $bits }
     proc clock_in {name} { add_interface $name clock end; add_interface_port $name ${name}_clk clk Input 1 }
-    # A rate of 0 is not known.
+    # A rate of 0 is unknown.
     proc clock_out {name rate} {
         add_interface $name clock start
         set_interface_property $name clockRate $rate
@@ -31,7 +31,7 @@ set vendor_prelude {
             set_interface_property $name synchronousEdges $edges
         }
     }
-    # Without a clock a reset belongs to none. The role says if it is active low.
+    # Without a clock a reset is asynchronous. The role determines whether it is active low.
     proc reset_in {name clock {role reset} {edges DEASSERT}} {
         add_interface $name reset end
         edges $name $clock [expr {$clock eq "" ? "NONE" : $edges}]
@@ -42,7 +42,7 @@ set vendor_prelude {
         edges $name $clock [expr {$clock eq "" ? "NONE" : $edges}]
         add_interface_port $name ${name}_reset $role Output 1
     }
-    # An Avalon-MM interface: roles and widths; a width of 0 leaves the signal out. More is said by property and value.
+    # An Avalon-MM interface: roles and widths; a width of 0 leaves the signal out. More properties follow as arguments.
     proc memory_mapped {name side clock reset units signals args} {
         lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] there back
         add_interface $name avalon $side
@@ -75,12 +75,12 @@ set vendor_prelude {
         if {$side eq "end" || $master ne ""} { set_interface_property $name associatedAddressablePoint $master }
         add_interface_port $name ${name}_irq $role [expr {$side eq "start" ? "Input" : "Output"}] $width
     }
-    # Wires: role, direction and width of each; a width of 0 is not known.
+    # Wires: role, direction and width of each; a width of 0 is unknown.
     proc wires {name args} {
         add_interface $name conduit end
         foreach {role direction width} $args { add_interface_port $name ${name}_$role $role $direction $width }
     }
-    # A stream without packets: data, valid and ready. Its symbols are as wide as its data unless that is said.
+    # A stream without packets: data, valid and ready. Its symbols are as wide as its data by default.
     proc stream {name side clock reset bits {symbol 0}} {
         lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] there back
         add_interface $name avalon_streaming $side
@@ -156,7 +156,7 @@ set bridge_parameters {
         ADDRESS_UNITS STRING SYMBOLS MAX_BURST_SIZE INTEGER 1 SYSINFO_ADDR_WIDTH INTEGER 10
     set_parameter_property SYSINFO_ADDR_WIDTH SYSTEM_INFO {ADDRESS_WIDTH m0}
     set_parameter_property DATA_WIDTH ALLOWED_RANGES {8 16 32 64 128 256 512 1024}
-    # The address bits, which are the addresses of what hangs on the bridge or are set.
+    # Returns the address bits: those of the bridge's slaves, or the configured ones.
     proc address {} {
         return [expr {[of USE_AUTO_ADDRESS_WIDTH] ? max(1, [of SYSINFO_ADDR_WIDTH]) : [of ADDRESS_WIDTH]}]
     }
@@ -177,7 +177,7 @@ kind altera_avalon_mm_bridge "$bridge_parameters
 kind altera_avalon_mm_clock_crossing_bridge "$bridge_parameters
     parameters COMMAND_FIFO_DEPTH INTEGER 4 RESPONSE_FIFO_DEPTH INTEGER 4
     proc elaborate {} {
-        # As many as its FIFOs hold, and not more than 128.
+        # As many as its FIFOs hold, 128 at most.
         set reads \[expr {min(128, \[of COMMAND_FIFO_DEPTH] + \[of RESPONSE_FIFO_DEPTH])}]
         foreach {name side reads} \[list s0 end \$reads m0 start 0] {
             clock_in \${name}_clk
@@ -193,7 +193,7 @@ kind altera_avalon_onchip_memory2 {
         slave2Latency INTEGER 1 dualPort BOOLEAN false singleClockOperation BOOLEAN false resetrequest_enabled BOOLEAN true
     proc port {n clock reset} {
         set bits [of dataWidth]
-        # Of one byte there is nothing to choose.
+        # One byte needs no byte enables.
         set enables [expr {$bits > 8 ? $bits / 8 : 0}]
         memory_mapped s$n end $clock $reset WORDS \
             [list address [log2 [expr {[of memorySize] / ($bits / 8)}]] clken 1 chipselect 1 write 1 readdata $bits \
@@ -253,7 +253,7 @@ kind altera_pll {
     for {set n 0} {$n < 18} {incr n} {
         parameters gui_output_clock_frequency$n FLOAT 100.0 output_clock_frequency$n STRING "0 MHz"
     }
-    # What the PLL reaches, where the system says it; what was asked for else.
+    # Returns the rate that the PLL reaches if the system has it, else the requested one.
     proc rate {n} {
         lassign [of output_clock_frequency$n] mhz
         if {$mhz == 0} { set mhz [of gui_output_clock_frequency$n] }

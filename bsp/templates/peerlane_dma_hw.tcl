@@ -22,10 +22,10 @@ set_fileset_property {{ fileset }} TOP_LEVEL {{ top }}
 add_fileset_file {{ module.file_name() }} VERILOG PATH {{ module.file_name() }}{% if module.name == *top %} TOP_LEVEL_FILE{% endif %}
 {%- endfor %}
 {% endfor %}
-# What this build is. Nothing of it can be set here: the Verilog is generated for these values, BUILD_ID is their hash,
-# and a driver refuses a board whose BUILD_ID it was not built for. `peerlane component` makes a component of others.
+# Values of this build. None can be set here: the Verilog is generated for these values, BUILD_ID is their hash, and a
+# driver refuses a board whose BUILD_ID it was not built for. `peerlane component` makes a component for other values.
 add_display_item "" "This build" GROUP
-add_display_item "This build" build_text TEXT "The Verilog is generated for these values. Others: peerlane component --config FILE."
+add_display_item "This build" build_text TEXT "The Verilog is generated for these values. For other values: peerlane component --config FILE."
 {%- for parameter in parameters %}
 add_parameter {{ parameter.name }} {{ parameter.kind }} {{ parameter.value }}
 set_parameter_property {{ parameter.name }} DISPLAY_NAME "{{ parameter.title }}"
@@ -36,22 +36,22 @@ set_parameter_property {{ parameter.name }} HDL_PARAMETER false
 add_display_item "This build" {{ parameter.name }} PARAMETER
 {%- endfor %}
 
-# What Platform Designer tells about the system around the block, to be compared with the build.
+# Information of Platform Designer about the system around the block, to be compared with the build.
 add_display_item "" "Found in the system" GROUP
 foreach about [list \
     [list DEVICE_FAMILY STRING DEVICE_FAMILY "" "Device family" None] \
     [list PCIE_CLOCK_RATE LONG CLOCK_RATE pcie_clk "Clock of the hard IP" Hertz] \
     [list MEMORY_CLOCK_RATE LONG CLOCK_RATE clk "Clock of the memory side" Hertz] \
 {%- if stream %}
-    [list HIP_CLOCK_RATE LONG CLOCK_RATE coreclkout_hip "Clock that the hard IP gives out" Hertz] \
+    [list HIP_CLOCK_RATE LONG CLOCK_RATE coreclkout_hip "Clock output of the hard IP" Hertz] \
 {%- else %}
-    [list TXS_DATA_WIDTH INTEGER MAX_SLAVE_DATA_WIDTH txs "Width of what txs leads to" Bits] \
-    [list TXS_ADDRESS_WIDTH INTEGER ADDRESS_WIDTH txs "Address bits of what txs leads to" Bits] \
-    [list TXS_MAP STRING ADDRESS_MAP txs "What txs leads to" None] \
+    [list TXS_DATA_WIDTH INTEGER MAX_SLAVE_DATA_WIDTH txs "Data width of the slave of txs" Bits] \
+    [list TXS_ADDRESS_WIDTH INTEGER ADDRESS_WIDTH txs "Address bits of the slave of txs" Bits] \
+    [list TXS_MAP STRING ADDRESS_MAP txs "Slaves of txs" None] \
 {%- endif %}
-    [list MEM_RD_MAP STRING ADDRESS_MAP mem_rd "What mem_rd leads to" None] \
-    [list MEM_WR_MAP STRING ADDRESS_MAP mem_wr "What mem_wr leads to" None] \
-    [list MEM_WIN_MAP STRING ADDRESS_MAP mem_win "What mem_win leads to" None] \
+    [list MEM_RD_MAP STRING ADDRESS_MAP mem_rd "Slaves of mem_rd" None] \
+    [list MEM_WR_MAP STRING ADDRESS_MAP mem_wr "Slaves of mem_wr" None] \
+    [list MEM_WIN_MAP STRING ADDRESS_MAP mem_win "Slaves of mem_win" None] \
 ] {
     foreach {parameter type info argument title units} $about { break }
     if {$type == "STRING"} { add_parameter $parameter $type "" } else { add_parameter $parameter $type -1 }
@@ -65,14 +65,14 @@ foreach about [list \
     add_display_item "Found in the system" $parameter PARAMETER
 }
 
-# Addresses are floating-point numbers, exact up to 2^53, whatever integers the interpreter has.
+# Addresses are floating-point numbers, exact up to 2^53 with any integers of the interpreter.
 proc address {digits} {
     set value 0.0
     foreach digit [split $digits ""] { set value [expr {$value * 16 + [scan $digit %x]}] }
     return $value
 }
 
-# Start and end (behind the last byte) of each slave in a master's map, in order.
+# Returns start and end (after the last byte) of each slave in a master's map, in order.
 proc ranges {map} {
     set found [list]
     foreach {all start end} [regexp -all -inline {start='0x([0-9a-fA-F]+)'\s+end='0x([0-9a-fA-F]+)'} $map] {
@@ -83,12 +83,12 @@ proc ranges {map} {
 
 proc mebibytes {bytes} { return [format "%.0f MiB" [expr {$bytes / 1048576}]] }
 
-# Compares the system with the build. What is not connected yet is not known, and nothing is said of it here.
+# Compares the system with the build. An interface without a connection is unknown, and is not checked here.
 proc validate {} {
     validate_hard_ip
     validate_clocks
     validate_memory
-    send_message info "Put into BAR {{ board.slaves.bar }}: {{ places }}. BUILD_ID stands for these places."
+    send_message info "Put into BAR {{ board.slaves.bar }}: {{ places }}. BUILD_ID identifies these places."
 }
 
 proc validate_hard_ip {} {
@@ -96,28 +96,28 @@ proc validate_hard_ip {} {
 {%- if stream %}
     set with_stream [list "Stratix V" "Arria V GZ"]
     if {$family != "" && [lsearch -exact $with_stream $family] < 0} {
-        send_message error "This build has a TLP port, for which the hard IP's interfaces are known of [join $with_stream { and }], not of $family: build it with port.kind = \"txs\""
+        send_message error "This build has a TLP port, for which the hard IP's interfaces are known for [join $with_stream { and }], not for $family: build it with port.kind = \"txs\""
     }
 }
 {%- else %}
 {%- if msix %}
     set with_msix [list "Stratix V" "Arria V GZ"]
     if {$family != "" && [lsearch -exact $with_msix $family] < 0} {
-        send_message error "This build has an MSI-X table, for which the interrupt interfaces of the hard IP are known of [join $with_msix { and }], not of $family: build it with irq = \"rxm\""
+        send_message error "This build has an MSI-X table, for which the interrupt interfaces of the hard IP are known for [join $with_msix { and }], not for $family: build it with irq = \"rxm\""
     }
 {%- else %}
     set known [list "Stratix V" "Arria V GZ" "Arria V" "Cyclone V"]
     if {$family != "" && [lsearch -exact $known $family] < 0} {
-        send_message warning "The contract with the hard IP's Txs port is that of [join $known {, }]; that of $family is not known"
+        send_message warning "The rules of the hard IP's Txs port are known for [join $known {, }], not for $family"
     }
 {%- endif %}
     set bits [get_parameter_value TXS_DATA_WIDTH]
     if {$bits > 0 && $bits != {{ board.port_bits }}} {
-        send_message error "txs is built for a port of {{ board.port_bits }} bits and leads to one of $bits: an adapter between them would break the bursts and byte enables that the hard IP takes. Build it with port_bits = $bits"
+        send_message error "txs is built for a port of {{ board.port_bits }} bits and is connected to one of $bits: an adapter between them would break the bursts and byte enables that the hard IP accepts. Build it with port_bits = $bits"
     }
     set bits [get_parameter_value TXS_ADDRESS_WIDTH]
     if {$bits > 1 && $bits < {{ txs_addr_bits }}} {
-        send_message error "txs sends bus addresses of {{ txs_addr_bits }} bits and leads to $bits address bits: set AVALON_ADDR_WIDTH and TX_S_ADDR_WIDTH of the hard IP to 64"
+        send_message error "txs sends bus addresses of {{ txs_addr_bits }} bits and is connected to $bits address bits: set AVALON_ADDR_WIDTH and TX_S_ADDR_WIDTH of the hard IP to 64"
     }
     foreach range [ranges [get_parameter_value TXS_MAP]] {
         if {[lindex $range 0] != 0} { send_message error "txs sends bus addresses: its slave must have the base address 0" }
@@ -129,7 +129,7 @@ proc validate_clocks {} {
     foreach {parameter clock} {PCIE_CLOCK_RATE pcie_clk MEMORY_CLOCK_RATE clk} {
         set rate [get_parameter_value $parameter]
         if {$rate > {{ fastest_mhz }}000000} {
-            send_message warning "$clock has $rate Hz: where Quartus does not know the clocks' periods, the constraints of the clock crossings are for {{ fastest_mhz }} MHz at most"
+            send_message warning "$clock has $rate Hz: if Quartus does not know the clocks' periods, the constraints of the clock crossings are for {{ fastest_mhz }} MHz at most"
         }
     }
 }
@@ -142,28 +142,28 @@ proc validate_memory {} {
     }
     foreach other [lrange $seen 1 end] {
         if {[lindex $other 1] != [lindex [lindex $seen 0] 1]} {
-            send_message error "[lindex [lindex $seen 0] 0] and [lindex $other 0] lead to different addresses: what one writes the other must read"
+            send_message error "[lindex [lindex $seen 0] 0] and [lindex $other 0] have different addresses: both must reach the same memory"
         }
     }
     if {[llength $seen] == 0} { return }
     set end 0
     foreach range [lindex [lindex $seen 0] 1] {
         if {[lindex $range 0] > $end} {
-            send_message error "FPGA memory has a hole from [mebibytes $end] to [mebibytes [lindex $range 0]], where no access may be answered"
+            send_message error "FPGA memory has a hole from [mebibytes $end] to [mebibytes [lindex $range 0]], where an access may get no answer"
         }
         if {[lindex $range 1] > $end} { set end [lindex $range 1] }
     }
-    # Memory is built for in powers of two, rounded up.
+    # The built size of memory is a power of two, rounded up.
     set built [expr {pow(2, {{ board.memory_log2 }})}]
     if {$end * 2 <= $built} {
-        send_message error "The block takes addresses up to [mebibytes $built] and memory ends at [mebibytes $end]: build it for the memory that is there"
+        send_message error "The block accepts addresses up to [mebibytes $built], but memory ends at [mebibytes $end]: build it for this size"
     } elseif {$end > $built} {
         send_message warning "Of [mebibytes $end] of memory the block uses the first [mebibytes $built]"
     }
 }
 
-# Derived parameters have their values from here, whatever a system was saved with. No interface comes or goes: they are
-# those of the Verilog.
+# Sets the derived parameters, independently of a saved system's values. The interfaces do not change: they are those of
+# the Verilog.
 proc elaborate {} {
     foreach {parameter value} [list \
 {%- for parameter in parameters %}
@@ -173,7 +173,7 @@ proc elaborate {} {
         set_parameter_value $parameter $value
     }
 {%- if stream %}
-    # The buffer hands its clock on; an unknown one is told as 0.
+    # The buffer passes its clock on; an unknown rate is 0.
     set rate [get_parameter_value HIP_CLOCK_RATE]
     set known [expr {$rate > 0}]
     set_interface_property coreclkout clockRate [expr {$known ? $rate : 0}]

@@ -4,7 +4,7 @@
 //
 // The block with the hard IP's interrupt interfaces (Stratix V Avalon-MM user guide 683411, 4.6):
 // msix_control is the Message Control register of the function's MSI-X capability, and the function's INTx
-// request is held off.
+// request stays inactive.
 module {{ name }} (
 {%- for port in shared %}
   {{ crate::generator::declaration(port) }} {{ port.name }},

@@ -3,8 +3,9 @@
 {% endfor -%}
 //
 // The block with the interfaces of the hard IP's Avalon-ST variant (Stratix V Avalon-ST Interface for PCIe 683093), as
-// Platform Designer connects them: a conduit has all roles of the other side, used or not. Beside the block are the
-// application's reset, the buffer of its clock, and a slave in place of the Avalon-MM bridge's registers, which reads 0.
+// Platform Designer connects them: a conduit has all roles of the other side, used or not. In addition to the block there
+// are the application's reset, the buffer of its clock, and a slave in place of the Avalon-MM bridge's registers, which
+// reads 0.
 module {{ name }} (
 {%- for port in shared %}
   {{ crate::generator::declaration(port) }} {{ port.name }},
@@ -63,7 +64,7 @@ module {{ name }} (
   {{ crate::generator::declaration(port) }} {{ port.name }}
 {%- endfor %}
 );
-  // The hard IP's clock on a global network. The vendors' boards have AUTO_GLOBAL_CLOCK OFF, so nobody else puts it there.
+  // The hard IP's clock on a global network. The vendors' boards have AUTO_GLOBAL_CLOCK OFF, so Quartus does not do that.
   // synthesis translate_off
   assign coreclkout = coreclkout_hip;
   // synthesis translate_on
@@ -84,8 +85,8 @@ module {{ name }} (
     cra_writedata, cra_byteenable, dma_irq};
   // The application may begin when the transceivers' PLL is locked.
   assign pld_core_ready = serdes_pll_locked;
-  // The block makes all messages itself, and nothing of these is used. Nor are there legacy interrupts: the hard IP
-  // would send them in front of the data that they are for.
+  // The block sends all messages itself, and these signals are not used. Legacy interrupts are not used either: the hard IP
+  // would send them before the data that they report.
   assign hpg_ctrler = 5'b0;
   assign app_int_sts = 1'b0;
   assign app_msi_num = 5'b0;
@@ -97,7 +98,7 @@ module {{ name }} (
   assign lmi_wren = 1'b0;
   assign pm_auxpwr = 1'b0;
   assign pm_data = 10'b0;
-  // The host says that power goes (PME_Turn_Off) when its driver has stopped the block, so the answer can be at once.
+  // The host announces power-off (PME_Turn_Off) when its driver has stopped the block, so the answer can be immediate.
   assign pme_to_cr = pme_to_sr;
   assign pm_event = 1'b0;
   assign cra_readdata = 32'b0;

@@ -46,14 +46,14 @@ fn a_reset_of_the_block_is_the_vendors_or_the_extensions() {
             (status, "dma_engine.pcie_reset"),
         ] {
             let what = format!(
-                "the reset connection {from} → {to} is neither of the vendor's BSP nor the block's"
+                "the reset connection {from} → {to} belongs neither to the vendor's BSP nor to the block"
             );
             let change = |s| with(s, &reset(from, to));
             planted.fault(to, SYSTEM, change, ("resets", &what));
         }
         if config == STREAM {
             let change = |s| with(s, &reset(status, "kernels.more_reset"));
-            let what = "dma_engine.nreset_status → kernels.more_reset is neither";
+            let what = "dma_engine.nreset_status → kernels.more_reset belongs neither";
             planted.fault("the block's", SYSTEM, change, ("resets", what));
         }
         // A controller that a user added is as good as the resets that it gathers.
@@ -62,7 +62,9 @@ fn a_reset_of_the_block_is_the_vendors_or_the_extensions() {
         };
         for to in ["reset", "pcie_reset"] {
             let more = through(&["reset_in.out_reset", "kernels.kernel_reset"], to);
-            let what = format!("kernels.kernel_reset resets dma_engine.{to}, which it does not");
+            let what = format!(
+                "kernels.kernel_reset resets dma_engine.{to}; in the vendor's BSP it does not"
+            );
             planted.fault(to, SYSTEM, |s| with(s, &more), ("resets", &what));
         }
         let path = planted.work.output(SYSTEM);
@@ -84,7 +86,7 @@ fn a_reset_of_a_new_bridge_is_the_extensions() {
     work.sound("");
     let mut planted = Planted::new(work);
     let change = |s| with(s, &reset("power_reset.out_reset", "peerlane_bar0.reset"));
-    let what = "power_reset.out_reset → peerlane_bar0.reset is neither";
+    let what = "power_reset.out_reset → peerlane_bar0.reset belongs neither";
     planted.fault("the bridge's", "board.qsys", change, ("resets", what));
     planted.all_were_found();
 }

@@ -43,7 +43,7 @@ fn a_directory_that_is_no_bsp() {
     }
     fs::remove_file(work.input("board_spec.xml")).unwrap();
     expect(&work.refused(""), ErrorKind::NotABsp, &["board_spec.xml"]);
-    refuses(&work, None, None, &["no OpenCL BSP", text(&work.bsp)]);
+    refuses(&work, None, None, &["not an OpenCL BSP", text(&work.bsp)]);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn already_extended() {
         &["peerlane/files.json", "peerlane revert", "peerlane check"],
     );
     assert!(!work.out.exists());
-    refuses(&work, None, None, &["extended already"]);
+    refuses(&work, None, None, &["already extended"]);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn an_output_that_exists() {
         expect(
             &error,
             ErrorKind::Output,
-            &["exists already", text(&work.out)],
+            &["already exists", text(&work.out)],
         );
         assert_eq!(fs::symlink_metadata(&work.out).unwrap().file_type(), before);
         assert_eq!(
@@ -172,7 +172,7 @@ fn an_output_that_exists() {
     }
     let work = Work::new();
     fs::create_dir(&work.out).unwrap();
-    refuses(&work, None, None, &["exists already"]);
+    refuses(&work, None, None, &["already exists"]);
 }
 
 #[test]
@@ -180,13 +180,13 @@ fn an_output_inside_of_the_bsp() {
     let mut work = Work::new();
     for inside in ["out", "hardware/out", "hardware/../out"] {
         work.out = work.bsp.join(inside);
-        expect(&work.refused(""), ErrorKind::Output, &["inside of the BSP"]);
+        expect(&work.refused(""), ErrorKind::Output, &["inside the BSP"]);
     }
     // Through a link as well.
     let door = work.dir.path().join("door");
     std::os::unix::fs::symlink(&work.bsp, &door).unwrap();
     work.out = door.join("out");
-    expect(&work.refused(""), ErrorKind::Output, &["inside of the BSP"]);
+    expect(&work.refused(""), ErrorKind::Output, &["inside the BSP"]);
 }
 
 #[test]
@@ -465,7 +465,7 @@ fn a_bridge_that_cannot_grow() {
     expect(
         &work.refused(""),
         ErrorKind::Unsupported,
-        &["run into kernels.near"],
+        &["overlap kernels.near"],
     );
 }
 

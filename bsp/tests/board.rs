@@ -65,7 +65,7 @@ impl Desk {
             .collect();
         assert!(bad.is_empty(), "{bad:#?}");
         let left = fs::read_dir(self.dir.path().join("work")).unwrap().count();
-        assert_eq!(left, 1, "something is left beside the output");
+        assert_eq!(left, 1, "files are left next to the output");
         report
     }
 
@@ -77,7 +77,7 @@ impl Desk {
         let left: Vec<_> = fs::read_dir(self.dir.path().join("work"))
             .unwrap()
             .collect();
-        assert!(left.is_empty(), "left behind: {left:?}");
+        assert!(left.is_empty(), "files left: {left:?}");
         one_paragraph(&error);
         error
     }
@@ -283,7 +283,7 @@ fn every_bad_description_names_line_and_remedy() {
         (
             "name = \"de5net\"",
             "name = \"DE5 net\"",
-            "name = \"DE5 net\" is no name",
+            "name = \"DE5 net\" is not a valid name",
         ),
         ("name = \"de5net\"", "nmae = \"de5net\"", "nmae"),
         (
@@ -294,12 +294,12 @@ fn every_bad_description_names_line_and_remedy() {
         (
             "part = \"5SGXEA7N2F45C2\"",
             "part = \"5CGTFD9E5F35C7\"",
-            "no device of Stratix V",
+            "not a device of Stratix V",
         ),
         (
             "part = \"5SGXEA7N2F45C2\"",
             "part = \"5SEE9H40C2\"",
-            "no device of Stratix V",
+            "not a device of Stratix V",
         ),
         (
             "speed_grade = \"2_H2\"",
@@ -375,7 +375,11 @@ fn every_bad_description_names_line_and_remedy() {
             "memory.clock_hz",
         ),
         ("MEM_TCL = 11\n", "", "lacks MEM_TCL"),
-        ("MEM_TCL = 11\n", "MEM_TCL = [11]\n", "MEM_TCL is no number"),
+        (
+            "MEM_TCL = 11\n",
+            "MEM_TCL = [11]\n",
+            "MEM_TCL is neither a number",
+        ),
         (
             "MEM_TCL = 11\n",
             "MEM_TCL = 11\nMEM_DQ_WIDTH = 8\n",
@@ -468,13 +472,13 @@ fn every_bad_fragment_names_line_and_remedy() {
             edit("-to board_clk", "-to bord_clk"),
             "de5net_pins.tcl",
             line_of(PINS, clock),
-            "bord_clk is no port",
+            "bord_clk is not a port",
         ),
         (
             edit("PIN_AW35", "PIN_J18"),
             "de5net_pins.tcl",
             line_of(PINS, "PIN_J18"),
-            "PIN_J18 is assigned already",
+            "PIN_J18 is already assigned",
         ),
         (
             edit("PIN_AW35", "AW35"),
@@ -486,7 +490,7 @@ fn every_bad_fragment_names_line_and_remedy() {
             edit("-to kernel_refclk", "-to board_clk"),
             "de5net_pins.tcl",
             line_of(PINS, "PIN_J18"),
-            "has a pin already",
+            "already has a pin",
         ),
         (
             edit(clock, &format!("exec rm x\n{clock}")),
@@ -498,13 +502,13 @@ fn every_bad_fragment_names_line_and_remedy() {
             edit("PIN_AW35", "$pin"),
             "de5net_pins.tcl",
             line_of(PINS, clock),
-            "computes nothing",
+            "cannot compute values",
         ),
         (
             edit("PIN_AW35", "[exec id]"),
             "de5net_pins.tcl",
             line_of(PINS, clock),
-            "computes nothing",
+            "cannot compute values",
         ),
         (
             edit(
@@ -528,7 +532,7 @@ fn every_bad_fragment_names_line_and_remedy() {
     // Nothing is overwritten.
     let before = common::snapshot(&desk.out);
     let e = desk.make(Some(&pins), "").unwrap_err();
-    expect(&e, ErrorKind::Output, &["exists already"]);
+    expect(&e, ErrorKind::Output, &["already exists"]);
     assert!(common::snapshot(&desk.out) == before);
 }
 

@@ -151,7 +151,7 @@ fn a_board_that_stands_in_the_design_twice_is_refused() {
             "system.qsys:",
             "board.qsys",
             "board and board_2",
-            "Leave one",
+            "Remove all but one",
         ],
     );
     // A disabled instance does not count.

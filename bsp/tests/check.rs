@@ -122,7 +122,7 @@ fn missing_files() {
         findings
             .0
             .iter()
-            .any(|f| f.test == "ids" && f.what.contains("gone"))
+            .any(|f| f.test == "ids" && f.what.contains("missing"))
     );
     assert!(
         findings
@@ -180,7 +180,7 @@ fn resets_that_reach_the_block_and_what_it_talks_to() {
     assert!(
         findings.0.iter().any(|f| f.test == "resets"
             && f.level == Level::Good
-            && f.what.contains("which it survives")),
+            && f.what.contains("which the block tolerates")),
         "{:#?}",
         findings.0
     );
@@ -189,14 +189,14 @@ fn resets_that_reach_the_block_and_what_it_talks_to() {
         "start=\"memory_reset.reset_out\"\n   end=\"memory.reset\"",
         "start=\"kernels.kernel_reset\"\n   end=\"memory.reset\"",
         "resets",
-        "would never come",
+        "that never come",
     );
     finds(
         SYSTEM,
         "start=\"memory_reset.reset_out\"\n   end=\"dma_engine.reset\"",
         "start=\"kernels.kernel_reset\"\n   end=\"dma_engine.reset\"",
         "resets",
-        "take answers of before for new ones",
+        "take earlier completions for new ones",
     );
 }
 
@@ -208,7 +208,7 @@ fn masters_that_meet_before_or_behind_something() {
         "start=\"dma_engine.mem_wr\"",
         "start=\"dma_engine.mem_win\"",
         "memory order",
-        "what memory had before",
+        "old contents of memory",
     );
     let work = extended();
     let level = || {
@@ -267,7 +267,7 @@ fn dangling_connections() {
         "\"csr\": 12288",
         "\"csr\": 12800",
         "bases",
-        "the record says",
+        "the record has",
     );
     finds(
         SYSTEM,
@@ -299,7 +299,7 @@ fn overlapping_and_unreachable_addresses() {
         "value=\"0x00028000\"",
         "value=\"0x00048000\"",
         "bases",
-        "past the 0x40000",
+        "above the 0x40000",
     );
     // On one of the block's own masters: the hard IP next to the memory.
     finds(
@@ -355,7 +355,7 @@ fn a_component_that_is_not_the_verilog() {
         (
             "associatedClock pcie_clk",
             "associatedClock pci_clk",
-            "no clock interface",
+            "not a clock interface",
         ),
         (
             "set_module_property EDITABLE false",
@@ -384,7 +384,7 @@ fn a_component_that_is_not_the_verilog() {
         &listed,
         "\n",
         "component",
-        "is instantiated and in no file",
+        "is instantiated, but is in no file",
     );
     let outer = "iface/peerlane/peerlane_dma_msix.v";
     for (file, from, to, words) in [
@@ -447,7 +447,7 @@ fn a_component_that_is_not_the_verilog() {
         "[7:0] csr_address",
         "[W:0] csr_address",
         "component",
-        "not made of two numbers",
+        "does not consist of two numbers",
     );
 }
 

@@ -194,11 +194,11 @@ fn instances_that_are_not_enabled_take_no_part() {
     let made = work.made(SYSTEM);
     assert!(
         made.contains("name=\"spare\"") && made.contains("name=\"jtag\""),
-        "they stay as they are"
+        "they stay unchanged"
     );
     assert!(
         !made.contains("cross_control.s0"),
-        "the bridge is gone, and so is what led to it"
+        "the bridge and its connections are removed"
     );
     // The only bridge.
     let work = net();
@@ -425,12 +425,12 @@ fn resources_that_cannot_be_added_to() {
         (
             "alms num=\"40000\"",
             "alms num=\"40000.5\"",
-            "alms num=\"40000.5\" is no whole number",
+            "alms num=\"40000.5\" is not a whole number",
         ),
         (
             "rams num=\"500\"",
             "rams num=\"5e2\"",
-            "rams num=\"5e2\" is no whole number",
+            "rams num=\"5e2\" is not a whole number",
         ),
         (
             "<global_mem",

@@ -199,7 +199,7 @@ const FAULTS: [Fault; 24] = [
     fault(
         base!("dma_engine.csr", "0x3000"),
         base!("dma_engine.csr", "3000h"),
-        "acl_iface.dma_engine.csr: baseAddress \"3000h\" is no address",
+        "acl_iface.dma_engine.csr: baseAddress \"3000h\" is not an address",
     ),
     fault(
         base!("dma_engine.chan", "0x00020000"),
@@ -274,12 +274,12 @@ const FAULTS: [Fault; 24] = [
     fault(
         "name=\"avmm_width_hwtcl\" value=\"128\"",
         "name=\"avmm_width_hwtcl\" value=\"256\"",
-        "Error: system.acl_iface.dma_engine: txs is built for a port of 128 bits and leads to one of 256",
+        "Error: system.acl_iface.dma_engine: txs is built for a port of 128 bits and is connected to one of 256",
     ),
     fault(
         "name=\"TX_S_ADDR_WIDTH\" value=\"64\"",
         "name=\"TX_S_ADDR_WIDTH\" value=\"32\"",
-        "Error: system.acl_iface.dma_engine: txs sends bus addresses of 64 bits and leads to 20 address bits",
+        "Error: system.acl_iface.dma_engine: txs sends bus addresses of 64 bits and is connected to 20 address bits",
     ),
     fault(
         base!("host_link.Txs", "0x0000"),
@@ -291,14 +291,14 @@ const FAULTS: [Fault; 24] = [
          name=\"ADDRESS_WIDTH\" value=\"32\"",
         "<parameter name=\"NUM_BANKS\" value=\"1\" />\n  <parameter name=\"DATA_WIDTH\" value=\"512\" />\n  <parameter \
          name=\"ADDRESS_WIDTH\" value=\"30\"",
-        "The block takes addresses up to 4096 MiB and memory ends at 1024 MiB",
+        "The block accepts addresses up to 4096 MiB, but memory ends at 1024 MiB",
     ),
     fault(
         "start=\"dma_engine.mem_wr\"\n   end=\"memory.s\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  \
          <parameter name=\"baseAddress\" value=\"0x0000\"",
         "start=\"dma_engine.mem_wr\"\n   end=\"memory.s\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  \
          <parameter name=\"baseAddress\" value=\"0x100000000\"",
-        "mem_rd and mem_wr lead to different addresses",
+        "mem_rd and mem_wr have different addresses",
     ),
     fault(
         "name=\"MEM_CLK_FREQ\" value=\"800.0\"",
@@ -441,7 +441,8 @@ fn components_of_others_elaborate() {
     fs::write(&top, TOP).unwrap();
     let (good, said) = elaborate(&top, &[]);
     assert!(good, "{said:#?}");
-    let note = "Note: top.other: Nothing is known here of kind nobodys_kind 2.0: what it is connected to is not checked";
+    let note =
+        "Note: top.other: The kind nobodys_kind 2.0 is unknown: its connections are not checked";
     assert!(said.iter().any(|m| m == note), "{said:#?}");
     let (_, said) = elaborate(&top, &[Path::new("-interfaces")]);
     // 4 words of 64 bits.
@@ -483,7 +484,7 @@ fn parameters_are_those_of_the_build() {
         (
             "add_parameter CHANNELS INTEGER 8",
             "add_parameter CHANNELS INTEGER many",
-            "\"many\" is no INTEGER",
+            "\"many\" is not of type INTEGER",
         ),
         (
             "ELABORATION_CALLBACK elaborate",
@@ -503,14 +504,14 @@ fn parameters_are_those_of_the_build() {
         (
             "proc validate {} {",
             "proc validate {} { set_parameter_value BAR 1",
-            "cannot stand in the validation callback",
+            "is not permitted in the validation callback",
         ),
         (
             "send_message info",
             "send_message note",
-            "no message of level note",
+            "no message level note",
         ),
-        ("/peerlane_dma.html", "/peerlane.html", "is not there"),
+        ("/peerlane_dma.html", "/peerlane.html", "does not exist"),
     ] {
         let text = fs::read_to_string(&file).unwrap();
         edit(&file, from, to);
@@ -523,7 +524,7 @@ fn parameters_are_those_of_the_build() {
     let findings =
         peerlane_bsp::check::check(&peerlane_bsp::layout::Layout::find(&work.out).unwrap())
             .unwrap();
-    let says = "its parameter CHANNELS says 2, the build has 4";
+    let says = "its parameter CHANNELS is 2, but the build has 4";
     assert!(findings.0.iter().any(|f| f.what == says), "{findings:#?}");
 }
 
@@ -597,7 +598,7 @@ fn a_component_by_hand_elaborates_in_a_system_by_hand() {
     let help = asked.out.join(by_hand::DIR).join("peerlane_dma.html");
     let help = fs::read_to_string(help).unwrap();
     assert!(
-        help.contains("gives the offset in the BAR is known of Quartus\n16.0 and 17.0"),
+        help.contains("gives the offset in the BAR is known for Quartus\n16.0 and 17.0"),
         "{help}"
     );
 
@@ -606,7 +607,7 @@ fn a_component_by_hand_elaborates_in_a_system_by_hand() {
     let (good, said) = elaborate(&script, &[&asked.out]);
     assert!(good, "{said:#?}");
     let places = "Info: by_hand.block: Put into BAR 0: csr at 0xc800, chan at 0x20000, att at 0x28000, s_nondma at \
-                  0x10000. BUILD_ID stands for these places.";
+                  0x10000. BUILD_ID identifies these places.";
     assert!(said.iter().any(|message| message == places), "{said:#?}");
 
     // The hard IP as its vendor leaves it, and a memory in two pieces.
@@ -614,18 +615,14 @@ fn a_component_by_hand_elaborates_in_a_system_by_hand() {
         (
             "AVALON_ADDR_WIDTH 64 TX_S_ADDR_WIDTH 64",
             "AVALON_ADDR_WIDTH 32",
-            "leads to 21 address bits",
+            "is connected to 21 address bits",
         ),
         (
             "ddr.avl 0 block.mem_wr",
             "ddr.avl 0x100000000 block.mem_wr",
             "FPGA memory has a hole from 0 MiB to 4096 MiB",
         ),
-        (
-            "\"Stratix V\"",
-            "\"Arria 10\"",
-            "that of Arria 10 is not known",
-        ),
+        ("\"Stratix V\"", "\"Arria 10\"", "not for Arria 10"),
     ] {
         fs::write(&script, BY_HAND.replace(from, to)).unwrap();
         let (_, said) = elaborate(&script, &[&asked.out]);
@@ -685,7 +682,7 @@ fn a_component_with_a_streaming_port_is_made_by_hand() {
         "{help}"
     );
     assert!(
-        help.contains("The block survives a reset of either side alone"),
+        help.contains("The block tolerates a reset of either side alone"),
         "{help}"
     );
 
@@ -703,7 +700,7 @@ fn a_component_with_a_streaming_port_is_made_by_hand() {
         let text = by_hand_streaming().replace("\"Stratix V\"", &format!("\"{family}\""));
         fs::write(&script, text).unwrap();
         let (_, said) = elaborate(&script, &[&asked.out]);
-        let says = "are known of Stratix V and Arria V GZ";
+        let says = "are known for Stratix V and Arria V GZ";
         let told = said.iter().any(|message| message.contains(says));
         assert_eq!(told, refused, "{family}: {said:#?}");
     }
@@ -743,7 +740,7 @@ fn a_component_that_cannot_be_is_refused() {
         ),
         (
             with(&|o| o.csr = 0xc900),
-            "--csr = 0xc900 is no place for csr",
+            "--csr = 0xc900 is not a place for csr",
         ),
         (with(&|o| o.csr = 0x2_0400), "csr at 0x20400 lies in chan"),
         (with(&|o| o.window = Some(0x2_0000)), "lies in"),
@@ -752,15 +749,15 @@ fn a_component_that_cannot_be_is_refused() {
         (with(&|o| o.bar = 6), "--bar 6"),
         (
             with(&|o| o.stream.bar_bytes = Some(1 << 19)),
-            "are of a TLP port",
+            "are options of a TLP port",
         ),
         (
             with(&|o| o.stream.clock_mhz = Some(250)),
-            "are of a TLP port",
+            "are options of a TLP port",
         ),
         (
             with(&|o| o.config.0 = parsed(&stream)),
-            "--bar-size is not given",
+            "--bar-size is missing",
         ),
         (streams(1 << 17, None), "slaves end at 0x31000"),
         (streams(3 << 18, None), "power of two"),

@@ -43,7 +43,7 @@ fn is_out(work: &Work, files: &[&str], compiled: &str) {
     assert!(!work.output(compiled).exists(), "{compiled} is in the copy");
     let script = work.made("scripts/peerlane/rebuild.tcl");
     assert!(script.contains(compiled), "{script}");
-    let says = |n: &&String| n.contains("Taken out: ") && n.contains(compiled);
+    let says = |n: &&String| n.contains("These imports were removed: ") && n.contains(compiled);
     assert_eq!(
         told(&report).filter(says).count(),
         1,
@@ -115,7 +115,7 @@ fn settings_and_partition_in_the_platforms_directory() {
     expect(
         &error,
         ErrorKind::Unsupported,
-        &["outside of the BSP", "top.qsf:"],
+        &["outside the given BSP", "top.qsf:"],
     );
 }
 
@@ -126,19 +126,22 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         .lines()
         .count();
     for (line, words) in [
-        ("source [lindex $quartus(args) 1]\n", "name cannot be read"),
+        (
+            "source [lindex $quartus(args) 1]\n",
+            "name cannot be determined",
+        ),
         (
             "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE $more\n",
-            "name cannot be read",
+            "name cannot be determined",
         ),
         (
             "foreach {n v} {PARTITION_NETLIST_TYPE POST_FIT PARTITION_IMPORT_FILE p.qxp} { set_global_assignment \
              -name $n $v -section_id s }\n",
-            "PARTITION_IMPORT_FILE is assigned by a name that is put together",
+            "PARTITION_IMPORT_FILE is assigned by a composed name",
         ),
         (
             "set_global_assignment -name $name $value\n",
-            "whose name cannot be read",
+            "whose name cannot be determined",
         ),
     ] {
         let work = Work::new();
@@ -452,7 +455,7 @@ fn a_command_that_imports_is_refused() {
     expect(
         &error,
         ErrorKind::Unsupported,
-        &["board_spec.xml:", "imports what the vendor compiled"],
+        &["board_spec.xml:", "imports the vendor's compiled files"],
     );
 }
 
@@ -466,7 +469,7 @@ fn absolute_paths_into_the_vendors_tree() {
     expect(
         &error,
         ErrorKind::Unsupported,
-        &["not in the copy", "top.qsf:"],
+        &["not be in the copy", "top.qsf:"],
     );
     let work = Work::new();
     let path = work.input("iface");
@@ -481,7 +484,7 @@ fn absolute_paths_into_the_vendors_tree() {
     expect(
         &error,
         ErrorKind::Unsupported,
-        &["search path", "leads into the BSP that was given"],
+        &["search path", "leads into the given BSP"],
     );
 }
 
@@ -530,7 +533,7 @@ fn an_import_of_quartus_prime_pro() {
         !work.output("base.qdb").exists() && !work.output("scripts/peerlane/rebuild.tcl").exists()
     );
     let says = |n: &&String| {
-        n.contains("QDB_FILE_PARTITION base.qdb was taken out") && n.contains("partition |")
+        n.contains("QDB_FILE_PARTITION base.qdb was removed") && n.contains("partition |")
     };
     assert_eq!(
         told(&report).filter(says).count(),

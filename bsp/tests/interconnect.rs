@@ -116,7 +116,7 @@ fn another_limit_than_the_one_asked_for_is_found() {
         fs::write(&system, before).unwrap();
         assert!(
             found.iter().any(|(test, what)| *test == TEST
-                && what.contains("interconnect_stages = 0 was asked for")),
+                && what.contains("interconnect_stages = 0 was configured")),
             "{to}: {found:#?}"
         );
     }

@@ -104,7 +104,7 @@ fn outcome(case: &Case) -> Result<(), Error> {
             assert_eq!(findings.errors(), 0, "{:#?}", findings.0);
         }
         Err(error) => {
-            assert!(left.is_empty(), "left behind: {left:?}");
+            assert!(left.is_empty(), "files left: {left:?}");
             one_paragraph(error);
             let place = error.place.to_string();
             assert!(
@@ -210,13 +210,13 @@ fn xml_that_is_none() {
         ),
         content(
             "deep",
-            Refused("system.qsys:2", "inside of each other"),
+            Refused("system.qsys:2", "nested elements"),
             "system.qsys",
             deep(1_000_000),
         ),
         content(
             "deep and closed",
-            Refused("system.qsys:2", "inside of each other"),
+            Refused("system.qsys:2", "nested elements"),
             "system.qsys",
             format!("{}{}</system>", deep(200_000), "</a>".repeat(200_000)),
         ),
@@ -274,14 +274,14 @@ fn xml_that_is_none() {
             "<system>\n<module kind='a'/></system>",
         ),
         content(
-            "a list that is none",
+            "a list that is not a list",
             Refused("iface.ipx", "not a list"),
             "iface.ipx",
             "<system/>",
         ),
         content(
             "a list cut short",
-            Refused("iface.ipx:2", "cut short"),
+            Refused("iface.ipx:2", "truncated"),
             "iface.ipx",
             "<library>\n",
         ),
@@ -497,7 +497,7 @@ fn systems_that_cannot_be() {
              <parameter name=\"baseAddress\" value=\"0xffffffffffffffff\"",
         ),
         change(
-            "a base that is no number",
+            "a base that is not a number",
             Any,
             SYSTEM,
             "value=\"0x3800\"",
@@ -545,14 +545,14 @@ fn settings_and_specifications() {
             "address=\"0xffffffffffffffff\"",
         ),
         change(
-            "ALMs that are no number",
+            "ALMs that are not a number",
             Any,
             "board_spec.xml",
             "alms num=\"20000\"",
             "alms num=\"many\"",
         ),
         content(
-            "a revision that does not exist beside one that does",
+            "a missing revision and an existing one",
             Sound,
             "top.qpf",
             "# x\nPROJECT_REVISION = \"base\"\n",

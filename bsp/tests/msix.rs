@@ -130,14 +130,14 @@ fn msix_that_the_bsp_does_not_allow() {
                 "name=\"enable_function_msix_support_hwtcl\" value=\"0\"",
                 "name=\"enable_function_msix_support_hwtcl\" value=\"1\"",
             ),
-            vec!["enable_function_msix_support_hwtcl", "on already"],
+            vec!["enable_function_msix_support_hwtcl", "already on"],
         ),
         (
             replaced(
                 "name=\"CG_ENABLE_ADVANCED_INTERRUPT\" value=\"0\"",
                 "name=\"CG_ENABLE_ADVANCED_INTERRUPT\" value=\"1\"",
             ),
-            vec!["CG_ENABLE_ADVANCED_INTERRUPT", "on already"],
+            vec!["CG_ENABLE_ADVANCED_INTERRUPT", "already on"],
         ),
         (
             replaced(

@@ -103,7 +103,7 @@ fn only_the_intended_elements_change() {
     let moved = report
         .notes
         .iter()
-        .filter(|n| n.contains("out of the hard IP's clock"));
+        .filter(|n| n.contains("outside the hard IP's clock domain"));
     assert_eq!(moved.count(), 2, "{:?}", report.notes);
     let text = fs::read_to_string(work.output(SYSTEM)).unwrap();
     assert!(
@@ -260,7 +260,7 @@ fn the_flash_alone_away_from_0_gets_a_bridge_of_its_own() {
     // The BAR's size is not known: its slave stays unchanged.
     let unknown = Work::of(&work.bsp);
     let report = unknown.sound("");
-    let words = "endpoint.Rxm_BAR2 keeps its slaves as they are";
+    let words = "endpoint.Rxm_BAR2 keeps its slaves unchanged";
     assert!(report.notes.iter().any(|note| note.contains(words)));
     common::edit(
         &work.input(SYSTEM),

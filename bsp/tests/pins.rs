@@ -75,7 +75,7 @@ fn what_is_lost_or_changed_is_found() {
             "top.qsf",
             "5SGXEA7N2F45C2",
             "5SGXEA7N2F45C1",
-            "DEVICE is \"5SGXEA7N2F45C1\", in the vendor's BSP \"5SGXEA7N2F45C2\"",
+            "DEVICE is \"5SGXEA7N2F45C1\"; in the vendor's BSP it is \"5SGXEA7N2F45C2\"",
         ),
         (
             "another family",
@@ -92,7 +92,7 @@ fn what_is_lost_or_changed_is_found() {
             "DEVICE is \"5SGXMA7H2F35C2\"",
         ),
         (
-            "a pin gone",
+            "a missing pin",
             "top.qsf",
             "set_location_assignment PIN_C3 -to config_clk\n",
             "",
@@ -110,21 +110,21 @@ fn what_is_lost_or_changed_is_found() {
             "top.qsf",
             "set_location_assignment PIN_C3 -to config_clk",
             "if {$a} {set_location_assignment PIN_C3 -to config_clk}",
-            "the location of config_clk (\"PIN_C3\") is set only if something else holds",
+            "the location of config_clk (\"PIN_C3\") is set only under a condition",
         ),
         (
-            "pins behind the end",
+            "pins after the end",
             "top.qsf",
             "set_location_assignment PIN_C3",
             "return\nset_location_assignment PIN_C3",
-            "is set only if",
+            "is set only under a condition",
         ),
         (
-            "another pin in what is sourced",
+            "another pin in a sourced file",
             PINS,
             "PIN_AB2 -to {led[1]}",
             "PIN_AB3 -to {led[1]}",
-            "the location of led[1] is \"PIN_AB3\", in the vendor's BSP \"PIN_AB2\"",
+            "the location of led[1] is \"PIN_AB3\"; in the vendor's BSP it is \"PIN_AB2\"",
         ),
         (
             "another pin by a variable",
@@ -145,10 +145,10 @@ fn what_is_lost_or_changed_is_found() {
             "top.qsf",
             "set_location_assignment PIN_C3",
             "set_instance_assignment -name io_standard HCSL -to pcie_refclk\nset_location_assignment PIN_C3",
-            "IO_STANDARD of pcie_refclk is \"HCSL\", in the vendor's BSP \"LVDS\"",
+            "IO_STANDARD of pcie_refclk is \"HCSL\"; in the vendor's BSP it is \"LVDS\"",
         ),
         (
-            "a condition gone",
+            "a missing condition",
             PINS,
             "CURRENT_STRENGTH_NEW 8MA",
             "CURRENT_STRENGTH_NEW 4MA",
@@ -162,47 +162,48 @@ fn what_is_lost_or_changed_is_found() {
             "GLOBAL_SIGNAL of a|b is \"ON\"",
         ),
         (
-            "all taken away again",
+            "all removed again",
             "top.qsf",
             "set_location_assignment PIN_C3",
             "remove_all_instance_assignments -name IO_STANDARD -to *\nset_location_assignment PIN_C3",
-            "takes settings away",
+            "removes settings",
         ),
         (
-            "one taken away again",
+            "one removed again",
             "base.qsf",
             "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE link.tcl",
             "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE link.tcl\n\
              set_location_assignment PIN_AB2 -to led[1] -remove",
-            "takes settings away",
+            "removes settings",
         ),
         (
-            "the file with the pins not taken in",
+            "the file with the pins not included",
             "base.qsf",
             "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE link.tcl",
             "",
-            "of the vendor's pins/pins.tcl:2 is gone",
+            "of the vendor's pins/pins.tcl:2 is missing",
         ),
         (
-            "constraints not taken in",
+            "constraints not included",
             "base.qsf",
             "set_global_assignment -name SDC_FILE top_post.sdc\n",
             "",
-            "the constraints top_post.sdc of the vendor's BSP are not taken in any more",
+            "the constraints top_post.sdc of the vendor's BSP are not included any more",
         ),
         (
             "constraints in another order",
             "top.qsf",
             "set_global_assignment -name SDC_FILE top.sdc\nset_global_assignment -name SDC_FILE top_post.sdc\n",
             "set_global_assignment -name SDC_FILE top_post.sdc\nset_global_assignment -name SDC_FILE top.sdc\n",
-            "are not taken in where they were",
+            "are not included in the vendor's order",
         ),
         (
             "a clock of another period",
             "top.sdc",
             "-period 10.000 [get_ports pcie_refclk]",
             "-period 100.000 [get_ports pcie_refclk]",
-            "\"create_clock -name pcie_refclk -period 10.000 [get_ports pcie_refclk]\" of the vendor's top.sdc:6 is gone",
+            "\"create_clock -name pcie_refclk -period 10.000 [get_ports pcie_refclk]\" of the vendor's top.sdc:6 is \
+             missing",
         ),
         (
             "clock groups that lost one",
@@ -216,10 +217,10 @@ fn what_is_lost_or_changed_is_found() {
             "top.sdc",
             "derive_pll_clocks",
             "# derive_pll_clocks",
-            "\"derive_pll_clocks\" of the vendor's top.sdc:7 is gone",
+            "\"derive_pll_clocks\" of the vendor's top.sdc:7 is missing",
         ),
         (
-            "constraints behind the end",
+            "constraints after the end",
             "top.sdc",
             "create_clock -name config_clk",
             "return\ncreate_clock -name config_clk",
@@ -282,7 +283,7 @@ fn what_may_differ() {
     };
     assert!(has("it names copier"), "{said:#?}");
     assert!(
-        has("\"set_false_path -to [get_ports new_port]\" is no constraint of the vendor's BSP"),
+        has("\"set_false_path -to [get_ports new_port]\" is not a constraint of the vendor's BSP"),
         "{said:#?}"
     );
 }

@@ -50,7 +50,7 @@ fn the_receive_side() {
         );
     };
     board(
-        "the inserted bridge taken out",
+        "the inserted bridge removed",
         &|s| {
             each(s, |e| {
                 let gone =
@@ -93,7 +93,7 @@ fn the_receive_side() {
                 })
             })
         },
-        "is not at 0",
+        "is not at address 0",
     );
     board(
         "a slave of unknown size",
@@ -136,7 +136,7 @@ fn avalon_connections() {
                 })
             })
         },
-        "copier.m → splitter.s at 0x0 of the vendor's BSP is not that of copier's masters",
+        "copier.m → splitter.s at 0x0 of the vendor's BSP differs from those of copier's masters",
     );
     board(
         "one master elsewhere",
@@ -148,7 +148,7 @@ fn avalon_connections() {
                 })
             })
         },
-        "copier.mem_win → scratch.s1 at 0x0 is neither",
+        "copier.mem_win → scratch.s1 at 0x0 belongs neither",
     );
     board(
         "all masters elsewhere",
@@ -165,7 +165,7 @@ fn avalon_connections() {
     board(
         "a bank of memory off",
         &|s| without(s, "start=\"splitter.bank2\""),
-        "splitter.bank2 → cross_to_bank_b.s0 at 0x0 of the vendor's BSP is gone",
+        "splitter.bank2 → cross_to_bank_b.s0 at 0x0 of the vendor's BSP is missing",
     );
     board(
         "the banks swapped",
@@ -174,15 +174,15 @@ fn avalon_connections() {
                 .replace("start=\"splitter.bank2\"", "start=\"splitter.bank1\"")
                 .replace("start=\"splitter.bankX\"", "start=\"splitter.bank2\"")
         },
-        "splitter.bank1 → cross_to_bank_b.s0 at 0x0 is neither",
+        "splitter.bank1 → cross_to_bank_b.s0 at 0x0 belongs neither",
     );
     board(
-        "a bridge of the vendor's with all its connections gone",
+        "a bridge of the vendor without its connections",
         &|s| without(s, "bank_b_pipe"),
-        "bank_b_pipe.m0 → bank_b.avl at 0x0 of the vendor's BSP is gone",
+        "bank_b_pipe.m0 → bank_b.avl at 0x0 of the vendor's BSP is missing",
     );
     board(
-        "the kernel's way to memory gone",
+        "the kernel's path to memory is missing",
         &|s| without(s, "start=\"kernel_port_a.m0\""),
         "kernel_port_a.m0 → bank_a_pipe.s0",
     );
@@ -192,7 +192,7 @@ fn avalon_connections() {
             let more = " <connection kind=\"avalon\" version=\"14.0\" start=\"kernel_port_b.m0\" end=\"bank_a_pipe.s0\">\n  <parameter name=\"baseAddress\" value=\"0x0\" />\n </connection>\n <connection";
             replaced(s, " <connection", more)
         },
-        "kernel_port_b.m0 → bank_a_pipe.s0 at 0x0 is neither",
+        "kernel_port_b.m0 → bank_a_pipe.s0 at 0x0 belongs neither",
     );
     planted.all_were_found();
 }
@@ -265,7 +265,7 @@ fn identity() {
         "the vendor's platform",
         environment,
         name,
-        ("identity", "the platform is called"),
+        ("identity", "the platform's name is"),
     );
     planted.all_were_found();
 }
@@ -312,7 +312,7 @@ fn parameters() {
         "a parameter more",
         "<parameter name=\"AVALON_ADDR_WIDTH\"",
         "<parameter name=\"user_id_hwtcl\" value=\"1\" />\n  <parameter name=\"AVALON_ADDR_WIDTH\"",
-        "user_id_hwtcl is \"1\", in the vendor's BSP not set",
+        "user_id_hwtcl is \"1\", in the vendor's BSP it is not set",
     );
     planted.fault(
         "the inserted bridge narrower than the port",
@@ -367,7 +367,7 @@ fn the_vendors_file_that_was_kept() {
     assert!(
         found
             .iter()
-            .any(|(t, w)| *t == "wiring" && w.contains("in the vendor's BSP board.")),
+            .any(|(t, w)| *t == "wiring" && w.contains("in the vendor's BSP it is board.")),
         "{found:?}"
     );
 }
@@ -386,7 +386,7 @@ fn the_vendors_persona_put_back() {
     let old = ("settings", "compiled with the old DMA");
     for (name, place, import) in [
         (
-            "as it was",
+            "unchanged",
             PERSONA,
             format!("-name INPUT_PERSONA {PERSONA}"),
         ),
@@ -444,19 +444,19 @@ fn the_vendors_persona_put_back() {
         planted.fault(name, "top.qsf", |s| s + lines, ("settings", words));
     };
     lines(
-        "by a name that cannot be told",
+        "by a name that cannot be determined",
         "set_global_assignment -name INPUT_PERSONA $shell -section_id Top\n",
-        "a file whose name cannot be told",
+        "a file whose name cannot be determined",
     );
     lines(
-        "an assignment that is put together",
+        "a composed assignment",
         "foreach {n v} {INPUT_PERSONA a.personax} {\n set_global_assignment -name $n $v\n}\n",
         "names an import",
     );
     lines(
         "in a procedure",
         "proc import {f} {\n set_global_assignment -name INPUT_PERSONA $f\n}\nimport a.personax\n",
-        "a file whose name cannot be told",
+        "a file whose name cannot be determined",
     );
     planted.all_were_found();
 }
@@ -498,8 +498,8 @@ fn what_cannot_be_read() {
     let path = work.output("top.qsf");
     let text = fs::read_to_string(&path).unwrap();
     for (line, words) in [
-        ("source $a/$b\n", "its name cannot be told"),
-        ("set_global_assignment -name $a b\n", "is put together"),
+        ("source $a/$b\n", "its name cannot be determined"),
+        ("set_global_assignment -name $a b\n", "composes the name"),
         ("post_message \"x\n", "is not closed"),
     ] {
         fs::write(&path, format!("{text}{line}")).unwrap();
@@ -511,7 +511,7 @@ fn what_cannot_be_read() {
         );
         let good = common::faults::proved(&work);
         let settings = good.iter().find(|(t, _)| *t == "settings").unwrap();
-        assert!(settings.1.contains("which is not all"), "{settings:?}");
+        assert!(settings.1.contains("some could not"), "{settings:?}");
     }
 }
 
@@ -519,7 +519,7 @@ fn what_cannot_be_read() {
 #[test]
 fn steps_of_scripts() {
     let mut planted = Planted::new(extended_net());
-    let step = ("settings", "takes something compiled");
+    let step = ("settings", "uses a compiled file");
     for line in [
         "qexec \"quartus_cdb top -c top --incremental_compilation_import=on\"",
         "if {[file exists base.qar]} { project_restore base.qar -overwrite }",
@@ -605,7 +605,7 @@ fn revisions() {
         );
     };
     fragment(
-        "behind a comment that goes on",
+        "after a comment that continues",
         &format!("# off: \\\n{FRAGMENT}"),
         "0 times",
     );
@@ -617,12 +617,12 @@ fn revisions() {
     fragment(
         "in a body",
         &format!("if {{$x}} {{\n{FRAGMENT}}}\n"),
-        "only if something else holds",
+        "only under a condition",
     );
     fragment(
-        "behind the end",
+        "after the end",
         &format!("return\n{FRAGMENT}"),
-        "only if something else holds",
+        "only under a condition",
     );
     let own = "iface/peerlane/peerlane.qsf";
     planted.fault("emptied", own, |_| String::new(), ("ids", "changed since"));
@@ -663,7 +663,7 @@ fn compiled_files() {
     work.extend("").unwrap();
     let mut planted = Planted::new(work);
     planted.found(
-        "what Quartus remembers",
+        "the database of Quartus",
         (
             |work: &Work| {
                 fs::create_dir(work.output("incremental_db")).unwrap();
@@ -671,7 +671,7 @@ fn compiled_files() {
             },
             |work: &Work| fs::remove_dir_all(work.output("incremental_db")).unwrap(),
         ),
-        ("compiled files", "what it remembers"),
+        ("compiled files", "its database"),
     );
     planted.all_were_found();
 }
@@ -718,12 +718,12 @@ fn the_boards_specification() {
         (
             "  <host>",
             "  <host/>\n  <host>",
-            "board/host/kernel_config is gone",
+            "board/host/kernel_config is missing",
         ),
         (
             "<kernel_config start=\"0x00000000\" size=\"0x0100000\"/>",
             "",
-            "kernel_config is gone",
+            "kernel_config is missing",
         ),
     ] {
         planted.fault(
@@ -780,7 +780,7 @@ fn addresses_in_any_spelling() {
             |s| replaced(&s, &parameter(spelling), &parameter(value)),
             (
                 "avalon",
-                "host_pipe.m0 → kernel_pll.ctrl at 0xe000 is neither",
+                "host_pipe.m0 → kernel_pll.ctrl at 0xe000 belongs neither",
             ),
         );
         fs::write(&path, before).unwrap();
@@ -880,7 +880,7 @@ fn automigration() {
         let stop = s.find(end).unwrap() + end.len();
         format!("{}{}", &s[..start], &s[stop..])
     };
-    let found = ("automigration", "is not set, it must be");
+    let found = ("automigration", "is not set; it must be");
     planted.fault("no element", "board_spec.xml", gone, found);
     planted.all_were_found();
 }
@@ -900,17 +900,17 @@ fn regions() {
         (
             "the old entity",
             "|system_board_copier:copier\"",
-            "copier is of the entity peerlane_dma, not system_board_copier",
+            "copier has the entity peerlane_dma, not system_board_copier",
         ),
         (
             "a part of the old DMA",
             "|system_board_copier:copier|acl_dma_core:core\"",
-            "it was inside of the old DMA",
+            "it was inside the old DMA",
         ),
         (
             "another instance",
             "|altera_avalon_mm_bridge:flash_pipe\"",
-            "copier is in no LogicLock region of revision base, and the old DMA was in board_region",
+            "copier is in no LogicLock region of revision base, but the old DMA was in board_region",
         ),
     ] {
         planted.fault(
@@ -929,7 +929,7 @@ fn regions() {
         ("cross_window", "x:cross_window|fifo:f|data[3]"),
     ] {
         let line = member(entity);
-        let words = format!("{gone} is gone");
+        let words = format!("{gone} is missing");
         planted.fault(gone, "top.qsf", |s| s + &line, ("regions", &words));
         // As in the vendor's BSP, in Tcl that the settings include.
         planted.fault(gone, "ip_include.tcl", |s| s + &line, ("regions", &words));
@@ -951,8 +951,8 @@ fn regions_of_scripts() {
     assert_eq!(faults(&work), []);
     let notes = notes(&work);
     for words in [
-        "cross_control is gone; a script puts it together",
-        "that cannot be told",
+        "cross_control is missing; a script composes the path",
+        "that cannot be determined",
     ] {
         assert!(
             notes

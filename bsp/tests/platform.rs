@@ -192,7 +192,7 @@ fn runs(utility: &Path, command: &str) {
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
         assert_eq!(run.status.code(), Some(1), "{said}");
         assert!(
-            said.contains("peerlane-aocl is not there. In Peerlane's"),
+            said.contains("peerlane-aocl does not exist. In Peerlane's"),
             "{said}"
         );
         fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n").unwrap();
@@ -310,19 +310,19 @@ fn the_check_looks_at_the_platform() {
             ENVIRONMENT,
             "dir=\"hardware\"",
             "dir=\"boards\"",
-            "said to be in \"boards\"",
+            "the boards' directory is \"boards\"",
         ),
         (
             ENVIRONMENT,
             "\"linux64\"",
             "\"linux32\"",
-            "no platform linux64",
+            "the platform linux64 is missing",
         ),
         (
             "README.md",
             "# The board peerlane_net_peerlane",
             "# The board other",
-            "not of the board",
+            "is for another board than",
         ),
     ] {
         let before = fs::read(out(file)).unwrap();
@@ -335,17 +335,17 @@ fn the_check_looks_at_the_platform() {
         work.dir.path().join("aside"),
     );
     fs::rename(&ours, &aside).unwrap();
-    finds("`aocl install` finds nothing to run");
+    finds("`aocl install` finds no file to run");
     fs::copy(&install, &ours).unwrap();
-    finds("this is the vendor's ../../linux64/libexec/install");
+    finds("this file is the vendor's ../../linux64/libexec/install");
     finds("`aocl install` cannot run it");
     fs::copy(out("linux64/libexec/uninstall"), &ours).unwrap();
-    finds("`aocl install` runs something else than peerlane-aocl install");
+    finds("`aocl install` does not run peerlane-aocl install");
     fs::write(&ours, "#!/bin/sh\n").unwrap();
     let notes = common::faults::notes(&work);
     for words in [
-        "something that is not of Peerlane's",
-        "the program behind `aocl` is not there yet",
+        "a file that Peerlane did not write",
+        "the program for the commands of `aocl` does not exist yet",
     ] {
         assert!(
             notes.iter().any(|(_, note)| note.contains(words)),
@@ -354,7 +354,7 @@ fn the_check_looks_at_the_platform() {
     }
     fs::rename(&aside, &ours).unwrap();
     fs::rename(out("linux64/libexec"), &aside).unwrap();
-    finds("a directory that is not there");
+    finds("a directory that does not exist");
     fs::rename(&aside, out("linux64/libexec")).unwrap();
     fs::rename(out(ENVIRONMENT), out("hidden")).unwrap();
     finds("aoc finds no board");
@@ -437,7 +437,7 @@ fn the_version_is_that_of_the_settings() {
         !report
             .to_do
             .iter()
-            .any(|note| note.contains("board_env.xml says"))
+            .any(|note| note.contains("board_env.xml has"))
     );
 
     // Without the settings' version, the systems' counts.

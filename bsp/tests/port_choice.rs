@@ -241,7 +241,7 @@ fn all_reasons_are_told() {
     let work = spoilt();
     let error = work.refused(STREAM);
     assert_eq!(error.kind, ErrorKind::Unsupported);
-    assert!(error.what.starts_with("2 things"), "{error}");
+    assert!(error.what.starts_with("2 reasons"), "{error}");
     let said = error.message();
     assert!(
         said.contains("use_ast_parity") && said.contains("a_new_one"),

@@ -179,7 +179,7 @@ fn memory_of_256_bits_is_taken_and_said() {
     let notes = said(&report, "kernel_mem0 256 bits, kernel_mem1 256 bits");
     assert_eq!(notes.len(), 1, "{:?}", report.notes);
     assert!(
-        notes[0].contains("as many beats as it has to"),
+        notes[0].contains("as many beats as necessary"),
         "{}",
         notes[0]
     );
@@ -253,7 +253,7 @@ fn the_type_of_a_platform_with_a_partition() {
     let report = work.sound("");
     assert!(!work.made("board_spec.xml").contains("auto_migrate"));
     assert_eq!(
-        said(&report, "takes the vendor's BSP for cvpqxp_13.x").len(),
+        said(&report, "finds that the vendor's BSP is cvpqxp_13.x").len(),
         1
     );
     let said = notes(&work);
@@ -423,7 +423,7 @@ fn members_in_tcl_that_is_taken_in() {
             .contains("if {[file exists top.sdc]} {\n  set_instance")
     );
     assert!(
-        said(&report, "a script puts").is_empty(),
+        said(&report, "a script composes").is_empty(),
         "{:?}",
         report.notes
     );
@@ -466,7 +466,7 @@ fn members_that_scripts_put_together() {
         assert!(work.made("top.qsf").contains(&line));
         let notes = said(
             &report,
-            "a script puts the members of the LogicLock region r together",
+            "a script composes the members of the LogicLock region r",
         );
         assert_eq!(notes.len(), 1, "{:?}", report.notes);
         assert!(
@@ -485,6 +485,6 @@ fn members_that_platform_designer_numbers_are_said() {
         &member(&format!("{WAY}board_mm_interconnect_2:mm_interconnect_2")),
     );
     let report = work.sound("");
-    let notes = said(&report, "it numbers them anew: base.qsf:");
+    let notes = said(&report, "generates and numbers again: base.qsf:");
     assert_eq!(notes.len(), 1, "{:?}", report.notes);
 }

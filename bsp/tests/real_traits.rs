@@ -70,7 +70,7 @@ fn refusals_name_the_real_dma() {
         (
             shell.into(),
             vec![no_hip],
-            "in a shell that is no part of the BSP, behind door of kind cci_interface",
+            "in a shell outside the BSP, connected by door of kind cci_interface",
         ),
     ] {
         let work = without_dma(&replace);
@@ -94,8 +94,8 @@ fn a_specification_without_systems_is_told() {
     let error = Layout::find(&work.bsp).unwrap_err();
     let words = [
         "board_spec.xml",
-        "no .qsys file beside",
-        "there are some in build/",
+        "no .qsys file next to",
+        "some are in build/",
         "shell",
     ];
     expect(&error, ErrorKind::NotABsp, &words);
@@ -135,7 +135,7 @@ fn addresses_that_cannot_be_are_refused() {
     expect(
         &error,
         ErrorKind::BadXml,
-        &["base address \"banana\" is no number", "board.qsys:"],
+        &["base address \"banana\" is not a number", "board.qsys:"],
     );
 }
 
@@ -265,7 +265,7 @@ fn the_sdks_version_can_be_given() {
     expect(
         &error,
         ErrorKind::Config,
-        &["sdk = \"12.1\" is no version", "c.toml:1"],
+        &["sdk = \"12.1\" is not a version", "c.toml:1"],
     );
     assert!(readme.contains("The *build machine*") && readme.contains("The *target machine*"));
 }

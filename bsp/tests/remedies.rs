@@ -26,37 +26,37 @@ fn findings() {
             "board.qsys",
             "\"AVALON_ADDR_WIDTH\" value=\"64\"",
             "\"AVALON_ADDR_WIDTH\" value=\"32\"",
-            "Mend it in Platform Designer",
+            "Correct it in Platform Designer",
         ),
         (
             "top.qsf",
             "DEVICE 5SGXEA7N2F45C2",
             "DEVICE 5SGXEA7N2F45C1",
-            "Mend top.qsf in an editor",
+            "Correct top.qsf in an editor",
         ),
         (
             "top.sdc",
             "derive_pll_clocks",
             "",
-            "Mend top.sdc in an editor",
+            "Correct top.sdc in an editor",
         ),
         (
             "ip_include.tcl",
             "SEARCH_PATH",
             "PARTITION_IMPORT_FILE",
-            "Mend ip_include.tcl in an editor",
+            "Correct ip_include.tcl in an editor",
         ),
         (
             "board_spec.xml",
             "alms num=\"",
             "alms num=\"0\" x=\"",
-            "Mend board_spec.xml in an editor",
+            "Correct board_spec.xml in an editor",
         ),
         (
             "../../board_env.xml",
             "libpeerlane_mmd.so",
             "libvendor.so",
-            "Mend board_env.xml in an editor",
+            "Correct board_env.xml in an editor",
         ),
         (
             "iface/peerlane/build.json",
@@ -68,7 +68,7 @@ fn findings() {
             "../../peerlane/vendor/hardware/peerlane_net/top.v",
             "module",
             "modul",
-            "what is kept of it is not to be edited",
+            "do not edit the kept files",
         ),
     ] {
         let path = work.output(file);
@@ -114,7 +114,7 @@ fn findings() {
     let (_, said) = (found.iter())
         .find(|(place, _)| place.ends_with("board_env.xml"))
         .unwrap();
-    assert!(said.starts_with("Put it back"), "{found:#?}");
+    assert!(said.starts_with("Restore it"), "{found:#?}");
 }
 
 /// Files that cannot be read: of the vendor's BSP, of the result, and of the user.
@@ -125,31 +125,31 @@ fn errors() {
             "board.qsys",
             "<system>",
             "Take board.qsys from the vendor's BSP package again, or open it in Platform Designer",
-            "Mend it in Platform Designer",
+            "Correct it in Platform Designer",
         ),
         (
             "board_spec.xml",
             "<board",
             "Take board_spec.xml from the vendor's",
-            "Mend board_spec.xml in an editor",
+            "Correct board_spec.xml in an editor",
         ),
         (
             "board.ipx",
             "<library>\0",
             "Take board.ipx from the vendor's",
-            "Mend board.ipx in an editor",
+            "Correct board.ipx in an editor",
         ),
         (
             "top.qsf",
             "s\0e\0t\0",
             "Take top.qsf from the vendor's",
-            "Mend top.qsf in an editor",
+            "Correct top.qsf in an editor",
         ),
         (
             "top.qpf",
             "\0",
             "Take top.qpf from the vendor's",
-            "Mend top.qpf in an editor",
+            "Correct top.qpf in an editor",
         ),
     ] {
         let work = Work::of(&reference_net());

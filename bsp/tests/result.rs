@@ -83,14 +83,14 @@ fn names_versions_and_instances() {
                 SYSTEM,
                 [" <module", twice],
                 "names",
-                "instance ddr is there twice",
+                "instance ddr exists twice",
             ),
             mutation(
                 "an export twice",
                 SYSTEM,
                 ["name=\"board_reset\"", "name=\"board_clk\""],
                 "names",
-                "export board_clk is there twice",
+                "export board_clk exists twice",
             ),
             mutation(
                 "a connection twice",
@@ -100,7 +100,7 @@ fn names_versions_and_instances() {
                     " <connection kind=\"clock\" version=\"13.1\" start=\"ddr.afi_clk\" end=\"memory.clk\" />\n <connection",
                 ],
                 "names",
-                "ddr.afi_clk → memory.clk is there twice",
+                "ddr.afi_clk → memory.clk exists twice",
             ),
             mutation(
                 "the block off",
@@ -167,7 +167,7 @@ fn names_versions_and_instances() {
                 "iface/peerlane/peerlane_dma_hw.tcl",
                 ["VERSION 1.0", "VERSION 1.2"],
                 "names",
-                "component of version 1.2",
+                "component has version 1.2",
             ),
             mutation(
                 "another instance's version",
@@ -177,7 +177,7 @@ fn names_versions_and_instances() {
                     "kind=\"altera_pcie_sv_hip_avmm\"\n   version=\"14.0\"",
                 ],
                 "names",
-                "host_link is a altera_pcie_sv_hip_avmm 14.0",
+                "host_link has the kind altera_pcie_sv_hip_avmm 14.0",
             ),
             mutation(
                 "another kind",
@@ -300,7 +300,7 @@ fn clocks_resets_and_interrupts() {
                     "end=\"dma_engine.dma_irq\">\n  <parameter name=\"irqNumber\" value=\"7\"",
                 ],
                 "wiring",
-                "interrupt 7 of host_link.RxmIrq, in the vendor's BSP 1",
+                "interrupt 7 of host_link.RxmIrq; in the vendor's BSP it is 1",
             ),
             mutation(
                 "an interrupt without a number",
@@ -310,7 +310,7 @@ fn clocks_resets_and_interrupts() {
                     "name=\"irqNumber\" value=\"first\"",
                 ],
                 "wiring",
-                "no number",
+                "not a number",
             ),
             mutation(
                 "the interrupt to another",
@@ -408,7 +408,7 @@ fn clocks_resets_and_interrupts() {
                     "name=\"TX_S_ADDR_WIDTH\" value=\"32\"",
                 ],
                 "wiring",
-                "TX_S_ADDR_WIDTH of host_link is 32 bits, the block's port has 64 bits",
+                "TX_S_ADDR_WIDTH of host_link is 32 bits, but the block's port has 64 bits",
             ),
             mutation(
                 "another on Txs",
@@ -418,7 +418,7 @@ fn clocks_resets_and_interrupts() {
                     " <connection kind=\"avalon\" version=\"13.1\" start=\"kernels.m\" end=\"host_link.Txs\" />\n <connection",
                 ],
                 "wiring",
-                "the block alone drives Txs",
+                "only the block may drive Txs",
             ),
         ],
     );
@@ -470,14 +470,14 @@ fn addresses() {
                 "overlaps",
             ),
             mutation(
-                "no number",
+                "not a number",
                 SYSTEM,
                 [
                     "name=\"baseAddress\" value=\"0x3800\"",
                     "name=\"baseAddress\" value=\"0x38OO\"",
                 ],
                 "bases",
-                "no number",
+                "not a number",
             ),
             mutation(
                 "an empty one",
@@ -487,7 +487,7 @@ fn addresses() {
                     "name=\"baseAddress\" value=\"\"",
                 ],
                 "bases",
-                "no number",
+                "not a number",
             ),
             mutation(
                 "not a multiple of the block's",
@@ -504,7 +504,7 @@ fn addresses() {
                     "name=\"baseAddress\" value=\"0x9000\"",
                 ],
                 "bases",
-                "host_link.Cra takes 0x4000 bytes and stands at 0x9000",
+                "host_link.Cra takes 0x4000 bytes and is at 0x9000",
             ),
             mutation(
                 "a bridge that no longer reaches the vendor's slaves",
@@ -514,7 +514,7 @@ fn addresses() {
                     "name=\"ADDRESS_WIDTH\" value=\"15\"",
                 ],
                 "bases",
-                "control_pipe.s0 ends at 0x40000, past the 0x8000 that",
+                "control_pipe.s0 ends at 0x40000, above the 0x8000 that",
             ),
             mutation(
                 "a vendor's slave moved",
@@ -531,7 +531,7 @@ fn addresses() {
                 "iface/peerlane/build.json",
                 ["\"csr\": 12288", "\"csr\": 12800"],
                 "bases",
-                "the record says 0x3200",
+                "the record has 0x3200",
             ),
             mutation(
                 "a vendor's slave off the BAR",
@@ -593,7 +593,7 @@ fn settings_and_resources() {
                 "top.qsf",
                 [head, with(import)],
                 "settings",
-                "not there",
+                "which does not exist",
             ),
             mutation(
                 "a persona",
@@ -612,7 +612,7 @@ fn settings_and_resources() {
                 "board_spec.xml",
                 [num(&work, "alms"), "alms num=\"20000\""],
                 "board_spec",
-                "alms 20000 are those of the vendor's",
+                "alms 20000 is the vendor's",
             ),
             mutation(
                 "the registers of old",
@@ -633,14 +633,14 @@ fn settings_and_resources() {
                 "board_spec.xml",
                 [num(&work, "alms"), "alms num=\"many\""],
                 "board_spec",
-                "no number",
+                "not a number",
             ),
             mutation(
                 "no ALMs",
                 "board_spec.xml",
                 [num(&work, "alms"), "olms num=\"1\""],
                 "board_spec",
-                "gone",
+                "missing",
             ),
         ],
     );
@@ -657,7 +657,7 @@ fn settings_and_resources() {
                 "more.tcl",
                 ["# nothing\n", import],
                 "settings",
-                "not there",
+                "which does not exist",
             ),
             mutation(
                 "the fragment again in a sourced file",
@@ -701,7 +701,7 @@ fn an_import_of_the_vendors_partition() {
             .any(|(t, w)| *t == "settings" && w.contains("with the old DMA")),
         "{found:?}"
     );
-    fs::write(work.output("acl_iface_partition.qxp"), "compiled anew").unwrap();
+    fs::write(work.output("acl_iface_partition.qxp"), "compiled again").unwrap();
     assert_eq!(faults(&work), []);
 }
 

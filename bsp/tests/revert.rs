@@ -60,7 +60,7 @@ fn back(work: &Work, without_edits: bool) -> Result<(PathBuf, Reverted), Error> 
         one_paragraph(error);
         let names = fs::read_dir(work.dir.path().join("work")).unwrap();
         let left: Vec<_> = names.map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(left, ["out"], "left behind");
+        assert_eq!(left, ["out"], "left in the directory");
     }
     done.map(|reverted| (out, reverted))
 }
@@ -214,8 +214,8 @@ fn what_cannot_be_reverted_is_refused() {
     );
     work.extend("").unwrap();
     for (out, word) in [
-        (work.bsp.clone(), "exists already"),
-        (work.out.join("back"), "inside of the BSP"),
+        (work.bsp.clone(), "already exists"),
+        (work.out.join("back"), "inside the BSP"),
         (work.dir.path().join("no/where"), "does not exist"),
     ] {
         let error = revert(&options(&work.out, &out)).unwrap_err();
@@ -237,17 +237,20 @@ fn damage_to_what_is_kept_is_found() {
     };
     let top = fs::read(&kept).unwrap();
     fs::write(&kept, "module top; endmodule\n").unwrap();
-    damaged(&["top.v", "not as it was"]);
+    damaged(&["top.v", "was changed since it was recorded"]);
     let found = faults(&work);
     let has = |found: &[(&str, String)], word: &str| {
         found
             .iter()
             .any(|(test, what)| *test == "vendor's files" && what.contains(word))
     };
-    assert!(has(&found, "not the vendor's any more"), "{found:?}");
+    assert!(has(&found, "differs from the vendor's file"), "{found:?}");
     fs::remove_file(&kept).unwrap();
-    damaged(&["top.v", "is not there"]);
-    assert!(has(&faults(&work), "not kept any more"));
+    damaged(&["top.v", "does not exist any more"]);
+    assert!(has(
+        &faults(&work),
+        "the kept copy of the vendor's file is missing"
+    ));
     symlink("/etc/hostname", &kept).unwrap();
     damaged(&["top.v"]);
     fs::remove_file(&kept).unwrap();
@@ -271,7 +274,7 @@ fn damage_to_what_is_kept_is_found() {
 
     let extra = work.out.join("peerlane/vendor/more");
     fs::write(&extra, "x").unwrap();
-    assert!(has(&faults(&work), "had no such file"));
+    assert!(has(&faults(&work), "does not have this file"));
     fs::remove_file(&extra).unwrap();
     // The stored files of another BSP.
     let other = Work::new();
@@ -281,7 +284,7 @@ fn damage_to_what_is_kept_is_found() {
     fs::rename(other.out.join("peerlane"), work.out.join("peerlane")).unwrap();
     assert!(has(
         &faults(&work),
-        "is not that of iface/peerlane/build.json"
+        "differs from iface/peerlane/build.json"
     ));
 }
 
@@ -303,7 +306,7 @@ fn nothing_is_extended_twice() {
             fs::rename(w.output(""), &alone).unwrap();
             alone
         }),
-        ("without what is kept", |w| {
+        ("without the kept files", |w| {
             fs::remove_dir_all(w.out.join("peerlane")).unwrap();
             let _ = fs::remove_dir_all(w.output("scripts/peerlane"));
             fs::remove_dir_all(w.output("iface/peerlane")).unwrap();
@@ -337,7 +340,7 @@ fn nothing_is_extended_twice() {
             fs::write(w.input("iface.ipx"), list).unwrap();
             w.bsp.clone()
         }),
-        ("what is kept", |w| w.out.join("peerlane/vendor")),
+        ("the kept files", |w| w.out.join("peerlane/vendor")),
     ];
     for (name, spoil) in cases {
         let work = Work::new();

@@ -161,7 +161,7 @@ fn the_script_turns_the_import_of_a_partition_on_and_off() {
         "the old partition must not be exported"
     );
     let (good, said) = rebuild(&work, &board, &["import-on", text(&compile)], "", "");
-    assert!(!good && said.contains("p.qxp is not there"), "{said}");
+    assert!(!good && said.contains("p.qxp does not exist"), "{said}");
     let (good, said) = rebuild(&work, &compile, &["export"], "", "");
     assert!(
         good && said.contains("--incremental_compilation_export=p.qxp"),
@@ -217,7 +217,7 @@ fn the_script_compiles_the_base_revision() {
     assert!(!said.contains("binedit"), "{said}");
     let (good, said) = rebuild(&work, &board, &["import-on", text(&failed)], "", "");
     assert!(
-        !good && said.contains("is not there") && !said.contains("set "),
+        !good && said.contains("does not exist") && !said.contains("set "),
         "{said}"
     );
     let on = compile("on");
@@ -265,19 +265,19 @@ fn an_archive_that_the_script_does_not_make_is_asked_for() {
     fs::create_dir(&compile).unwrap();
     let (good, said) = rebuild(&work, &compile, &["export"], "", "");
     assert!(
-        good && said.contains("archives/shell.qar is still to be made"),
+        good && said.contains("archives/shell.qar is still missing"),
         "{said}"
     );
     let on = ["import-on", text(&compile)];
     let (good, said) = rebuild(&work, &board, &on, "", "");
     assert!(
-        !good && said.contains("archives/shell.qar is not there") && !said.contains("set "),
+        !good && said.contains("archives/shell.qar does not exist") && !said.contains("set "),
         "{said}"
     );
     assert!(!board.join("scripts/peerlane/imports_on").exists());
     fs::create_dir(compile.join("archives")).unwrap();
-    fs::write(compile.join("archives/shell.qar"), "anew").unwrap();
+    fs::write(compile.join("archives/shell.qar"), "compiled again").unwrap();
     let (good, said) = rebuild(&work, &board, &on, "", "");
     assert!(good, "{said}");
-    assert_eq!(work.made("archives/shell.qar"), "anew");
+    assert_eq!(work.made("archives/shell.qar"), "compiled again");
 }

@@ -182,7 +182,7 @@ fn a_board_gets_a_streaming_port() {
         "dma_engine.dma_irq",
         "SLAVE_ADDRESS_MAP",
     ] {
-        assert!(!system.contains(gone), "{gone} is still there");
+        assert!(!system.contains(gone), "{gone} still exists");
     }
     // Exports of the board are unchanged.
     let before = fs::read_to_string(work.input(SYSTEM)).unwrap();
@@ -313,7 +313,7 @@ fn gen_3_has_no_configuration_over_pcie() {
     let place = format!("base.qsf:{} CVP_MODE", line.unwrap() + 1);
     let to_do = &report.to_do;
     for words in [
-        "At Gen3 the FPGA has none",
+        "At Gen3 the FPGA has no configuration over PCIe",
         place.as_str(),
         "PCIe becomes Gen3",
     ] {
@@ -428,7 +428,7 @@ fn what_would_be_lost_is_named() {
         ),
         (
             connection("interrupt", "host_link.RxmIrq", "status.irq"),
-            "2 interrupts beside the DMA's",
+            "2 interrupts in addition to the DMA's",
         ),
     ] {
         let work = Work::new();
@@ -534,7 +534,7 @@ fn what_is_spoilt_is_found() {
                 "host_link.coreclkout_hip",
             ),
             "packets",
-            "status.clk has the hard IP's clock straight",
+            "status.clk has the hard IP's clock directly",
         ),
         (
             from(
@@ -662,7 +662,7 @@ fn what_is_spoilt_is_found() {
                 "kind=\"altera_pcie_sv_hip_avmm\"".into(),
             ),
             "packets",
-            "has no packets for the block's TLP port",
+            "has no packet interfaces for the block's TLP port",
         ),
     ];
     for conduit in [
@@ -688,11 +688,7 @@ fn what_is_spoilt_is_found() {
     let element = &whole[at..at + whole[at..].find("</connection>").unwrap()];
     let moved = element.replace("0x3800", "0x3000");
     assert_ne!(moved, element);
-    faults.push((
-        (element.into(), moved),
-        "packets",
-        "hidden by csr of the block",
-    ));
+    faults.push(((element.into(), moved), "packets", "csr of the block"));
     let mut missed = Vec::new();
     for ((from, to), test, words) in faults {
         assert!(whole.contains(&from), "{from}");

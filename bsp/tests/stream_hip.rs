@@ -318,7 +318,7 @@ fn what_cannot_be_is_told() {
     fs::remove_file(hip.join("pcie_sv_port.tcl")).unwrap();
     let (good, said) = run(&dir, &[]);
     assert!(
-        !good && said.contains("pcie_sv_port.tcl is not there"),
+        !good && said.contains("pcie_sv_port.tcl does not exist"),
         "{said}"
     );
 }

@@ -53,7 +53,7 @@ fn nothing_of_cvp(work: &Work) {
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let missed = all.iter().filter(|f| {
         let names = ["CVP", "_REVISION", "REVISION_TYPE"];
-        f.what.contains(" is gone") && names.iter().any(|name| f.what.contains(name))
+        f.what.contains(" is missing") && names.iter().any(|name| f.what.contains(name))
     });
     assert_eq!(missed.count(), 0, "{all:#?}");
 }
@@ -141,14 +141,14 @@ fn imports_that_are_off_and_bridges_that_are_gone_are_told() {
     work.sound(STREAM);
     let import = "INPUT_PERSONA of Top is off";
     assert_eq!(places(&work, import), [("top.qsf".into(), None)]);
-    let bridge = "cross_to_endpoint, which is gone";
+    let bridge = "cross_to_endpoint, which is missing";
     let line = work.made("top_post.sdc").lines().count();
     assert_eq!(places(&work, bridge), [("top_post.sdc".into(), Some(line))]);
     assert_eq!(to_do(&work).len(), 2, "{:#?}", to_do(&work));
     // As the script does it, with the result of a compile.
     let made = work.output("persona/base.root_partition.personax");
     fs::create_dir_all(made.parent().unwrap()).unwrap();
-    fs::write(made, "made anew").unwrap();
+    fs::write(made, "made again").unwrap();
     let text = work.made("top.qsf") + persona.unwrap() + "\n";
     fs::write(work.output("top.qsf"), text).unwrap();
     without(&work, "top_post.sdc", "cross_to_endpoint");
@@ -283,7 +283,7 @@ fn lines_to_act_on_are_those_of_the_copy() {
     let text = fs::read_to_string(work.out.join("peerlane-report.md")).unwrap();
     let head = text.split_once("\n## ").unwrap().0;
     assert!(
-        head.contains("A line number is one of the vendor's file under"),
+        head.contains("Line numbers refer to the vendor's file under"),
         "{head}"
     );
     let moved = |file: &str, word: &str| {
@@ -479,7 +479,7 @@ fn patches_of_the_hard_ip_are_told() {
         steps += &format!("file copy -force scripts/cvpupdatefix/{file} {INTO}{file}\n");
     }
     for (config, test, remedy) in [
-        (GEN_3, "to do", "take the lines out"),
+        (GEN_3, "to do", "remove the lines"),
         (STREAM, "files", "the lines stay"),
     ] {
         let work = Work::of(&reference_net());

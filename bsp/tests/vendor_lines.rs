@@ -89,7 +89,7 @@ fn regions_and_their_members() {
         (rectangle, &rectangle.replace("50", "60")),
         "regions",
         &format!(
-            "LL_RECT of whole is \"X0_Y70 -height 40 -width 60\", in {} \"X0_Y70 -height 40 -width 50\"",
+            "LL_RECT of whole is \"X0_Y70 -height 40 -width 60\"; in {} it is \"X0_Y70 -height 40 -width 50\"",
             top(rectangle)
         ),
     );
@@ -100,7 +100,7 @@ fn regions_and_their_members() {
         (&format!("set_global_assignment -name {small}\n"), ""),
         "regions",
         &format!(
-            "LL_RECT of other (\"X0_Y70 -height 40 -width 50\") of {} is gone",
+            "LL_RECT of other (\"X0_Y70 -height 40 -width 50\") of {} is missing",
             top(small)
         ),
     );
@@ -111,7 +111,7 @@ fn regions_and_their_members() {
             "LL_ENABLED OFF -section_id whole",
         ),
         "regions",
-        &format!("LL_ENABLED of whole is \"OFF\", in {gone} \"ON\""),
+        &format!("LL_ENABLED of whole is \"OFF\"; in {gone} it is \"ON\""),
     );
     let mut planted = Planted::new(work);
     let without = |text: String, words: &str| -> String {
@@ -123,25 +123,26 @@ fn regions_and_their_members() {
             "the block's member",
             "LL_MEMBER_OF whole",
             format!(
-                "{BOARD}, where the block is, is no member of the LogicLock region whole any more, which it is in {member}"
+                "{BOARD}, where the block is, is not a member of the LogicLock region whole any more; it is a member \
+                 in {member}"
             ),
         ),
         (
             "another member",
             "LL_MEMBER_OF other",
             format!(
-                "|more:other is no member of the LogicLock region other any more, which it is in {other}"
+                "|more:other is not a member of the LogicLock region other any more; it is a member in {other}"
             ),
         ),
         (
             "a region",
             "-section_id whole",
-            format!("the LogicLock region whole of {gone} is gone"),
+            format!("the LogicLock region whole of {gone} is missing"),
         ),
         (
             "all lines",
             "LL_",
-            format!("the LogicLock region whole of {gone} is gone"),
+            format!("the LogicLock region whole of {gone} is missing"),
         ),
         ("a rectangle", rectangle, "LL_RECT of whole".to_string()),
     ] {
@@ -181,27 +182,25 @@ fn settings_of_the_project() {
         &work,
         ("FITTER_EFFORT OFF", "FITTER_EFFORT ON"),
         "settings",
-        &format!("FITTER_EFFORT is \"ON\", in {clock} \"OFF\""),
+        &format!("FITTER_EFFORT is \"ON\"; in {clock} it is \"OFF\""),
     );
     noted(
         &work,
         (off, ""),
         "settings",
-        &format!("FITTER_EFFORT (\"OFF\") of {clock} is gone"),
+        &format!("FITTER_EFFORT (\"OFF\") of {clock} is missing"),
     );
     noted(
         &work,
         (off, &format!("{off}{}", off.replace("OFF", "ON"))),
         "settings",
-        &format!("FITTER_EFFORT is \"ON\" in the end, in {clock} \"OFF\""),
+        &format!("FITTER_EFFORT has the last value \"ON\"; in {clock} it is \"OFF\""),
     );
     noted(
         &work,
         (off, &format!("if {{$x}} {{\n{off}}}\n")),
         "settings",
-        &format!(
-            "FITTER_EFFORT (\"OFF\") is set only if something else holds; {clock} sets it in any case"
-        ),
+        &format!("FITTER_EFFORT (\"OFF\") is set only under a condition; {clock} always sets it"),
     );
     noted(
         &work,
@@ -211,7 +210,7 @@ fn settings_of_the_project() {
         ),
         "settings",
         &format!(
-            "POST_FLOW_SCRIPT_FILE (\"quartus_cdb:scripts/more.tcl\") of {} is gone",
+            "POST_FLOW_SCRIPT_FILE (\"quartus_cdb:scripts/more.tcl\") of {} is missing",
             top("more.tcl")
         ),
     );
@@ -244,7 +243,7 @@ fn settings_of_the_project() {
         |s| s.replace("set_global_assignment -name VERILOG_FILE ./more.v\n", ""),
         (
             "settings",
-            &format!("VERILOG_FILE (\"./more.v\") of {source} is gone"),
+            &format!("VERILOG_FILE (\"./more.v\") of {source} is missing"),
         ),
     );
     planted.fault(
@@ -256,7 +255,7 @@ fn settings_of_the_project() {
                 "# set_global_assignment -name QSYS_FILE",
             )
         },
-        ("settings", &format!("of {system} is gone")),
+        ("settings", &format!("of {system} is missing")),
     );
     planted.all_were_found();
 }
@@ -267,11 +266,11 @@ fn settings_that_were_cut_are_refused() {
     for (end, what) in [
         (
             "set_instance_assignment -name CURRENT_STRENGTH_NEW 8MA -to dq[23] -ta",
-            "\"-ta\" is no option",
+            "\"-ta\" is not an option",
         ),
         (
             "set_global_assignment -name FITTER_EFFORT OFF -ta",
-            "\"-ta\" is no option",
+            "\"-ta\" is not an option",
         ),
         (
             "set_instance_assignment -name IO_STANDARD \"1.5",
@@ -285,7 +284,7 @@ fn settings_that_were_cut_are_refused() {
             "set_location_assignment PIN_A1 -to\n",
             "the option -to has no value",
         ),
-        ("set_glob", "\"set_glob\" is no command"),
+        ("set_glob", "\"set_glob\" is not a command"),
     ] {
         let work = net();
         work.append("top.qsf", end);

@@ -65,8 +65,8 @@ impl Port {
         let kind = port.and_then(|port| port.port());
         match (kind, express) {
             _ if !is_open => Err(refused(
-                "only root sees all of this port's configuration",
-                "Run it as root.",
+                "only root can read all of this port's configuration",
+                "Run the command as root.",
             )),
             (Some(Kind::Root | Kind::Downstream), Some(express)) => {
                 let mut port = Self {
@@ -83,8 +83,8 @@ impl Port {
                 Ok(port)
             }
             _ => Err(refused(
-                "this is no port with a link below it",
-                "Give the root port, or the port of a switch, that the FPGA is behind: lspci -t shows it.",
+                "this is not a port with a link below it",
+                "Give the root port or switch port that is directly above the FPGA: lspci -t shows it.",
             )),
         }
     }
@@ -124,7 +124,7 @@ impl Port {
 
     fn tell(&self, slot: &str, file: &str) -> Result<(), Error> {
         let path = self.devices.join(slot).join(file);
-        std::fs::write(&path, "1").map_err(|e| Error::io(&path, "tell the kernel", &e))
+        std::fs::write(&path, "1").map_err(|e| Error::io(&path, "notify the kernel", &e))
     }
 
     /// Makes the kernel remove a device.
@@ -157,8 +157,8 @@ impl Port {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::file(&self.slot),
-                "this port does not take Link Disable, so its link would go down by surprise",
-                "Configure the FPGA from its flash when the computer is switched on, or with the computer held in its firmware.",
+                "this port does not implement Link Disable, so its link would go down unexpectedly",
+                "Configure the FPGA from its flash when the computer is switched on, or while the computer waits in its firmware.",
             ));
         }
         Ok(disabled)

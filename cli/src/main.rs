@@ -31,7 +31,7 @@ use signals::Signals;
 #[command(name = "peerlane", version = provenance::VERSION, about, long_about = None)]
 #[command(arg_required_else_help = true)]
 struct Cli {
-    /// Print the steps to stderr; twice: also each file, change and finding.
+    /// Print the steps to stderr; twice: also each file, change and diagnostic.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(subcommand)]

@@ -44,8 +44,8 @@ pub fn end() -> Result<(), Error> {
         Some(error) => Err(Error::new(
             error::ErrorKind::Output,
             Place::file("standard output"),
-            format!("cannot write all that there is to say: {error}"),
-            "Make room there, or send it elsewhere. Files that the command was asked for are written by themselves.",
+            format!("cannot write the whole output: {error}"),
+            "Free some space there, or redirect the output. Files that the command was to write are not affected.",
         )),
     }
 }

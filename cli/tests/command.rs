@@ -158,7 +158,7 @@ fn the_vendors_bsp_comes_back() {
     assert!(said.contains("mine (added)") && !back.exists(), "{said}");
     let (code, said) = status(&[&revert[..], &["--without-edits"]].concat());
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("left behind: mine (added)"), "{said}");
+    assert!(said.contains("left out: mine (added)"), "{said}");
     let same = |file: &str| {
         assert_eq!(
             std::fs::read(back.join(file)).unwrap(),
@@ -317,10 +317,10 @@ fn a_component_is_written_without_a_bsp() {
     assert!(component.is_file());
     let (code, said) = status(&all);
     assert_eq!(code, Some(2));
-    assert!(said.contains("exists already"), "{said}");
+    assert!(said.contains("already exists"), "{said}");
     let (code, said) = status(&[&all[..8], &["4GB", "--out", out]].concat());
     assert_eq!(code, Some(2));
-    assert!(said.contains("4GB is no number such as"), "{said}");
+    assert!(said.contains("4GB is not a number such as"), "{said}");
     let (_, help) = status(&["component", "--help"]);
     for word in ["Examples:", "--window", "[bar]", "BUILD_ID"] {
         assert!(help.contains(word), "{word}: {help}");
@@ -381,7 +381,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         at("rebuild.tcl"),
         at("LogicLock region"),
         at("\nFound:\n"),
-        at("The board is called"),
+        at("The board's name is"),
     ];
     assert!(all.is_sorted(), "{net}");
 

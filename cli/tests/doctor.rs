@@ -145,10 +145,10 @@ fn build<'a>(root: &Path, text: &'a str) -> Vec<(&'a str, &'a str, &'a str)> {
                 write(&root.join(path), content);
             }
             state @ ("ok" | "note" | "wrong") => {
-                let (about, part) = rest.split_once(": ").expect("what it is about");
+                let (about, part) = rest.split_once(": ").expect("the checked item");
                 expected.push((state, about, part));
             }
-            other => panic!("{other} is no kind of line"),
+            other => panic!("{other} is not a kind of line"),
         }
     }
     expected
@@ -281,7 +281,7 @@ fn the_simulated_board_is_probed() {
         "direct write, FPGA to GPU: works",
         "direct read, GPU to FPGA: works",
         // The chosen route: two are equally fast there.
-        " MB/s) by what was measured",
+        " MB/s) by measured figures",
         "doctor: nothing is wrong",
     ] {
         assert!(text.contains(part), "{text}");
@@ -310,15 +310,16 @@ fn gpus_of_amd_are_listed_with_what_they_can() {
     assert_eq!(
         lines,
         [
-            "amd: ok: 0000:c3:00.0 (Stand-in for an AMD GPU): ROCm exports its memory as dma-bufs (not verified on hardware: believe the probe)",
-            "amd: ok: 0000:c3:00.0 (FirePro (stand-in)): has DirectGMA, by which it pushes into a board's window (not verified on hardware: believe the probe)",
+            "amd: ok: 0000:c3:00.0 (Mock of an AMD GPU): ROCm exports its memory as dma-bufs (not verified on hardware: rely on the probe)",
+            "amd: ok: 0000:c3:00.0 (FirePro (mock)): has DirectGMA, with which it pushes into a board's window (not verified on hardware: rely on the probe)",
         ]
     );
     let lines = said(&[("FAKE_AMD_NO_DIRECTGMA", "1")]);
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(
-        lines[1].starts_with("amd: note: there is no DirectGMA: FirePro (stand-in) has no cl_amd_bus_addressable_memory")
-            && lines[1].contains("dma-bufs"),
+        lines[1].starts_with(
+            "amd: note: there is no DirectGMA: FirePro (mock) has no cl_amd_bus_addressable_memory"
+        ) && lines[1].contains("dma-bufs"),
         "{lines:?}"
     );
     // On a computer without such a GPU nothing is printed about them.

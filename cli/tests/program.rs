@@ -142,7 +142,7 @@ fn what_would_be_cut_off_unawares_is_refused() {
             upstream,
             None,
             ["--device", "0000:01:00.0"],
-            "no port with a link below it",
+            "not a port with a link below it",
         ),
         (
             ROOT_PORT,
@@ -160,7 +160,7 @@ fn what_would_be_cut_off_unawares_is_refused() {
             ROOT_PORT,
             None,
             ["--port", "0000:00:1f.0"],
-            "no port with a link below it",
+            "not a port with a link below it",
         ),
     ] {
         let computer = Computer::new(kind, driver);

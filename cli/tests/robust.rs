@@ -157,7 +157,7 @@ fn interrupted(arguments: &[&str]) {
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.signal(), Some(signal.as_raw()), "{said}");
-        assert!(said.contains("nothing was left behind"), "{said}");
+        assert!(said.contains("no output was left"), "{said}");
         assert!(!begun(), "{signal:?}");
     }
 }
@@ -240,7 +240,7 @@ fn a_full_output_is_an_error() {
     ] {
         let (code, said) = shell("\"$@\"", &arguments);
         assert_eq!(code, Some(2));
-        assert!(said.contains("a device or the like"), "{said}");
+        assert!(said.contains("this is not a file"), "{said}");
         assert!(!out.exists() && !pipe.is_file());
     }
 }
@@ -274,7 +274,7 @@ fn a_full_disk_leaves_nothing_behind() {
         assert_eq!(code, Some(2), "{said}");
         let place_of_file = place.path().join(file);
         assert!(said.contains(text(&place_of_file)), "{said}");
-        assert!(said.contains("Make room there"), "{said}");
+        assert!(said.contains("Free space there"), "{said}");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{said}");
     }
 }

@@ -81,7 +81,7 @@ fn the_simulated_board_shows_its_load() {
     let output = peerlane(&["top", "--simulated", "--once"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("under way") && text.contains("interrupts:"),
+        text.contains("in progress") && text.contains("interrupts:"),
         "{text}"
     );
     assert!(

@@ -24,7 +24,7 @@ fn help_has_examples_routes_and_every_option() {
         "--csv",
         "direct-write",
         "sequential",
-        "a GPU of NVIDIA's",
+        "an NVIDIA GPU",
         "GPUs of other makers are not measured",
     ] {
         assert!(help.contains(word), "{word}: {help}");

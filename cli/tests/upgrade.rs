@@ -100,7 +100,7 @@ fn what_cannot_be_rewritten_leaves_nothing_behind() {
     let [old, new] = ["old.aocx", "new.aocx"].map(|name| work.path().join(name));
     let whole = package();
     for (bytes, words) in [
-        (&b"no package"[..], "old.aocx: it is no ELF file"),
+        (&b"no package"[..], "old.aocx: it is not an ELF file"),
         (&whole[..whole.len() - 1], "old.aocx: it is cut off"),
         (&whole[..40], "old.aocx: it is cut off"),
     ] {
@@ -173,7 +173,7 @@ fn a_version_that_was_not_seen_is_no_dead_end() {
     let (code, said) = upgrade(&old, &new);
     assert_eq!(code, Some(2), "{said}");
     assert!(
-        said.contains("13.1 and 14.0 go with the SDK's own runtime"),
+        said.contains("13.1 and 14.0 need the SDK's own runtime"),
         "{said}"
     );
 }

@@ -362,7 +362,7 @@ impl Board {
         };
         dev_info!(
             self.device(),
-            "Device Control 2 is set to the default range of completion timeouts; it said more than a second, or none\n"
+            "Device Control 2 is set to the default range of completion timeouts; it had more than a second, or none\n"
         );
     }
 

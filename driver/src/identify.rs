@@ -16,7 +16,7 @@ use kernel::{device::Bound, io::Io, pci, prelude::*};
 const OTHER_BOARD: &CStr = c"build the driver with the table of this board's extended BSP (cargo xtask driver --bsp DIR)";
 
 /// Reason for a refusal: the board's interrupts could not be enabled.
-const NO_LINE: &str = "no place is known of the hard IP's interrupt registers";
+const NO_LINE: &str = "the place of the hard IP's interrupt registers is not known";
 
 /// Reads the identity and the capabilities of the block in a BAR. A block that differs from the table of boards is
 /// refused: the driver accesses and maps everything by that table. `build_id` is expected instead of the table's,
@@ -61,7 +61,7 @@ pub(crate) fn identify(
 fn remedy(error: &IdentityError) -> &'static CStr {
     match error {
         IdentityError::Gone => c"see that its FPGA is configured, then rescan the bus",
-        IdentityError::Map { .. } => c"take driver and BSP from one version of Peerlane",
+        IdentityError::Map { .. } => c"use driver and BSP of one version of Peerlane",
         IdentityError::Build { .. } => OTHER_BOARD,
         IdentityError::Capability { .. } => c"extend and compile its BSP again",
     }

@@ -214,7 +214,7 @@ impl pci::Driver for Driver {
                 if error != NotStarted::Failed(Failure::ReadRequest) {
                     dev_err!(
                         device,
-                        "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
+                        "the board does not start: {:?}; configure its FPGA again, then rescan it\n",
                         error
                     );
                 }
@@ -264,7 +264,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         patience_ms: u32 {
             default: 2000,
-            description: "Longest wait for the block to come to rest, in ms, before it is cut off from memory and reset (default 2000)",
+            description: "Longest wait for the block to become idle, in ms, before it is cut off from memory and reset (default 2000)",
         },
         port_timeout: u32 {
             default: 0,
@@ -272,11 +272,11 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         recovery_s: u32 {
             default: 90,
-            description: "Longest wait for the kernel to mend an error of the bus, in s, before the board is given up (default 90)",
+            description: "Longest wait for the kernel to correct an error of the bus, in s, before the board is given up (default 90)",
         },
         peer_reads: u32 {
             default: 1,
-            description: "From which other devices a board with a Txs port reads, where one read that is not answered ends all: 0: none, 1: those that have answered a first read, 2: all (default 1)",
+            description: "The other devices from which a board with a Txs port reads; there, one read that is not answered ends all reads. 0: none, 1: those that have answered a first read, 2: all (default 1)",
         },
         any_distance: bool {
             default: false,
@@ -308,19 +308,19 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         hold_all: bool {
             default: false,
-            description: "Who may open a board may hold all its FPGA memory that is not allocated; else that needs CAP_SYS_RAWIO (default 0)",
+            description: "A user who may open a board may hold all its FPGA memory that is not allocated; otherwise that needs CAP_SYS_RAWIO (default 0)",
         },
         configure_all: bool {
             default: false,
-            description: "Who holds all FPGA memory may have the FPGA configured with any design, which can do all that the IOMMU lets the board do; refused without an IOMMU; else that needs CAP_SYS_RAWIO (default 0)",
+            description: "A process that holds all FPGA memory may have the FPGA configured with any design, which can do all that the IOMMU lets the board do; refused without an IOMMU; otherwise that needs CAP_SYS_RAWIO (default 0)",
         },
         configure_s: u32 {
             default: 300,
-            description: "Longest time that who needs configure_all for it has the board at rest to configure it, in s (default 300)",
+            description: "Longest time, in s, that a user who may configure the FPGA by configure_all alone keeps the board stopped for that (default 300)",
         },
         verbose: bool {
             default: false,
-            description: "Say in the log why regions were refused (default 0)",
+            description: "Write into the kernel's log why regions were refused (default 0)",
         },
         kept_regions: u32 {
             default: 1024,

@@ -190,7 +190,7 @@ impl Proofs<'_> {
         }
         dev_err!(
             board.device(),
-            "reads from {}: it does not answer; its memory is for writing alone from now on (peerlane/peers in sysfs forgets that)\n",
+            "reads from {}: it does not answer; its memory is for writing alone from now on (writing forget to peerlane/peers in sysfs undoes that)\n",
             Place(peer)
         );
         Err(EXDEV)

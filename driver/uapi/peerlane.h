@@ -1021,7 +1021,7 @@ struct peerlane_configure {
  * bytes, masks are in place, and all is little endian. The map's own header has the same names:
  * include one of the two.
  */
-/* Hash of the register map. A board with another one has other pages and records. */
+/* Hash of the register map. A board with another hash has other pages and records. */
 #define PEERLANE_MAP_ID 0xd4f49f9au
 
 /*

@@ -36,7 +36,7 @@ static void check_cuda(const char *what, CUresult code)
 	if (code == CUDA_SUCCESS)
 		return;
 	cuGetErrorName(code, &name);
-	fprintf(stderr, "%s: %s\n", what, name ? name : "an error that CUDA's driver has no name for");
+	fprintf(stderr, "%s: %s\n", what, name ? name : "an error without a name in CUDA's driver");
 	exit(1);
 }
 
@@ -101,7 +101,7 @@ static void probe(CUdeviceptr address, const unsigned char *expected)
 	check("unregister", pl_unregister(region));
 	pl_close(device);
 	if (memcmp(found, expected, sizeof(found))) {
-		fprintf(stderr, "the board reads other bytes than the GPU has: go through the host's memory\n");
+		fprintf(stderr, "the board reads other bytes than the GPU has: copy through the host's memory\n");
 		exit(1);
 	}
 }
@@ -169,7 +169,7 @@ int main(void)
 	check_cuda("cuMemFree", cuMemFree(memory));
 	check_cuda("context", cuDevicePrimaryCtxRelease(gpu));
 	if (memcmp(there, back, BYTES)) {
-		fprintf(stderr, "what came back is something else\n");
+		fprintf(stderr, "other bytes came back\n");
 		return 1;
 	}
 	printf("%lu bytes from the GPU to the FPGA and back\n", (unsigned long)moved);

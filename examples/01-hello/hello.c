@@ -68,7 +68,7 @@ int main(void)
 	check("unregister", pl_unregister(to));
 	pl_close(device);
 	if (memcmp(there, back, BYTES)) {
-		fprintf(stderr, "what came back is something else\n");
+		fprintf(stderr, "other bytes came back\n");
 		return 1;
 	}
 	printf("%lu bytes to the FPGA and back\n", (unsigned long)moved);

@@ -22,7 +22,7 @@ async def main():
         # Memory that the board may read, and memory that it may write.
         await queue.to_fpga(device.register(data, write=False), fpga)
         moved = await queue.from_fpga(fpga, device.register(back))
-    assert back == data, "what came back is something else"
+    assert back == data, "other bytes came back"
     print(f"{moved} bytes to the FPGA and back")
 
 

@@ -35,7 +35,7 @@ pub fn run(device: &Device) -> Result<()> {
 
     let mut found = vec![0; BYTES];
     back.read(0, &mut found)?;
-    ensure!(found == data, "what came back is something else");
+    ensure!(found == data, "other bytes came back");
     println!("{moved} bytes to the FPGA and back");
     Ok(())
 }

@@ -40,7 +40,7 @@ static void check_hsa(const char *what, hsa_status_t code)
 	if (code == HSA_STATUS_SUCCESS)
 		return;
 	hsa_status_string(code, &text);
-	fprintf(stderr, "%s: %s\n", what, text ? text : "an error that HSA has no text for");
+	fprintf(stderr, "%s: %s\n", what, text ? text : "an error without a text in HSA");
 	exit(1);
 }
 
@@ -100,7 +100,7 @@ static void probe(const void *address, const unsigned char *expected)
 	check("unregister", pl_unregister(region));
 	pl_close(device);
 	if (memcmp(found, expected, sizeof(found))) {
-		fprintf(stderr, "the board reads other bytes than the GPU has: go through the host's memory\n");
+		fprintf(stderr, "the board reads other bytes than the GPU has: copy through the host's memory\n");
 		exit(1);
 	}
 }
@@ -161,7 +161,7 @@ int main(void)
 	pl_close(device);
 	check_hip("hipFree", hipFree(memory));
 	if (memcmp(there, back, BYTES)) {
-		fprintf(stderr, "what came back is something else\n");
+		fprintf(stderr, "other bytes came back\n");
 		return 1;
 	}
 	printf("%lu bytes from the GPU to the FPGA and back\n", (unsigned long)moved);

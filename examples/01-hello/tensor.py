@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""01, with a tensor: memory of an NVIDIA GPU goes to the FPGA's memory and back, without a stop in the host's memory.
+"""01, with a tensor: memory of an NVIDIA GPU goes to the FPGA's memory and back, without a copy in the host's memory.
 
     python3 -m venv ~/peerlane
     ~/peerlane/bin/pip install torch host/python
@@ -15,7 +15,7 @@ LENGTH = 100_000
 
 
 def is_read_well(tensor):
-    """Whether the board reads what is in the tensor: not every computer passes reads between PCIe devices."""
+    """Whether the board reads the bytes of the tensor: not every computer passes reads between PCIe devices."""
     # A device of its own: after a probe it has no queue.
     with peerlane.Device() as device:
         fpga = device.allocate(64)
@@ -29,7 +29,7 @@ def main():
     # The bytes that kernels write must be in memory before the board reads.
     torch.cuda.synchronize()
     if not is_read_well(there):
-        sys.exit("the board reads other bytes than the GPU has: go through the host's memory, by tensor.cpu()")
+        sys.exit("the board reads other bytes than the GPU has: copy through the host's memory, with tensor.cpu()")
 
     with peerlane.Device() as device:
         # FPGA memory of our own, before there is a queue.
@@ -44,7 +44,7 @@ def main():
         target.flush()
     # Kernels that are launched from now on see the bytes.
     if not torch.equal(there, back):
-        sys.exit("what came back is something else")
+        sys.exit("other bytes came back")
     print(f"{moved} bytes from the GPU to the FPGA and back")
 
 

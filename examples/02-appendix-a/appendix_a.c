@@ -87,7 +87,7 @@ static struct side find(const char *kind, int (*is)(cl_platform_id, const char *
 static void compare(const char *what, const unsigned char *found, const unsigned char *data, size_t bytes)
 {
 	if (memcmp(found, data, bytes)) {
-		fprintf(stderr, "%s: other bytes than were sent\n", what);
+		fprintf(stderr, "%s: other bytes arrived\n", what);
 		exit(1);
 	}
 }
@@ -95,7 +95,7 @@ static void compare(const char *what, const unsigned char *found, const unsigned
 int main(int count, char **arguments)
 {
 	const size_t bytes = count > 1 ? strtoull(arguments[1], NULL, 0) : 32 << 20;
-	struct side fpga = find("FPGA boards", is_fpga), gpu = find("a GPU of NVIDIA's", is_nvidia);
+	struct side fpga = find("FPGA boards", is_fpga), gpu = find("an NVIDIA GPU", is_nvidia);
 	unsigned char *data = malloc(bytes), *found = malloc(bytes);
 	cl_int error;
 	size_t i;

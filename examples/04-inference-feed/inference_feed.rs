@@ -69,7 +69,7 @@ pub fn run(device: &Device, maker: &mut dyn Maker) -> Result<()> {
         let input = fetch(device, &board, half(batch))?;
         ensure!(
             input == bytes(batch),
-            "batch {batch} arrived as something else"
+            "batch {batch} arrived with other bytes"
         );
     }
     println!(

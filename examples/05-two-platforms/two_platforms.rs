@@ -20,7 +20,7 @@ const BYTES: u64 = 16 << 20;
 pub fn run() -> Result<()> {
     let mut found = devices()?.into_iter();
     let (Some(one), Some(other)) = (found.next(), found.last()) else {
-        bail!("this takes two OpenCL devices: `clinfo -l` lists those that there are");
+        bail!("this example needs two OpenCL devices: `clinfo -l` lists the devices");
     };
     let (here, there) = (one.memory(BYTES)?, other.memory(BYTES)?);
     let pair = Pair::new(Arc::new(here.clone()), Arc::new(there.clone()), STAGING);

@@ -76,7 +76,10 @@ pub fn work(device: &Device, number: u64) -> Result<()> {
         let bytes = data(number, round);
         work.send(&bytes, &fpga)?;
         let found = work.fetch(&fpga)?;
-        ensure!(found == bytes, "process {number} found bytes of another's");
+        ensure!(
+            found == bytes,
+            "process {number} found bytes of another process"
+        );
     }
     println!(
         "process {number}, channel {}: {ROUNDS} times {} KiB to the FPGA and back",
@@ -105,7 +108,7 @@ pub fn take_over(device: &Device, offer: Offer) -> Result<()> {
     let found = Work::new(device)?.fetch(&fpga)?;
     ensure!(
         found == data(99, 0),
-        "what was handed over is something else"
+        "the memory was handed over with other bytes"
     );
     println!("{} KiB of FPGA memory were handed over", BYTES >> 10);
     Ok(())

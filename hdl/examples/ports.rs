@@ -10,8 +10,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ports = generate(&plain)?.ports;
     println!("# Ports of the block\n");
     println!(
-        "The module is `{TOP}`. The part of a name before the last `_` is the interface's. Widths are those of the \
-         default build:\n\n```text\n{}\n```\n",
+        "The module is `{TOP}`. The part of a name before the last `_` is the name of the interface. Widths are \
+         those of the default build:\n\n```text\n{}\n```\n",
         plain.canonical()
     );
     table(&ports);
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (title, key, params) in others {
         let more = generate(&params)?.ports;
         let is_new = |port: &&ModulePort| ports.iter().all(|plain| plain.name != port.name);
-        println!("\n## {title}\n\nA build with {key} has these besides.\n");
+        println!("\n## {title}\n\nA build with {key} also has these ports.\n");
         table(&more.iter().filter(is_new).cloned().collect::<Vec<_>>());
     }
     Ok(())

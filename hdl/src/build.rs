@@ -20,7 +20,7 @@ pub enum GenerateError {
     #[error(transparent)]
     Params(#[from] ParamError),
     /// The back-end refused the design: a defect of this crate.
-    #[error("the Verilog back-end refused {TOP}: {0}")]
+    #[error("the Verilog back-end cannot emit {TOP}: {0}")]
     Emit(#[from] EmitError),
     /// Engine and adapter do not fit: a defect of this crate.
     #[error("the parts of {TOP} do not fit: {0}")]

@@ -228,14 +228,14 @@ impl Params {
                 .is_none_or(|slaves| slaves.msix.is_some() == table),
             "slaves.msix",
             u32::from(!table),
-            "given in builds with irq = \"msix\", and in no other",
+            "present in builds with irq = \"msix\", and only there",
         )?;
         if let Some(log2) = self.bar_log2 {
             check(
                 self.port == Port::Tlp && (12..=32).contains(&log2),
                 "bar_log2",
                 log2,
-                "12 to 32 (4 KiB to 4 GiB), in builds with port = \"tlp\" and in no other",
+                "12 to 32 (4 KiB to 4 GiB), and only in builds with port = \"tlp\"",
             )?;
         }
         check(
@@ -262,7 +262,8 @@ impl Params {
                 at.is_multiple_of(*bytes) && at + bytes <= 1 << 31 && apart,
                 name,
                 *at as u32,
-                "a multiple of the slave's size, below 2 GiB, and in no other's range, in builds with port = \"tlp\"",
+                "in builds with port = \"tlp\" a multiple of the slave's size, below 2 GiB and outside the ranges of \
+                 the other slaves",
             )?;
         }
         if let Some(log2) = self.bar_log2 {
@@ -270,7 +271,7 @@ impl Params {
                 self.slaves_end(slaves) <= 1 << log2,
                 "bar_log2",
                 log2,
-                "so many bits that all slaves lie within the BAR",
+                "large enough for the BAR to contain all slaves",
             )?;
         }
         Ok(())

@@ -122,7 +122,7 @@ fn the_hard_ips_reset_brings_it_without_a_clock() {
         }
         rig.set("reset_status", 0);
         rig.model.eval().unwrap();
-        assert!(!rig.runs(), "the clock has not come back");
+        assert!(!rig.runs(), "the clock has not started again");
         assert_eq!(rig.until_it_runs(), 1026, "{edges}");
     }
 }

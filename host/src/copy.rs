@@ -91,7 +91,7 @@ struct Moving {
 /// drop waits until it answers, or until the driver has cut it off from memory. A driver in the process does that in
 /// [`Driver::reset`](crate::driver::Driver::reset) only, which another thread has to call.
 #[derive(Debug)]
-#[must_use = "it makes no progress but in its waits"]
+#[must_use = "the copy makes progress only during its waits"]
 pub struct Copying {
     queue: Queue,
     direction: Direction,

@@ -106,11 +106,11 @@ pub enum Error {
     )]
     Doubted,
     /// The region was invalidated: its entries of the board's table belong to another region, or will.
-    #[error("the board was told to forget the region")]
+    #[error("the region was invalidated")]
     Forgotten,
     /// The value belongs to the parent process: this process is the child of a fork, and would end the parent's
     /// transfers.
-    #[error("this process is the child of a fork, and what is under way is its parent's")]
+    #[error("this process is the child of a fork: the transfers in progress belong to its parent")]
     Inherited,
     /// The region cannot be used so.
     #[error(transparent)]
@@ -118,7 +118,8 @@ pub enum Error {
     /// A write begins or ends inside of a dword. The board writes whole dwords, and the region has no copy for the
     /// bytes at the ends.
     #[error(
-        "a write of {length} bytes at offset {offset} does not begin and end at multiples of {granularity} bytes, and the board writes no others (write_granularity)"
+        "a write of {length} bytes at offset {offset} does not begin and end at multiples of \
+         {granularity} bytes, and the board cannot make other writes (write_granularity)"
     )]
     Granularity {
         /// Byte offset in the region. The region itself may begin inside of a dword.
@@ -157,7 +158,7 @@ pub enum Error {
         source: Errno,
     },
     /// The board's window into FPGA memory is not available, or cannot be placed there.
-    #[error("the window into FPGA memory cannot stand at {base:#x}: {source}")]
+    #[error("the window into FPGA memory cannot be placed at {base:#x}: {source}")]
     Window {
         /// FPGA address of its first byte.
         base: u64,
@@ -195,18 +196,19 @@ pub enum Error {
         value: u32,
     },
     /// Every channel is held by some context.
-    #[error("all {channels} channels of the board are taken")]
+    #[error("all {channels} channels of the board are in use")]
     ChannelsTaken {
         /// Channels of this build.
         channels: u32,
     },
     /// The range cannot be the FPGA memory of a channel.
-    #[error("the channel cannot have its FPGA memory: {0}")]
+    #[error("the channel cannot use this FPGA memory: {0}")]
     LocalRange(#[source] LocalRangeError),
     /// The PCIe port has stopped taking packets of the block. Every transfer ends, but it is unknown which packets the
     /// port still holds. So registered memory is not freed.
     #[error(
-        "the board's PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer (STATUS.port_dead)"
+        "the board's PCIe port is dead: it accepts no more requests, has lost data, or waits for \
+         peers that do not answer (STATUS.port_dead)"
     )]
     PortDead,
     /// Answers to reads are owed, and the board's port takes no other reads before they have come.
@@ -250,7 +252,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A stream cannot have these settings.
-    #[error("no stream can be so: {reason}")]
+    #[error("the settings of the stream are wrong: {reason}")]
     Course {
         /// Reason.
         reason: &'static str,
@@ -308,17 +310,17 @@ pub enum Error {
     /// of the reset. A queue learns of it by the first wait that meets it, and by
     /// [`Device::query`](crate::Device::query). That query also reports whether more than the block was reset, that is
     /// FPGA memory and kernels with it: [`Query::resets`](peerlane_core::uapi::Query::resets) has changed then.
-    #[error("the board was reset: what was submitted before the queue knew of it is lost")]
+    #[error("the board was reset: transfers submitted before the queue noticed that are lost")]
     Restarted,
     /// The program has ended the transfer early, for example by [`Transfer::stop`](crate::Transfer::stop) or
     /// [`Queue::restart`](crate::Queue::restart), or its channel was stopped.
-    #[error("the transfer was called off, or its queue or channel stopped, before it had ended")]
+    #[error("the transfer was cancelled, or its queue or channel was stopped, before its end")]
     Stopped,
     /// The board does not answer any more, or the driver has released it.
     #[error("the device is gone")]
     Gone,
     /// Board and library disagree about the transfers under way.
-    #[error("the channel's bookkeeping is broken: {reason}")]
+    #[error("the state of the channel is inconsistent: {reason}")]
     Broken {
         /// Description of the disagreement.
         reason: String,
@@ -354,8 +356,8 @@ fn features(bits: u64) -> String {
 
 fn fpga_memory(bytes: u64) -> String {
     match bytes {
-        0 => "FPGA memory cannot be had, or not be given back".into(),
-        bytes => format!("{bytes} bytes of FPGA memory cannot be had"),
+        0 => "FPGA memory cannot be allocated or freed".into(),
+        bytes => format!("{bytes} bytes of FPGA memory cannot be allocated"),
     }
 }
 
@@ -486,7 +488,7 @@ mod tests {
             error.to_string().starts_with("REGISTER failed: "),
             "{error}"
         );
-        assert!(error.remedy().contains("Give back regions"));
+        assert!(error.remedy().contains("Unregister regions"));
     }
 
     #[test]

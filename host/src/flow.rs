@@ -760,7 +760,7 @@ impl<K: Keep + Clone> Flow<K> {
         Err(match self.place_of(record) {
             None => QueueError::Cookie { direction, cookie }.into(),
             Some(_) => {
-                broken("a record names a descriptor out of turn: those before it were refused")
+                broken("a record names a descriptor out of order: earlier descriptors were refused")
             }
         })
     }
@@ -795,7 +795,9 @@ impl<K: Keep + Clone> Flow<K> {
                 State::Ended(result) => Some(result.clone()),
                 _ => None,
             },
-            _ => Some(Err(broken("a transfer that was let go is asked for"))),
+            _ => Some(Err(broken(
+                "the result of a released transfer is asked for",
+            ))),
         }
     }
 

@@ -703,7 +703,7 @@ fn each_direction_has_an_interrupt_of_its_own() {
         .map(|one| one.control.interrupt)
         .collect();
     assert_eq!(left, [false, true], "a write and a read");
-    assert!(!flow.will_interrupt(), "nobody tells of the write");
+    assert!(!flow.will_interrupt(), "no completion reports the write");
 }
 
 #[test]
@@ -891,7 +891,7 @@ fn what_does_not_fit_the_account_is_an_error() {
                 board.end(FromFpga, None, Ok(()));
             }) as Case,
         ),
-        ("ended well after 63", |flow, board| {
+        ("ended without an error after 63", |flow, board| {
             flow.submit(request(FromFpga, 64, 4096), ());
             flow.pump(board);
             board.end(FromFpga, Some(63), Ok(()));

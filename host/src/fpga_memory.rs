@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// A context that has, or had, a [`Queue`](crate::Queue) writes descriptors without the kernel's knowledge. So its
 /// memory stays its own until the device is closed. Allocate before you make the queue.
 #[derive(Debug)]
-#[must_use = "the memory is given back when this is dropped"]
+#[must_use = "the memory is freed when this is dropped"]
 pub struct FpgaMemory {
     /// `None` once it was freed, or is left to the context.
     device: Option<Arc<Shared>>,

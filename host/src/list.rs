@@ -29,7 +29,7 @@ use std::time::Duration;
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "only this tells whether the transfers fail: wait for it, or drop it on purpose"]
+#[must_use = "only this reports whether the transfers fail: wait for it, or drop it on purpose"]
 pub struct TransferList {
     parts: Vec<Transfer>,
     length: u64,

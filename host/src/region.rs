@@ -313,7 +313,7 @@ impl Region {
             // The region is not usable.
             let _ = device.context().unregister(register.handle, 0);
             return Err(Error::Broken {
-                reason: format!("{register:?} does not say where a region lies"),
+                reason: format!("{register:?} has no place of a region"),
             });
         };
         Ok(Self(Arc::new(Inner {

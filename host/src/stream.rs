@@ -107,7 +107,7 @@ impl Queue {
             return refused("it has no bytes, or no FPGA memory");
         }
         if !fpga.is_multiple_of(slot) {
-            return refused("its FPGA memory is not of whole slots");
+            return refused("its FPGA memory does not consist of whole slots");
         }
         // The check covers the whole stream, before any transfer of it is under way.
         let most = course.length.unwrap_or(u64::MAX);

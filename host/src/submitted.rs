@@ -27,7 +27,7 @@ pub fn deadline(limit: Option<Duration>) -> i64 {
 
 /// A transfer under way. Dropping it does not stop the transfer.
 #[derive(Debug)]
-#[must_use = "only this tells whether the transfer fails: wait for it, or drop it on purpose"]
+#[must_use = "only this reports whether the transfer fails: wait for it, or drop it on purpose"]
 pub struct Submitted {
     device: Device,
     region: Region,

@@ -81,7 +81,7 @@ pub struct Terms {
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "only this tells whether the transfer fails: wait for it, or drop it on purpose"]
+#[must_use = "only this reports whether the transfer fails: wait for it, or drop it on purpose"]
 pub struct Transfer {
     pub(crate) queue: Arc<Shared>,
     pub(crate) id: TransferId,

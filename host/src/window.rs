@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// moves or releases the window does so for the other process, too. A child's copy of this value has no mapping, and
 /// releases nothing when it is dropped.
 #[derive(Debug)]
-#[must_use = "the window is given back when this is dropped"]
+#[must_use = "the window is released when this is dropped"]
 pub struct Window {
     // Unmapped before it is released.
     shown: Shown,

@@ -225,7 +225,7 @@ fn the_program_in_the_guide_tells_of_events_that_failed() {
     assert_eq!(run(None), (Some(0), String::new()));
     let (status, said) = run(Some(("STANDIN_COPY", "-10005")));
     assert_eq!(status, Some(1), "{said}");
-    let words = "the copy's end: -10005: what the library says of it";
+    let words = "the copy's end: -10005: the library's text of it";
     assert!(said.contains(words), "{said}");
     let (status, said) = run(Some(("STANDIN_WRITE", "-5")));
     assert_eq!(status, Some(1), "{said}");

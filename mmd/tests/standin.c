@@ -17,7 +17,7 @@ int gpu_dma_buf(size_t bytes)
 
 static const char *text(cl_int error)
 {
-	return error == CL_PEER_TRANSFER_FAILED_PEERLANE ? "what the library says of it" : "";
+	return error == CL_PEER_TRANSFER_FAILED_PEERLANE ? "the library's text of it" : "";
 }
 
 static cl_peer_memory_peerlane create(cl_device_id device, cl_mem_flags flags, int fd, size_t offset, size_t size,

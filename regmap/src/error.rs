@@ -235,14 +235,14 @@ impl ErrorKind {
                 "Rename one of the two, so that register and field names joined by `_` differ."
                     .into()
             }
-            ErrorKind::NoDoc => "Say what it is: the texts are the reference manual.".into(),
+            ErrorKind::NoDoc => "Describe the item: the texts are the reference manual.".into(),
             ErrorKind::Empty(what) => format!("Add a {what}, or remove the empty table."),
             ErrorKind::Number { .. } => "Give a number in the range.".into(),
             ErrorKind::Range(_) => {
-                "Bits are \"7\" or \"15:8\" (high first); bytes are \"0x18..0x20\" (end excluded)."
+                "Write bits as \"7\" or \"15:8\" (high first), bytes as \"0x18..0x20\" (end excluded)."
                     .into()
             }
-            ErrorKind::Overflow { .. } => "Move it down, or make what holds it larger.".into(),
+            ErrorKind::Overflow { .. } => "Move the item down, or enlarge its container.".into(),
             ErrorKind::Overlap { .. } => "Move one of the two.".into(),
             ErrorKind::Gap(range) => {
                 format!("Add a field or member there, or list {range} in `reserved`.")
@@ -254,7 +254,7 @@ impl ErrorKind {
                 format!("The next power of two is {:#x}.", value.next_power_of_two())
             }
             ErrorKind::Access(_) => "Use ro, rw, w1c, wo or pulse.".into(),
-            ErrorKind::Shape(_) => "regmap/README.md says what each access kind can be.".into(),
+            ErrorKind::Shape(_) => "See regmap/README.md for each access kind.".into(),
             ErrorKind::Width(_) => {
                 "A register has width 32 or 64, a member the type \"u32\" or \"u64\".".into()
             }
@@ -266,7 +266,7 @@ impl ErrorKind {
                 format!("Define the {what}, or correct the name.")
             }
             ErrorKind::RecordSize { .. } => {
-                "Make both sizes equal, or the block a multiple of the record.".into()
+                "Make both sizes equal, or make the block's size a multiple of the record's.".into()
             }
         }
     }

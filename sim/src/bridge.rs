@@ -313,14 +313,17 @@ impl Bridge {
                 cycle,
                 "txs_address",
                 Rule::OutOfRange,
-                format!("{address:#x} is in none of the windows"),
+                format!("{address:#x} is not in any window"),
             );
         }
         Some(base? | (address & ((1 << windows.shift) - 1)))
     }
 
     /// Advances the bridge by a cycle. The master's command has been taken where [`Bridge::waits`] was false.
-    #[expect(clippy::too_many_arguments, reason = "one call, all of it different")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call, with different accesses"
+    )]
     pub(crate) fn tick(
         &mut self,
         shown: &Shown<'_>,

@@ -344,8 +344,8 @@ impl BoardConfig {
         // A packet is assembled in the buffer, and its last beat may have fewer bytes than it could.
         if self.stream.post_buffer < self.link.max_payload + 32 || self.stream.ask_buffer == 0 {
             return Some(
-                "stream.post_buffer must hold link.max_payload and 32 bytes more, and \
-                 stream.ask_buffer be 1 or more"
+                "stream.post_buffer must be link.max_payload plus 32 bytes or more, and \
+                 stream.ask_buffer 1 or more"
                     .to_owned(),
             );
         }

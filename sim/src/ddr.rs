@@ -292,7 +292,7 @@ impl DdrPort {
             format!("{}_address", self.name),
             Rule::OutOfRange,
             format!(
-                "{bytes} bytes at {address:#x}, memory ends at {:#x}",
+                "{bytes} bytes at {address:#x}; the memory ends at {:#x}",
                 self.config.bytes
             ),
         );

@@ -111,7 +111,7 @@ impl LinkConfig {
     /// Returns the error in the numbers, if there is one.
     pub(crate) fn problem(&self) -> Option<String> {
         let one_of = |what: &str, value: u32, of: &[u32]| {
-            (!of.contains(&value)).then(|| format!("{what} is {value}, must be one of {of:?}"))
+            (!of.contains(&value)).then(|| format!("{what} is {value}; it must be one of {of:?}"))
         };
         one_of("link.lanes", self.lanes, &[1, 2, 4, 8, 16])
             .or_else(|| one_of("link.max_payload", self.max_payload, &[128, 256, 512]))
@@ -136,7 +136,7 @@ impl LinkConfig {
                 (!whole || self.completion_bytes == 0 || self.completion_bytes > self.max_payload)
                     .then(|| {
                         format!(
-                            "link.completion_bytes is {}, must be a multiple of {} up to {}",
+                            "link.completion_bytes is {}; it must be a multiple of {} up to {}",
                             self.completion_bytes, self.read_completion_boundary, self.max_payload
                         )
                     })

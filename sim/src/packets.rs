@@ -41,7 +41,7 @@ impl PacketPort {
         }
         if has("txs_address") || has("post_valid") {
             return Err(Error::Config {
-                message: "the design has an Avalon-ST port, and another towards PCIe".to_owned(),
+                message: "the design has an Avalon-ST port and another PCIe port".to_owned(),
             });
         }
         let data = library

@@ -93,8 +93,9 @@ impl Slaves {
         let across = has_master(library).then(|| Across::new(bar.clone()));
         if across.is_some() && bar.sizes.is_none() {
             return Err(Error::Config {
-                message: "the design leads the host to its slaves itself: bar.sizes must say how large they are"
-                    .to_owned(),
+                message:
+                    "the design decodes the BAR itself: bar.sizes must have the sizes of its slaves"
+                        .to_owned(),
             });
         }
         let mut ports = [None; 4];

@@ -63,7 +63,7 @@ impl Rule {
     pub fn text(self) -> &'static str {
         match self {
             Self::ReadAndWrite => "read and write asserted together",
-            Self::StableWhileWaiting => "a request changed while it was not taken",
+            Self::StableWhileWaiting => "a request changed before it was accepted",
             Self::BurstCount => "burst count out of bounds",
             Self::AddressAlignment => "address not a multiple of the port's width",
             Self::ByteEnable => "byte enables not allowed",
@@ -73,9 +73,9 @@ impl Rule {
             Self::Stray => "access outside the registered ranges",
             Self::HostStray => "host access outside the slaves",
             Self::ReadSize => "read size out of bounds",
-            Self::TagRange => "no such tag",
-            Self::TagReuse => "tag used again before its completion came in full",
-            Self::Packet => "a rule of packets is broken",
+            Self::TagRange => "the tag does not exist",
+            Self::TagReuse => "tag used again before its completion was complete",
+            Self::Packet => "a packet breaks a rule",
         }
     }
 }
@@ -221,7 +221,7 @@ pub enum Error {
         cycles: u64,
     },
     /// An address range is not within the memory named.
-    #[error("{memory}: {bytes} bytes at {address:#x} are not there")]
+    #[error("{memory}: {bytes} bytes at {address:#x} are outside the memory")]
     Address {
         /// The memory.
         memory: &'static str,
@@ -231,7 +231,7 @@ pub enum Error {
         bytes: u64,
     },
     /// Ranges of host memory or of the GPU's BAR would overlap.
-    #[error("{what} at {address:#x} overlaps what is there")]
+    #[error("{what} at {address:#x} overlaps another range")]
     Overlap {
         /// The range that was to be added.
         what: &'static str,
@@ -240,7 +240,7 @@ pub enum Error {
     },
     /// The GPU's BAR has no room for another pinned range.
     #[error("the GPU's BAR has {free} free pages of 64 KiB, {needed} are needed")]
-    #[diagnostic(help("unpin something first"))]
+    #[diagnostic(help("unpin a range first"))]
     BarFull {
         /// Number of free pages.
         free: u64,

@@ -143,7 +143,7 @@ int hipDeviceGetName(char *text, int length, int device)
 {
 	if (!known(device))
 		return ERROR_INVALID_DEVICE;
-	return snprintf(text, (size_t)length, "Stand-in for an AMD GPU") < length ? SUCCESS : ERROR_INVALID_VALUE;
+	return snprintf(text, (size_t)length, "Mock of an AMD GPU") < length ? SUCCESS : ERROR_INVALID_VALUE;
 }
 
 int hipDeviceSynchronize(void)

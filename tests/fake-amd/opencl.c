@@ -87,7 +87,7 @@ struct command {
 	struct bus_address *addresses;
 };
 
-static struct device gpus[] = { { "FirePro (stand-in)", 1 }, { "Radeon (stand-in)", 0 } };
+static struct device gpus[] = { { "FirePro (mock)", 1 }, { "Radeon (mock)", 0 } };
 static int platform;
 static enum fake_fault fault;
 static uint8_t *aperture;
@@ -184,7 +184,7 @@ int clGetPlatformIDs(uint32_t room, int **to, uint32_t *count)
 
 int clGetPlatformInfo(int *of, uint32_t what, size_t room, void *to, size_t *needed)
 {
-	static const char name[] = "AMD Accelerated Parallel Processing (stand-in)";
+	static const char name[] = "AMD Accelerated Parallel Processing (mock)";
 
 	(void)of;
 	return what == 0x902 ? answer(name, sizeof(name), room, to, needed) : CL_INVALID_VALUE;

@@ -238,7 +238,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 CUresult cuDeviceGetName(char *name, int room, CUdevice device)
 {
 	(void)device;
-	snprintf(name, room, "stand-in");
+	snprintf(name, room, "mock");
 	return CUDA_SUCCESS;
 }
 
@@ -661,7 +661,7 @@ static int file_of(uint8_t *base, size_t size)
 		if (at->base == base && at->size == size)
 			return dup(at->file);
 		if (base < at->base + at->size && at->base < base + size) {
-			fprintf(stderr, "the stand-in for CUDA exports no range that shares pages with another one\n");
+			fprintf(stderr, "the mock of CUDA exports no range that shares pages with another one\n");
 			abort();
 		}
 	}

@@ -277,7 +277,7 @@ void buffer_revoke(struct buffer *buffer)
 	}
 	while (!replace(buffer, NULL, PATIENCE)) {
 		fakegpu_count(FAKEGPU_ERR_STILL_MAPPED, 1);
-		pr_err("fakegpu: an importer of buffer %u does not let go\n", buffer->handle);
+		pr_err("fakegpu: an importer of buffer %u does not release it\n", buffer->handle);
 		dma_resv_lock(&buffer->reservation, NULL);
 		buffer->place = old;
 	}

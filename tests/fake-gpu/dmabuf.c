@@ -20,15 +20,15 @@ struct export {
 
 static bool raw_addresses;
 module_param(raw_addresses, bool, 0600);
-MODULE_PARM_DESC(raw_addresses, "tell importers BAR addresses that are not mapped for their device");
+MODULE_PARM_DESC(raw_addresses, "give importers BAR addresses that are not mapped for their device");
 
 static bool map_moves;
 module_param(map_moves, bool, 0600);
-MODULE_PARM_DESC(map_moves, "move a buffer behind its back when it is mapped for the first time");
+MODULE_PARM_DESC(map_moves, "move a buffer without notice when it is mapped for the first time");
 
 static uint broken_table;
 module_param(broken_table, uint, 0600);
-MODULE_PARM_DESC(broken_table, "what is wrong with tables: enum fakegpu_broken_table, or 0");
+MODULE_PARM_DESC(broken_table, "fault of tables: enum fakegpu_broken_table, or 0");
 
 /*
  * Errors of real exporters: 524 (ENOTSUPP) of NVIDIA's, which is not a code of user space, EOPNOTSUPP and ENODEV of
@@ -36,15 +36,15 @@ MODULE_PARM_DESC(broken_table, "what is wrong with tables: enum fakegpu_broken_t
  */
 static int attach_error;
 module_param(attach_error, int, 0600);
-MODULE_PARM_DESC(attach_error, "the error that importers get who attach, or 0");
+MODULE_PARM_DESC(attach_error, "error for importers that attach, or 0");
 
 static int map_error;
 module_param(map_error, int, 0600);
-MODULE_PARM_DESC(map_error, "the error that importers get who map, or 0");
+MODULE_PARM_DESC(map_error, "error for importers that map, or 0");
 
 static ulong stray_address;
 module_param(stray_address, ulong, 0600);
-MODULE_PARM_DESC(stray_address, "where the last segment of tables is said to be, or 0");
+MODULE_PARM_DESC(stray_address, "reported address of the last segment of tables, or 0");
 
 /* A mapping of a dma-buf. */
 struct map {

@@ -15,7 +15,7 @@
 
 #define VRAM_BAR 2
 
-MODULE_DESCRIPTION("A test stand-in for a GPU, on QEMU's ivshmem-plain: not to be installed");
+MODULE_DESCRIPTION("A model of a GPU for tests, on QEMU's ivshmem-plain: not to be installed");
 MODULE_AUTHOR("The Peerlane authors");
 MODULE_LICENSE("GPL");
 

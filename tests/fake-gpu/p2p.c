@@ -19,7 +19,7 @@
 
 static uint page_table_version = NVIDIA_P2P_PAGE_TABLE_VERSION;
 module_param(page_table_version, uint, 0600);
-MODULE_PARM_DESC(page_table_version, "what page tables of nvidia_p2p_get_pages say of themselves");
+MODULE_PARM_DESC(page_table_version, "version that page tables of nvidia_p2p_get_pages report");
 
 static uint put_fails;
 module_param(put_fails, uint, 0600);

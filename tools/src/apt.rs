@@ -65,7 +65,7 @@ impl Apt {
                 return Err(Error::Missing {
                     what: tool.to_owned(),
                     looked_for: format!(
-                        "`{tool}` on PATH, and apt to fetch it with, but `{program}` is missing"
+                        "`{tool}` on PATH, and for apt to download it, but `{program}` is missing"
                     ),
                     remedy: format!("install {tool} with the system's package manager"),
                 });
@@ -187,7 +187,7 @@ impl Apt {
                         .and_then(|name| Package::from_file(name.to_str()?))
                         .is_some_and(|found| found == *package)
                 })
-                .ok_or_else(|| Failure::Apt(format!("no file came for {}", package.name)))?;
+                .ok_or_else(|| Failure::Apt(format!("apt got no file for {}", package.name)))?;
             let expected = self.hash(package).map_err(Failure::Apt)?;
             check_hash(&format!("{tool} ({})", package.name), &file, &expected)?;
             files.push(file);
@@ -264,7 +264,7 @@ pub(crate) fn unpack(
                     tool: tool.to_owned(),
                     detail: update_failure.unwrap_or(detail),
                     remedy: format!(
-                        "check the network and apt's sources; or install it yourself: sudo \
+                        "check the network and apt's sources, or install the packages: sudo \
                          apt-get update && sudo apt-get install {}",
                         packages.join(" ")
                     ),

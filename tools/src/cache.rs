@@ -195,8 +195,8 @@ impl Cache {
         if self.installed(recipe).is_none() {
             return Err(Error::Install {
                 tool: recipe.label.clone(),
-                detail: "a file that belongs to it is missing after the installation".to_owned(),
-                remedy: format!("look into {} and report this", path.display()),
+                detail: "a required file is missing after the installation".to_owned(),
+                remedy: format!("examine the directory {} and report this", path.display()),
             }
             .into());
         }

@@ -115,14 +115,14 @@ pub(crate) fn prepare(root: &Path, directories: &[&str]) -> Result<()> {
 /// Refuses a machine on which [`Chroot::command`] cannot work, with a hint.
 pub(crate) fn check(tool: &str) -> Result<()> {
     let missing = |looked_for: String| Error::Missing {
-        what: format!("a way to run {tool} apart from the system"),
+        what: format!("a way to run {tool} isolated from the system"),
         looked_for,
         remedy: if is_root() {
-            "allow mounts: a container needs CAP_SYS_ADMIN for that".to_owned()
+            "allow mounts: a container needs CAP_SYS_ADMIN for them".to_owned()
         } else {
-            "run as root; or allow user namespaces: where /proc/sys has them, set \
-             kernel.unprivileged_userns_clone=1 and \
-             kernel.apparmor_restrict_unprivileged_userns=0 with sysctl"
+            "run as root, or allow user namespaces: if /proc/sys has these settings, set \
+             kernel.unprivileged_userns_clone=1 and kernel.apparmor_restrict_unprivileged_userns=0 \
+             with sysctl"
                 .to_owned()
         },
     };
@@ -134,7 +134,7 @@ pub(crate) fn check(tool: &str) -> Result<()> {
         return Ok(());
     }
     Err(missing(format!(
-        "mounts in a namespace of its own: {}",
+        "mounts in a separate namespace: {}",
         tail(&text(&output), 2)
     )))
 }

@@ -100,7 +100,7 @@ impl Debian {
     /// Gets the lists from the first mirror that has the release.
     fn update(&self, keyring: &Path) -> Result<()> {
         let mirrors = mirrors()?;
-        let mut detail = "apt has no Debian mirror among its sources".to_owned();
+        let mut detail = "apt's sources contain no Debian mirror".to_owned();
         for mirror in mirrors {
             let source = format!("deb [arch=amd64 signed-by={}] {mirror}", keyring.display());
             self.write(
@@ -118,7 +118,7 @@ impl Debian {
             detail,
             remedy: format!(
                 "check the network; or set {MIRROR} to the address of a Debian mirror that has \
-                 {RELEASE} and {BACKPORTS} (the directory with `dists` in it)"
+                 {RELEASE} and {BACKPORTS} (the directory that contains `dists`)"
             ),
         })
     }
@@ -198,8 +198,8 @@ impl Debian {
         Err(Error::Install {
             tool: self.tool.clone(),
             detail: complaint(&output),
-            remedy: "check the network and the free space; a package that Debian has no more \
-                     needs a newer Peerlane"
+            remedy: "check the network and the free space; if Debian no longer has a package, use \
+                     a newer version of Peerlane"
                 .to_owned(),
         })
     }
@@ -229,7 +229,7 @@ impl Debian {
 /// Refuses machines that do not run programs of x86-64 Linux or have no apt.
 fn check_machine(tool: &str) -> Result<()> {
     let missing = |looked_for: String| Error::Missing {
-        what: format!("what {tool} needs"),
+        what: format!("a requirement of {tool}"),
         looked_for,
         remedy: "use a Debian or Ubuntu machine (x86-64)".to_owned(),
     };

@@ -33,7 +33,7 @@ pub enum Error {
 
     /// A program could not be started.
     #[error("cannot run `{program}`: {source}")]
-    #[diagnostic(help("check that the program exists and may be executed"))]
+    #[diagnostic(help("check that the program exists and is executable"))]
     Start {
         /// The program.
         program: String,
@@ -56,8 +56,8 @@ pub enum Error {
     /// A download is not the file that was pinned. No part of it was stored.
     #[error("the download of {tool} does not match its pinned hash: {detail}")]
     #[diagnostic(help(
-        "the package index or a mirror serves another file than the one pinned; try again, and do \
-         not use that file if it stays so"
+        "the package index or a mirror serves a file other than the pinned one; try again, and do \
+         not use the file if the error persists"
     ))]
     Hash {
         /// The tool.

@@ -78,9 +78,8 @@ impl Cache {
                 false => Err(Error::Install {
                     tool: "cargo-semver-checks".to_owned(),
                     detail: process::tail(&process::text(&output), 5),
-                    remedy:
-                        "check that cargo reaches its registry, or leave the suite `semver` out"
-                            .to_owned(),
+                    remedy: "check that cargo reaches its registry, or skip the suite `semver`"
+                        .to_owned(),
                 }),
             }
         })?;

@@ -221,7 +221,7 @@ impl Interpreter {
         if answers(&mut Command::new(&self.path)) {
             return Ok(with_pip(&self.path));
         }
-        progress.step("no pip: making one by venv");
+        progress.step("no pip: creating one with venv");
         let environment = work.join("venv");
         let made = process::output(
             Command::new(&self.path)

@@ -45,7 +45,7 @@ pub(crate) fn tell(report: &[Outcome]) -> miette::Result<()> {
     let text = serde_json::to_string(report).into_diagnostic()?;
     fs::write(path, text)
         .into_diagnostic()
-        .wrap_err("cannot tell the outcome of the suites")
+        .wrap_err("cannot report the outcomes of the suites")
 }
 
 /// Suites that run in a process of their own.
@@ -83,7 +83,7 @@ impl Beside {
             start: Instant::now(),
         };
         println!(
-            "\nsuite {} runs beside the next ones; its output follows theirs, and is in {} meanwhile",
+            "\nsuite {} runs concurrently with the next ones; its output follows theirs, and is in {} until then",
             started.names.join(", "),
             started.log().display()
         );

@@ -151,7 +151,7 @@ fn what_is_wrong(
         return None;
     }
     let Some(target) = place(path, link.path()) else {
-        return Some("leads out of the tree".to_owned());
+        return Some("leads outside the tree".to_owned());
     };
     match documents.get(&target) {
         None if root.join(&target).exists() => None,
@@ -334,7 +334,7 @@ mod tests {
             [
                 "A.md:3: `#b`: A.md has no heading of this name",
                 "A.md:3: `gone.md`: there is no gone.md",
-                "A.md:3: `../out.md`: leads out of the tree",
+                "A.md:3: `../out.md`: leads outside the tree",
                 "A.md:5: `B.md#x`: B.md has no heading of this name",
             ]
         );

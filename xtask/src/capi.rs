@@ -42,7 +42,7 @@ const LIBRARIES: [Library; 2] = [
             "host/gpu/include/peerlane_gpu.h",
             "driver/uapi/peerlane.h",
         ],
-        about: "Transfers between an FPGA board with the Peerlane block and memory beside it",
+        about: "Transfers between an FPGA board with the Peerlane block and memory of GPUs or the host",
     },
     Library {
         package: "peerlane-clrdma",
@@ -101,7 +101,7 @@ impl Library {
         // The link may be there already, and the library may be another one than before.
         let _ = fs::remove_file(&link);
         (std::os::unix::fs::symlink(versioned, &link).into_diagnostic())
-            .wrap_err_with(|| format!("cannot make {}", link.display()))?;
+            .wrap_err_with(|| format!("cannot create {}", link.display()))?;
         let mut files = vec![library, link];
         for header in self.headers {
             let name = Path::new(header).file_name().unwrap_or_default();

@@ -86,7 +86,7 @@ fn with_boards(
         .wrap_err("cannot run cargo")?;
     miette::ensure!(
         done.success(),
-        "the table of boards was not written, see above"
+        "the table of boards was not written; see the messages above"
     );
     Ok(copy.to_path_buf())
 }

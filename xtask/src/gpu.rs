@@ -32,7 +32,7 @@ nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 if \"$nvcc\" -arch=compute_75 -ptx -I \"$here/include\" -o \"$here/kernel.ptx\" \"$here/kernel.cu\"; then
     set -- --kernel \"$here/kernel.ptx\" \"$@\"
 else
-    echo 'no nvcc (NVCC names it): the kernel of peerlane_gpu.h is not tried' >&2
+    echo 'no nvcc (set NVCC to its path): the kernel of peerlane_gpu.h is not tested' >&2
 fi
 exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-gpu-check\" run --model \"$here/block.so\" \\
     --board-library \"$here/lib/libpeerlane_mmd_check.so\" --command \"$here/peerlane\" \"$@\"
@@ -105,7 +105,7 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
             loader = Some(name);
         }
     }
-    let loader = loader.ok_or_else(|| miette!("ldd names no dynamic loader of {PROGRAM}"))?;
+    let loader = loader.ok_or_else(|| miette!("ldd lists no dynamic loader of {PROGRAM}"))?;
     for (name, text) in [("run", RUN), (COMMAND, RUN_COMMAND)] {
         let script = bundle.join(name);
         (fs::write(&script, text.replace("LOADER", &loader)).into_diagnostic())
@@ -113,7 +113,7 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).into_diagnostic()?;
     }
     println!(
-        "{}: take it to a machine with an NVIDIA GPU, and run `run` there; `run --help` says more",
+        "{}: copy it to a machine with an NVIDIA GPU, and run `run` there; see `run --help`",
         bundle.display()
     );
     Ok(true)

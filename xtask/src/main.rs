@@ -33,8 +33,8 @@ use peerlane_tools::Cache;
         cargo xtask test                 run the test suites\n  \
         cargo xtask test unit rtl        run two of them\n  \
         cargo xtask driver               build the kernel module\n  \
-        cargo xtask tools                install the external tools and say where they are\n\n\
-        External tools are kept in the user's cache directory; PEERLANE_CACHE names another."
+        cargo xtask tools                install the external tools and list their paths\n\n\
+        External tools are kept in the user's cache directory, or in the directory PEERLANE_CACHE."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -43,16 +43,16 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run test suites; each closes with a line `N passed, N failed`.
+    /// Run test suites; each ends with a line `N passed, N failed`.
     #[command(after_help = suites::help())]
     Test {
         /// The suites, in the order they run. Default: those that belong to every run.
         #[arg(value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
         suites: Vec<String>,
-        /// Run every suite there is.
+        /// Run all suites.
         #[arg(long, conflicts_with = "suites")]
         all: bool,
-        /// Leave a suite out; can be given several times.
+        /// Skip a suite; can be given several times.
         #[arg(long, value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
         skip: Vec<String>,
         /// Run the suites with virtual machines concurrently with the others: faster, but time passes for programs in
@@ -99,9 +99,9 @@ enum Task {
     /// Check licences, sources and versions of all dependencies, by `deny.toml`.
     #[command(after_help = "Examples:\n  \
         cargo xtask deny\n  \
-        cargo xtask deny --advisories    known weaknesses, too: fetches RustSec's database")]
+        cargo xtask deny --advisories    also known vulnerabilities: fetches RustSec's database")]
     Deny {
-        /// Look for known weaknesses in RustSec's database, which is fetched.
+        /// Search RustSec's database, which is downloaded, for known vulnerabilities.
         #[arg(long)]
         advisories: bool,
     },
@@ -115,7 +115,7 @@ enum Task {
     /// Compare the public interfaces of the libraries with those of an earlier commit, by cargo-semver-checks.
     #[command(after_help = "Examples:\n  \
         cargo xtask semver\n  \
-        cargo xtask semver --baseline v0.1.0   any name that git knows\n\n\
+        cargo xtask semver --baseline v0.1.0   any name of a commit\n\n\
         The commit is the one in xtask/semver-baseline.")]
     Semver {
         /// The commit, in place of the one in xtask/semver-baseline.

@@ -183,7 +183,7 @@ fn judge(root: &Path, rules: &Rules, counts: &[Count], options: &Options) -> mie
         good &= !grown;
         if grown {
             eprintln!(
-                "{name}: {flagged} sentences are flagged, {} were; `cargo xtask prose PATH` prints them",
+                "{name}: {flagged} sentences are flagged, {} were before; `cargo xtask prose PATH` prints them",
                 most.unwrap_or(0)
             );
         }

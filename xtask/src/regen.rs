@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     current &= settle(root, fresh.path(), &root.join("docs/fpga"), check)?;
     match (current, check) {
         (true, _) => println!("all generated files are current"),
-        (false, true) => println!("`cargo xtask regen` writes them"),
+        (false, true) => println!("run `cargo xtask regen` to write them"),
         (false, false) => {}
     }
     Ok(!check || current)
@@ -104,7 +104,7 @@ fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
         .with_config(config)
         .with_src(capi.join("src/lib.rs"))
         .generate()
-        .map_err(|error| miette!("host/capi/src gives no header: {error}"))?;
+        .map_err(|error| miette!("cannot generate a header from host/capi/src: {error}"))?;
     bindings.write_to_file(fresh.join("libpeerlane.h"));
     Ok(())
 }
@@ -120,7 +120,10 @@ fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     let mut table = crate::peerlane(root)?;
     table.arg("driver").arg(&bsp);
     table.arg("--out").arg(fresh.join("boards_table.rs"));
-    silently(table, "bsp/reference gives no table of boards, see above")
+    silently(
+        table,
+        "cannot make a table of boards for bsp/reference; see the messages above",
+    )
 }
 
 /// Makes the block diagrams of the reference BSPs, before and after.
@@ -132,7 +135,10 @@ fn diagrams(root: &Path, fresh: &Path) -> miette::Result<()> {
         let mut diagram = crate::peerlane(root)?;
         diagram.args(["diagram", "--bsp"]).arg(&bsp);
         diagram.arg("--out").arg(fresh.join(format!("{name}.svg")));
-        silently(diagram, "a reference BSP gives no diagram, see above")?;
+        silently(
+            diagram,
+            "cannot draw the diagram of a reference BSP; see the messages above",
+        )?;
     }
     Ok(())
 }
@@ -144,7 +150,10 @@ fn extend(root: &Path, name: &str, out: &Path, config: Option<&Path>) -> miette:
     extend.arg(root.join("bsp").join(name));
     extend.arg("--out").arg(out);
     extend.args(config.map(|_| "--config")).args(config);
-    silently(extend, "a reference BSP does not extend, see above")
+    silently(
+        extend,
+        "cannot extend a reference BSP; see the messages above",
+    )
 }
 
 fn silently(mut command: std::process::Command, failed: &'static str) -> miette::Result<()> {

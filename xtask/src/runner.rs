@@ -72,7 +72,10 @@ pub(crate) fn run(
         if let Some(obstacle) = suite.obstacle() {
             let word = if complete { "CANNOT RUN" } else { "LEFT OUT" };
             println!("\nsuite {}\n{word}: {obstacle}", suite.name);
-            println!("`cargo xtask test --skip {}` runs the others", suite.name);
+            println!(
+                "run `cargo xtask test --skip {}` for the others",
+                suite.name
+            );
             count.failed = u64::from(complete);
             let label = format!("{} ({})", suite.name, word.to_lowercase());
             report.push(count.outcome(label, start));
@@ -225,14 +228,14 @@ fn judged(suite: &str, label: &str, count: Count, success: bool) -> Count {
 /// Makes failures that no test reported count as one, and a run without tests a failure.
 fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
     let problem = match (count, success) {
-        (Count { failed: 0, .. }, false) => "it did not build, or a test program crashed",
+        (Count { failed: 0, .. }, false) => "the build failed, or a test program crashed",
         (
             Count {
                 passed: 0,
                 failed: 0,
             },
             true,
-        ) => "it ran no test",
+        ) => "no test ran",
         _ => return (count, None),
     };
     let count = Count {

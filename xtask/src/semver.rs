@@ -29,7 +29,7 @@ pub(crate) fn run(root: &Path, baseline: Option<&str>) -> miette::Result<bool> {
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot read {}", file.display()))?;
     let baseline = baseline.or_else(|| named(&text));
-    let baseline = baseline.ok_or_else(|| miette!("{BASELINE} names no commit"))?;
+    let baseline = baseline.ok_or_else(|| miette!("{BASELINE} does not name a commit"))?;
     let tree = lay(root, baseline)?;
     let program = Cache::open().and_then(|cache| cache.semver_checks())?;
     let mut command = program.command();
@@ -44,7 +44,8 @@ pub(crate) fn run(root: &Path, baseline: Option<&str>) -> miette::Result<bool> {
         .wrap_err("cannot run cargo-semver-checks")?;
     if !status.success() {
         println!(
-            "against {baseline}. A break that is meant has a line in CHANGELOG.md; then {BASELINE} names its commit."
+            "compared with {baseline}. For an intended break, add a line to CHANGELOG.md and set {BASELINE} to its \
+             commit."
         );
     }
     Ok(status.success())
@@ -71,7 +72,7 @@ fn lay(root: &Path, commit: &str) -> miette::Result<PathBuf> {
     if !made.success() {
         let _ = fs::remove_dir_all(&tree);
         return Err(miette!(
-            help = "a checkout of the last commit alone has no others: git fetch --unshallow",
+            help = "a checkout of only the last commit has no others: run git fetch --unshallow",
             "this repository does not have the commit {commit}"
         ));
     }

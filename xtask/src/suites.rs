@@ -52,15 +52,14 @@ impl Installed {
     fn missing(&self) -> Option<String> {
         let Self { variable, what } = self;
         let named = std::env::var_os(variable).is_some_and(|place| !place.is_empty());
-        (!named).then(|| format!("{variable} is not set. It names {what}"))
+        (!named).then(|| format!("{variable} is not set. Set it to {what}"))
     }
 }
 
 /// The open runtime (intel/fpga-runtime-for-opencl).
 const RUNTIME: Installed = Installed {
     variable: "PEERLANE_RUNTIME",
-    what: "the directory that an FPGA runtime for OpenCL is installed in, with lib/libalteracl.so and \
-           include/CL",
+    what: "the directory of an FPGA runtime for OpenCL, with lib/libalteracl.so and include/CL",
 };
 
 /// One command of a suite.
@@ -310,7 +309,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "unit",
-        about: "every crate's tests but for those that `bsp` has, and the register map read by other people's tools",
+        about: "the tests of every crate except those of the suite `bsp`, and the register map read by independent \
+                tools",
         steps: &[
             tests("crates", Of::Others(BSP), &[]),
             Step::DocTests,
@@ -387,7 +387,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 EXTERNAL,
             ),
             tests(
-                "benchmarks, that they measure",
+                "benchmarks: all of them run",
                 Of::Package("peerlane-bench"),
                 EXTERNAL,
             ),
@@ -396,7 +396,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "rtl-long",
-        about: "the block's tests that are drawn by lot, with many times as many draws; routes with half a gigabyte",
+        about: "the block's randomized tests, with many times as many rounds; routes with half a gigabyte",
         steps: &[
             tests(
                 "block",
@@ -413,10 +413,10 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "pcie",
-        about: "the PCIe transaction layer with every address, length and course of completions; faults planted in it and in the \
-                block",
+        about: "the PCIe transaction layer with every address, length and sequence of completions; faults injected \
+                into it and into the block",
         steps: &[tests(
-            "matrix and planted faults",
+            "matrix and injected faults",
             Of::Targets("peerlane-hdl", &["pcie", "dma"]),
             &["--ignored", "full_matrix", "planted"],
         )],
@@ -434,7 +434,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "runtime",
-        about: "the OpenCL runtime's calls, and OpenCL programs where PEERLANE_RUNTIME names a runtime",
+        about: "the OpenCL runtime's calls, and OpenCL programs if PEERLANE_RUNTIME names a runtime",
         steps: &[
             tests(
                 "the runtime's calls, board in memory",
@@ -457,7 +457,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "memcheck",
-        about: "OpenCL programs over the simulated board under valgrind, where PEERLANE_RUNTIME names a runtime",
+        about: "OpenCL programs over the simulated board under valgrind, if PEERLANE_RUNTIME names a runtime",
         steps: &[tests_with(
             &RUNTIME,
             "OpenCL programs under valgrind's memcheck",
@@ -469,7 +469,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "icd",
-        about: "the OpenCL driver around a vendor library, with PoCL as one",
+        about: "the OpenCL driver for a vendor library, with PoCL as that library",
         steps: &[
             tests("the driver's own parts", Of::Package("peerlane-icd"), &[]),
             tests(
@@ -493,8 +493,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "icd-all",
-        about: "the same with a million objects, memory, threads, PyOpenCL's own tests, what calls cost, and an FPGA \
-                runtime where PEERLANE_RUNTIME names one",
+        about: "the OpenCL driver with a million objects; memory, threads, PyOpenCL's own tests, the cost of calls, \
+                and an FPGA runtime if PEERLANE_RUNTIME names one",
         steps: &[
             tests("the driver's own parts", Of::Package("peerlane-icd"), &[]),
             tests(
@@ -520,7 +520,7 @@ pub(crate) const SUITES: &[Suite] = &[
             ),
             tests_with(
                 &RUNTIME,
-                "an FPGA runtime wrapped beside PoCL, simulated board",
+                "an FPGA runtime wrapped, together with PoCL, simulated board",
                 Of::Targets("peerlane-opencl", &["wrapped"]),
                 EXTERNAL,
             ),
@@ -552,7 +552,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "bsp-all",
-        about: "hundreds of random board packages, and each element of one taken out or changed",
+        about: "hundreds of random board packages, and one with each of its elements removed or changed",
         steps: &[tests(
             "board packages",
             Of::Package(BSP[0]),
@@ -562,7 +562,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "bench",
-        about: "what the block reaches on the simulated board, held to its bars: the quick rows",
+        about: "the block's rates and latencies on the simulated board, compared with their bars: \
+                the quick rows",
         steps: &[check(
             "rates and latencies",
             &[
@@ -638,8 +639,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "kernel-variants",
-        about: "an attacker, an administrator, the OpenCL libraries, all faults, costs, and the same as in kernel on other \
-                machines and boards: on a line, with another GPU",
+        about: "an attacker, an administrator, the OpenCL libraries, all faults, costs, and the tests of the suite \
+                kernel on other machines and boards: on a line, with another GPU",
         machines: true,
         steps: &[tests(
             "driver",
@@ -650,7 +651,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "kernel-long",
-        about: "the same for hundreds of rounds, and with the largest transfers",
+        about: "the driver in hundreds of rounds, and with the largest transfers",
         machines: true,
         steps: &[tests(
             "driver",
@@ -676,7 +677,7 @@ pub(crate) const SUITES: &[Suite] = &[
         machines: true,
         steps: &[
             tests(
-                "planted bugs",
+                "injected bugs",
                 Of::Targets("peerlane-tests", &["planted"]),
                 &["--ignored", "--test-threads=1"],
             ),
@@ -760,7 +761,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "referee",
-        about: "the block against other people's Avalon and PCIe models (cocotb)",
+        about: "the block with independent Avalon and PCIe models (cocotb)",
         steps: &[tests(
             "cocotb",
             Of::Targets("peerlane-tests", &["referee"]),
@@ -780,7 +781,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "coverage",
-        about: "lines, branches and edges of the transaction layer that its tests reach, with a reason for each hole",
+        about: "lines, branches and edges of the transaction layer that its tests reach, with a reason for each gap",
         steps: &[tests(
             "coverage",
             Of::Targets("peerlane-tests", &["coverage"]),
@@ -790,7 +791,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "mutation",
-        about: "hundreds of small changes of the block's Verilog, which its tests and proofs must find: an hour",
+        about: "hundreds of small changes to the block's Verilog, which its tests and proofs must detect: an hour",
         steps: &[tests(
             "mutants",
             Of::Targets("peerlane-tests", &["mutation"]),
@@ -800,8 +801,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "budgets",
-        about: "the area of the default build, held to what is recorded (a plain `cargo test` says whether it is of \
-                today's Verilog)",
+        about: "the area of the default build, compared with the recorded area (a plain `cargo test` checks that \
+                the record is of the present Verilog)",
         steps: &[tests(
             "area",
             Of::Targets("peerlane-tests", &["budgets"]),
@@ -860,16 +861,17 @@ pub(crate) fn help() -> String {
         let when = if suite.default {
             ""
         } else {
-            " (only when named, or with --all)"
+            " (only if named, or with --all)"
         };
         text.push_str(&format!("  {:<13} {}{when}\n", suite.name, suite.about));
     }
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
-         cargo xtask test --skip kernel   where there are no virtual machines\n  cargo xtask test --beside        virtual machines beside the other suites\n\n\
-         A suite that the machine cannot run is left out, with the reason. Where PEERLANE_COMPLETE is \
-         set, as the forge's workflow does, it fails instead. A step that needs something which the \
-         project does not fetch is left out where that is not installed, with the variable that names it.",
+         cargo xtask test --skip kernel   without virtual machines\n  \
+         cargo xtask test --beside        virtual machines concurrently with the other suites\n\n\
+         A suite that the machine cannot run is skipped, and the reason is printed. If PEERLANE_COMPLETE is \
+         set, as in the forge's workflow, the suite fails instead. Some steps need software that the project \
+         does not download: without that, the step is skipped, and the variable that names it is printed.",
     );
     text
 }
@@ -920,7 +922,7 @@ mod tests {
         let why = step.left_out().unwrap();
         assert_eq!(
             why,
-            "PEERLANE_NOBODY_SETS_THIS is not set. It names a thing"
+            "PEERLANE_NOBODY_SETS_THIS is not set. Set it to a thing"
         );
         assert_eq!(tests("things", Of::Package("a"), &[]).left_out(), None);
     }

@@ -115,7 +115,7 @@ pub(crate) fn run() -> bool {
         match result {
             Ok((version, place)) => println!("{name:<13} {version}\n{:<13} {place}", ""),
             Err(error) => {
-                println!("{name:<13} not available, see below");
+                println!("{name:<13} not available; see below");
                 missing.push(error);
             }
         }

@@ -63,7 +63,7 @@ fn programs_and_tests_share_what_is_compiled() {
         .collect();
     assert!(
         twice.is_empty(),
-        "compiled once for programs and once for tests; ask for the features in an ordinary dependency:\n{}",
+        "compiled once for programs and once for tests; enable the features in an ordinary dependency:\n{}",
         twice.join("\n")
     );
 }

@@ -25,8 +25,8 @@ const STEPS_TO: u64 = 64 * MIB;
 
 /// Differences of the simulated board from a real one.
 const SIMULATED: [&str; 2] = [
-    "On the simulated board a registration costs the writes of the address translation table alone: pinning takes no time.",
-    "The simulated GPU's stores do not cross the modelled link, so that the rate of GPU push is no measure of one.",
+    "On the simulated board a registration costs only the writes to the address translation table: pinning takes no time.",
+    "The simulated GPU's stores do not cross the modelled link, so the rate of GPU push is not that of a link.",
 ];
 
 /// Progress of the measurement.
@@ -233,7 +233,7 @@ impl Runner<'_> {
             (Method::Host, _) => None,
             (_, None) => Some("there is no GPU".into()),
             (Method::Route(Route::Push), Some(gpu)) if bytes > gpu.pushed => Some(format!(
-                "left out over {}: each store goes through the simulation by itself",
+                "left out above {}: the simulation processes each store separately",
                 crate::plot::size(gpu.pushed)
             )),
             _ => None,
@@ -506,7 +506,7 @@ fn order(direction: Direction, bytes: u64) -> Order {
 fn missing() -> Error {
     Error::Library {
         row: "transfers",
-        reason: "there is no memory to copy to".into(),
+        reason: "there is no GPU memory to copy to".into(),
     }
 }
 

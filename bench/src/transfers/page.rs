@@ -96,7 +96,7 @@ fn colour(method: Method) -> usize {
 fn curves(title: &'static str, curves: &[(usize, Curve)]) -> Result<Plot> {
     let lines = || curves.iter().map(|(_, curve)| curve);
     if lines().all(|curve| curve.points.is_empty()) {
-        return Ok(words(title, "Nothing was measured for it."));
+        return Ok(words(title, "There are no measurements for this plot."));
     }
     let mut sizes: Vec<u64> = lines()
         .flat_map(|curve| curve.points.iter().map(|point| point.bytes))
@@ -137,7 +137,7 @@ fn words(title: &'static str, instead: &'static str) -> Plot {
 
 fn shades(title: &'static str, cells: &[Shade]) -> Result<Plot> {
     match cells.is_empty() {
-        true => Ok(words(title, "Nothing was measured for it.")),
+        true => Ok(words(title, "There are no measurements for this plot.")),
         false => Ok(Plot {
             svg: plot::shades(title, cells)?,
             ..words(title, "")
@@ -304,29 +304,30 @@ const THESIS: [&str; 2] = [
 
 fn ways(report: &Report) -> Result<Figure> {
     Ok(Figure {
-        title: "Ways between board and GPU (the thesis's figure 7.3)",
+        title: "Routes between board and GPU (the thesis's figure 7.3)",
         plots: vec![
             curves(HERE[0], &measured(report, WRITE))?,
             curves(HERE[1], &measured(report, READ))?,
             curves(THESIS[0], &modelled(Direction::FpgaToGpu))?,
             curves(THESIS[1], &modelled(Direction::GpuToFpga))?,
         ],
-        note: "Cached copies: the median of each kind. \"Host memory only\" is the board's DMA with the host's memory, \
-               without a GPU, which the thesis shows for contrast. The thesis's curves are a model of its driver and of \
-               its copies through the host, whose documentation says where each number is from. Its devices were others.",
+        note: "Cached copies: the median of each kind. \"Host memory only\" is the board's DMA with host memory, \
+               without a GPU, which the thesis shows for contrast. The thesis's curves are a model of its driver and \
+               of its copies through the host; the documentation of the model names the source of each number. The \
+               thesis used other devices.",
     })
 }
 
 fn each_step(report: &Report) -> Result<Figure> {
     Ok(Figure {
-        title: "What each step brings (the thesis's figure 7.1)",
+        title: "Gain by each step (the thesis's figure 7.1)",
         plots: vec![
             curves(HERE[0], &steps(report, WRITE, Route::DirectWrite))?,
             curves(HERE[1], &steps(report, READ, Route::DirectRead))?,
             curves(THESIS[0], &modelled_steps())?,
             words(
                 "The thesis: GPU to FPGA",
-                "There is no curve: the board no longer answered, and at times neither did the computer (chapter 7).",
+                "There is no curve: the board stopped answering, and at times the computer too (chapter 7).",
             ),
         ],
         note: "All but \"cached\" and \"lazy unpinning\" register, or pin, the GPU's memory for each transfer.",

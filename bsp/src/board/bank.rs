@@ -88,7 +88,7 @@ impl Reader<'_> {
                 return Err(self.error(
                     value.name.span(),
                     format!("the bank {:?} is described twice", bank.name),
-                    "Give each bank a name of its own, or take one of the two out.",
+                    "Give each bank its own name, or remove one of the two.",
                 ));
             }
             if let Some(first) = banks.first()
@@ -96,7 +96,7 @@ impl Reader<'_> {
             {
                 return Err(self.error(
                     value.bytes.span(),
-                    format!("the bank {:?} is not of the size and width of {:?}", bank.name, first.name),
+                    format!("the bank {:?} differs in size or width from {:?}", bank.name, first.name),
                     "acl_memory_bank_divider splits memory into equal banks: describe banks of one kind only.",
                 ));
             }
@@ -120,7 +120,7 @@ impl Reader<'_> {
             return Err(self.error(
                 file.name.span(),
                 format!("memory.name = {name:?} is not possible"),
-                "Begin the name with \"ddr\", so that it is no other instance's, and use 16 characters at most.",
+                "Begin the name with \"ddr\", so that no other instance has it. Use 16 characters at most.",
             ));
         }
         let kind = self.value("memory.kind", &file.kind)?;
@@ -128,7 +128,7 @@ impl Reader<'_> {
             return Err(self.error(
                 file.kind.span(),
                 format!("memory.kind = {kind:?} is not possible"),
-                "Use \"ddr3\": the controller is UniPHY's for DDR3. Leave other memories out.",
+                "Use \"ddr3\": the controller is UniPHY for DDR3. Leave other memories out.",
             ));
         }
         let format = match self.value("memory.format", &file.format)?.as_str() {
@@ -159,8 +159,8 @@ impl Reader<'_> {
                 "memory.width",
                 &file.width,
                 |bits| bits == 64,
-                "Use 64, a power of two; pins for ECC are not driven, and other widths would not make the memory \
-                 port of 512 bits that `aoc` and the block have.",
+                "Use 64, a power of two; pins for ECC are not driven, and with another width the memory port would not \
+                 have the 512 bits that `aoc` and the block need.",
             )?,
             clock_hz: self.number(
                 "memory.clock_hz",
@@ -169,7 +169,7 @@ impl Reader<'_> {
                 // data sheets quote them. The fastest of a Stratix V: 933 MHz (Stratix V device handbook, volume 1,
                 // chapter 7; not at hand, unverified).
                 |hz| (303_000_000..=933_500_000).contains(&hz),
-                "Use Hz, from 303 MHz to 933 MHz; half of the transfers in a second.",
+                "Write the clock in Hz, from 303 MHz to 933 MHz: half of the transfers in a second.",
             )?,
             reference_hz: self.clock("memory.reference_hz", &file.reference_hz)?,
             row_bits: number("memory.row_bits", &file.row_bits, 12..=16)?,
@@ -188,7 +188,7 @@ impl Reader<'_> {
                     "memory.bytes = {:#x}, but rows, columns, banks, ranks and width make {holds:#x}",
                     bank.bytes
                 ),
-                "Correct the one that is wrong: bytes = 2^(row_bits + column_bits + bank_bits) x width/8 x ranks.",
+                "Correct the wrong value: bytes = 2^(row_bits + column_bits + bank_bits) x width/8 x ranks.",
             ));
         }
         Ok(bank)
@@ -204,8 +204,8 @@ impl Reader<'_> {
             return Err(self.error(
                 entry.span(),
                 format!("[memory.uniphy] lacks {}", missing.join(", ")),
-                "Take them from the memory's data sheet and from a simulation of the board's traces: UniPHY would \
-                 silently take those of another memory.",
+                "Take these values from the memory's data sheet and from a simulation of the board's traces. UniPHY \
+                 would silently use the values of another memory.",
             ));
         }
         let mut found = Vec::new();
@@ -223,8 +223,8 @@ impl Reader<'_> {
             let known = known || name.starts_with("TIMING_") || FREE.contains(&name.as_str());
             if !known {
                 return Err(wrong(
-                    "is a parameter that follows from other keys, or none that is known",
-                    "Give timing (MEM_T..., TIMING_...) and what `peerlane new --show de5net` has.",
+                    "is a parameter that follows from other keys, or is not known",
+                    "Give timing parameters (MEM_T..., TIMING_...) and those that `peerlane new --show de5net` prints.",
                 ));
             }
             let text = match value {
@@ -234,7 +234,7 @@ impl Reader<'_> {
                 Value::String(text) if !text.chars().any(char::is_control) => text.clone(),
                 _ => {
                     return Err(wrong(
-                        "is no number and no text",
+                        "is neither a number nor a text",
                         "Give a number or a text.",
                     ));
                 }

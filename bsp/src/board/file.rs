@@ -140,7 +140,7 @@ impl Board {
                     "clocks.kernel_hz = {}: not a whole number of MHz",
                     board.kernel_hz
                 ),
-                "acl_kernel_clk takes whole MHz (REF_CLK_RATE): give another oscillator.",
+                "Give another oscillator: acl_kernel_clk accepts whole MHz only (REF_CLK_RATE).",
             ));
         }
         board.memory = reader.memory(&file)?;
@@ -216,15 +216,15 @@ impl Reader<'_> {
             return Ok(());
         };
         let what = match gaps.len() {
-            1 => format!("{key} is unknown: no public source says it"),
-            all => format!("{all} values are unknown, {key} first: no public source says them"),
+            1 => format!("{key} is unknown: it is in no public source"),
+            all => format!("{all} values are unknown, {key} first: they are in no public source"),
         };
         Err(Error::new(
             ErrorKind::Config,
             Place::line(self.source.path, *line),
             format!("{what}, and a guess could damage the board"),
-            "Ask the board's vendor, put the values into a copy of the description (`peerlane new --show NAME` prints \
-             a shipped one), and give the copy with --board.",
+            "Ask the board's vendor. Put the values into a copy of the description (`peerlane new --show NAME` prints \
+             it), and name the copy with --board.",
         )
         .with_details(gaps.iter().map(|(line, key)| format!("line {line}: {key}"))))
     }
@@ -273,8 +273,8 @@ impl Reader<'_> {
         if !starts || !name.chars().all(plain) || name.len() > 40 {
             return Err(self.error(
                 value.span(),
-                format!("{key} = {name:?} is no name"),
-                "Use small letters, digits and \"_\", 40 at most, with a letter first.",
+                format!("{key} = {name:?} is not a valid name"),
+                "Use small letters, digits and \"_\": 40 characters at most, a letter first.",
             ));
         }
         Ok(name.clone())
@@ -286,7 +286,7 @@ impl Reader<'_> {
             key,
             value,
             |hz| (1_000_000..=800_000_000).contains(&hz),
-            "Use Hz, from 1 MHz to 800 MHz.",
+            "Write the clock in Hz, from 1 MHz to 800 MHz.",
         )
     }
 
@@ -296,7 +296,7 @@ impl Reader<'_> {
             return Err(self.error(
                 file.family.span(),
                 format!("device.family = {family:?}: boards are made for {FAMILY} only"),
-                "Take the vendor's BSP, and `peerlane extend` it.",
+                "Use `peerlane extend` with the vendor's BSP.",
             ));
         }
         let number = self.value("device.part", &file.part)?;
@@ -304,7 +304,7 @@ impl Reader<'_> {
             self.error(
                 file.part.span(),
                 format!(
-                    "device.part = {number:?} is no device of {FAMILY} with a PCIe hard IP: {what}"
+                    "device.part = {number:?} is not a device of {FAMILY} with a PCIe hard IP: {what}"
                 ),
                 "Use the part number as Quartus spells it, such as 5SGXEA7N2F45C2.",
             )
@@ -315,8 +315,8 @@ impl Reader<'_> {
             return Err(self.error(
                 file.speed_grade.span(),
                 format!("device.speed_grade = {grade:?}, but device.part = {number:?} is one of {should:?}"),
-                "The part number has the transceivers' grade before the package and the fabric's behind it: correct \
-                 the one that is wrong.",
+                "Correct the wrong value: the part number has the transceivers' grade before the package and the \
+                 fabric's grade after it.",
             ));
         }
         let model = self.words("device.model", &file.model)?;
@@ -327,7 +327,7 @@ impl Reader<'_> {
         {
             return Err(self.error(
                 file.model.span(),
-                format!("device.model = {model:?} is no name of a device model"),
+                format!("device.model = {model:?} is not the name of a device model"),
                 "Use the name of a file in share/models/dm of the OpenCL SDK, such as 5sgxea7n2f45c2_dm.xml.",
             ));
         }
@@ -346,7 +346,7 @@ impl Reader<'_> {
                 key,
                 value,
                 good,
-                "Use what a compile of the board without kernels reports.",
+                "Use the number that a compile of the board without kernels reports.",
             )
         };
         Ok(Shell {
@@ -366,15 +366,15 @@ impl Reader<'_> {
             return Err(self.error(
                 file.generation.span(),
                 format!("pcie.generation = {generation} with pcie.lanes = {lanes} is not possible"),
-                "Use Gen1 x8, Gen2 x4 or Gen2 x8: what the hard IP has with a port of 128 bits. For Gen3, `gen = 3` in [port] of \
-                 --config, with kind = \"tlp\".",
+                "Use Gen1 x8, Gen2 x4 or Gen2 x8: the hard IP has these with a port of 128 bits. For Gen3, set `gen = \
+                 3` and kind = \"tlp\" in [port] of --config.",
             ));
         }
         self.number::<u32>(
             "pcie.port_bits",
             &file.port_bits,
             |bits| bits == 128,
-            "Use 128: the hard IP's other ports, of 64 and 256 bits, are not made here.",
+            "Use 128: the hard IP's other ports, of 64 and 256 bits, are not supported here.",
         )?;
         let bar_bits = match &file.bar_bytes {
             None => None,
@@ -412,7 +412,7 @@ impl Reader<'_> {
                 "pcie.reference_hz",
                 &file.reference_hz,
                 |hz| hz == 100_000_000 || hz == 125_000_000,
-                "Use 100000000 or 125000000: the hard IP takes no other clock.",
+                "Use 100000000 or 125000000: the hard IP accepts no other clock.",
             )?,
         })
     }

@@ -62,9 +62,9 @@ impl Shipped {
             Error::new(
                 ErrorKind::Config,
                 Place::file(name),
-                "no board of this name comes with Peerlane",
+                "Peerlane has no board of this name",
                 format!(
-                    "Use one of {}, or the file of a description.",
+                    "Use one of {}, or the file name of a description.",
                     names.join(", ")
                 ),
             )
@@ -141,9 +141,9 @@ impl Description {
             return Err(Error::new(
                 ErrorKind::Config,
                 board.pins_place.clone(),
-                "no pins: the description names no fragment, because no public source has them",
-                "Take them from the board's vendor: `peerlane new --board FILE --ports` prints a fragment to be filled \
-                 in, and --pins gives it.",
+                "no pins: the description names no fragment with pins, because no public source has them",
+                "Get the pins from the board's vendor. `peerlane new --board FILE --ports` prints a fragment to fill \
+                 in; name it with --pins.",
             ));
         };
         if let Some(fragment) = self.shipped.and_then(|shipped| shipped.pins) {
@@ -154,8 +154,11 @@ impl Description {
             return Err(Error::new(
                 ErrorKind::Config,
                 board.pins_place.clone(),
-                format!("there is no file {} with the board's pins", path.display()),
-                "Correct the name, which counts from the description's directory, or give the file with --pins.",
+                format!(
+                    "the file {} with the board's pins does not exist",
+                    path.display()
+                ),
+                "Correct the name, which is relative to the description's directory, or name the file with --pins.",
             ));
         }
         let text = text::read_small(&path)?;
@@ -238,7 +241,7 @@ pub fn make(options: &Options) -> Result<Report> {
                 1u64 << asked,
                 size(needs)
             ),
-            "Give that many, leave the key out, or ask for fewer channels or a smaller table in the configuration.",
+            "Set this size, leave the key out, or set fewer channels or a smaller table in the configuration.",
         ));
     }
     interrupt::check(&options.out)?;
@@ -252,7 +255,7 @@ fn of_the_board(mut error: Error, description: &Description, temporary: &Path) -
         let inside = error.place.to_string();
         let inside = inside.replace(&format!("{}/", temporary.display()), "");
         error.what = format!(
-            "the block does not go into this board ({inside}: {})",
+            "the block cannot be added to this board ({inside}: {})",
             error.what
         );
         error.place = Place::file(&description.path);

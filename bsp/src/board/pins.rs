@@ -37,7 +37,7 @@ pub fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<(
         };
         if computes(&text[command.span.clone()]) {
             return Err(error(
-                "a fragment of pins computes nothing".into(),
+                "a fragment of pins cannot compute values".into(),
                 "Write each assignment out.",
             ));
         }
@@ -54,20 +54,20 @@ pub fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<(
                 let known = port.strip_suffix("(n)").unwrap_or(&port).to_string();
                 if !wanted.contains(&known) {
                     return Err(error(
-                        format!("{port} is no port of this board"),
-                        "`peerlane new --ports` prints the ports.",
+                        format!("{port} is not a port of this board"),
+                        "Use a port that `peerlane new --ports` prints.",
                     ));
                 }
                 if let Some(line) = port_of.insert(port.clone(), command.line) {
                     return Err(error(
-                        format!("{port} has a pin already, in line {line}"),
-                        "Take one of the two out.",
+                        format!("{port} already has a pin, in line {line}"),
+                        "Remove one of the two.",
                     ));
                 }
                 if let Some(line) = pin_of.insert(pin.clone(), command.line) {
                     return Err(error(
-                        format!("PIN_{pin} is assigned already, in line {line}"),
-                        "Take one of the two out.",
+                        format!("PIN_{pin} is already assigned, in line {line}"),
+                        "Remove one of the two.",
                     ));
                 }
             }
@@ -99,8 +99,8 @@ pub fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<(
         ErrorKind::Config,
         asked.clone(),
         format!("{} assigns no pin to {names}", path.display()),
-        "Quartus would choose pins itself, which can damage the board: take them from the board's manual. `peerlane \
-         new --ports` prints all ports.",
+        "Take the pins from the board's manual: Quartus would choose pins itself, which can damage the board. \
+         `peerlane new --ports` prints all ports.",
     ))
 }
 

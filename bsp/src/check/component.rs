@@ -48,8 +48,8 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
             ErrorKind::Tool,
             Place::file(hw_tcl),
             what,
-            "The check runs the component under tclsh 8.6 or newer; install it, or let Peerlane fetch \
-             it (it needs the network once, and a directory for it: PEERLANE_CACHE).",
+            "Install tclsh 8.6 or newer, under which the check runs the component. Or let Peerlane fetch it, which \
+             needs the network once, and a directory (PEERLANE_CACHE).",
         )
     };
     let work = output::temporary()?;
@@ -80,7 +80,8 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
         ));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    parse(&text).ok_or_else(|| tool("the stand-in printed something else than it should".into()))
+    parse(&text)
+        .ok_or_else(|| tool("the mock of Platform Designer printed unexpected lines".into()))
 }
 
 /// Reads the output of the mock: one declaration a line.
@@ -159,7 +160,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             findings.bad(
                 TEST,
                 place.clone(),
-                format!("its file {file} is not there"),
+                format!("its file {file} does not exist"),
                 AGAIN,
             );
             continue;
@@ -177,7 +178,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         }
     }
     for name in used.difference(&defined) {
-        let what = format!("module {name} is instantiated and in no file of the component");
+        let what = format!("module {name} is instantiated, but is in no file of the component");
         findings.bad(TEST, place.clone(), what, AGAIN);
     }
     if let Some(top) = &top {
@@ -202,7 +203,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         let says = component.parameters.get(name).map(String::as_str);
         if says != Some(value.as_str()) {
             let says = says.unwrap_or("nothing");
-            let what = format!("its parameter {name} says {says}, the build has {value}");
+            let what = format!("its parameter {name} is {says}, but the build has {value}");
             findings.bad(TEST, place.clone(), what, AGAIN);
         }
     }
@@ -238,7 +239,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         findings.good(
             TEST,
             format!(
-                "{} interfaces and {} ports of the component are those of {} Verilog modules",
+                "{} interfaces and {} ports of the component match {} Verilog modules",
                 component.interfaces.len(),
                 component.ports.len(),
                 defined.len()
@@ -266,7 +267,7 @@ fn compare(component: &Component, top: &verilog::Module, place: &Place, findings
                 text(d),
                 text(r)
             ),
-            (Some(_), None) => format!("port {name} is declared and not in the Verilog"),
+            (Some(_), None) => format!("port {name} is declared, but not in the Verilog"),
             _ => format!("port {name} of the Verilog is not declared"),
         };
         findings.bad(

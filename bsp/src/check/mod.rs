@@ -148,7 +148,7 @@ pub fn structure(layout: &Layout) -> Result<Findings> {
 fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let given = &layout.root;
     let whole =
-        std::fs::canonicalize(given).map_err(|e| Error::io(given, "look at the directory", &e))?;
+        std::fs::canonicalize(given).map_err(|e| Error::io(given, "inspect the directory", &e))?;
     let real = Layout {
         root: whole.clone(),
         hardware: layout.hardware.clone(),
@@ -206,7 +206,7 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
 fn edits(layout: &Layout, findings: &mut Findings) -> Result<()> {
     let record = Record::read(&layout.root)?;
     if record.origin == Origin::New {
-        let what = "`peerlane new` made this board: what is called the vendor's here is the board before the block came in";
+        let what = "`peerlane new` made this board: \"the vendor's\" means the board without the block here";
         findings.good("origin", what);
     }
     let edits = revert::edits(&layout.root, &record.made)?;
@@ -221,7 +221,7 @@ fn edits(layout: &Layout, findings: &mut Findings) -> Result<()> {
         more => format!(" and {more} more"),
     };
     let what = format!(
-        "not as they were written: {}{more}; the files are judged as they are now, as far as they are read here",
+        "changed since they were written: {}{more}; the check uses their present content, as far as it reads them",
         named.join(", ")
     );
     findings.note("edits", Place::file(&layout.root), what);

@@ -104,7 +104,7 @@ impl Vendor {
         Err(Error::new(
             ErrorKind::Inconsistent,
             Place::file(&path),
-            "the vendor's file that was kept here is not the vendor's any more, so nothing can be compared with it",
+            "the kept copy of the vendor's file was changed: nothing can be compared with it",
             "Extend the vendor's BSP again.",
         ))
     }

@@ -125,7 +125,7 @@ impl<T: Clone> Both<T> {
             (Some(old), Some(new)) if same(old, new) => (new.clone(), State::Same),
             (Some(_), Some(new)) => (new.clone(), State::Changed),
             (None, Some(new)) => (new.clone(), State::New),
-            (None, None) => unreachable!("it is there before or after"),
+            (None, None) => unreachable!("it exists before or after"),
         }
     }
 }

@@ -52,7 +52,7 @@ fn below(
         Error::new(
             ErrorKind::Inconsistent,
             Place::file(format!("{name}.v")),
-            "the generator made no such module",
+            "the generator did not make this module",
             "This is a defect of Peerlane; report it with the configuration.",
         )
     })?;

@@ -59,13 +59,13 @@ pub fn note(
     if settings.imports.is_empty() {
         let also = match left_out {
             [] => String::new(),
-            _ => " What lay compiled in the BSP was left out all the same.".into(),
+            _ => " Compiled files in the BSP were left out nevertheless.".into(),
         };
         let but = match named {
-            true => " by an assignment that was found, but names of imports stay in its files",
+            true => " by a known assignment, but names of imports remain in its files",
             false => "",
         };
-        return format!("The project imports nothing compiled{but}.{also}");
+        return format!("The project imports no compiled file{but}.{also}");
     }
     let imports: Vec<_> = settings
         .imports
@@ -78,13 +78,13 @@ pub fn note(
         })
         .collect();
     let taken_out = format!(
-        "The vendor shipped the board compiled, with the old DMA in it. Taken out: {}.",
+        "The vendor shipped the board compiled, with the old DMA in it. These imports were removed: {}.",
         imports.join(", ")
     );
     if compile.whole {
         return format!(
-            "{taken_out} They stay out: each kernel's compile compiles the whole board, because Gen3 has no configuration \
-             over PCIe (see the point about CvP)."
+            "{taken_out} They stay off: each kernel's compile compiles the whole board, because Gen3 has no \
+             configuration over PCIe (see the point about CvP)."
         );
     }
     let script = format!("{}/rebuild.tcl", layout::SCRIPT_DIR);
@@ -94,24 +94,25 @@ pub fn note(
         .filter(|_| settings.imports.iter().any(Import::is_persona))
     {
         Some(base) => format!(
-            "Until revision {base} was compiled once, the other one has nothing to import, and Quartus stops: {script} \
-             compiles {base}, collects what it makes and turns the import on again."
+            "Until revision {base} is compiled once, the other revision has nothing to import, and Quartus stops. \
+             {script} compiles {base}, collects the results and turns the import on again."
         ),
         None => format!(
-            "Kernels compile the board from source until then: {script} exports what a base compile makes and turns \
-             the import on again."
+            "Until then kernels compile the board from source. {script} exports the results of a base compile and \
+             turns the import on again."
         ),
     };
     let also = match compile.archives.as_slice() {
         [] => String::new(),
         archives => format!(
-            " It does not make {}, which steps of the flow take, too: these are to be made by hand before the imports \
-             are turned on.",
+            " It does not make {}, which steps of the flow also use: make these by hand before you turn the imports \
+             on.",
             archives.join(", ")
         ),
     };
     format!(
-        "{taken_out} {then} Its head says how; it stops at the first error. It was not tried with Quartus.{also}"
+        "{taken_out} {then} The comment at its head explains its use; it stops at the first error. It was not tried \
+         with Quartus.{also}"
     )
 }
 
@@ -145,7 +146,8 @@ pub fn mentions(
     }
     Ok((!lines.is_empty()).then(|| {
         format!(
-            "These lines name the old DMA, what was inside of it, or bridges that are gone; Quartus will warn that they match nothing: {}.",
+            "These lines name the old DMA, instances inside it, or removed bridges; Quartus will warn that they match \
+             nothing: {}.",
             lines.join(", ")
         )
     }))

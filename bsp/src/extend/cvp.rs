@@ -30,13 +30,15 @@ const MACRO: &str = "VERILOG_MACRO";
 const CORE: &str = "core.rbf";
 
 /// Text about the loss (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
-const LOST: &str = "At Gen3 the FPGA has none, so it is off in the hard IP: with another kernel the whole image (.sof) is \
-                    loaded, by JTAG or from the flash, and the link to the host goes down while it is.";
+const LOST: &str = "At Gen3 the FPGA has no configuration over PCIe, so it is off in the hard IP. Another kernel needs \
+                    the whole image (.sof), loaded by JTAG or from the flash, and the link to the host is down during \
+                    that time.";
 /// Text about a flow that compiles kernels on the base's persona.
-const FLOW: &str = "The vendor's flow compiles kernels on what the base compile left (INPUT_PERSONA, with REVISION_TYPE CVP). \
-                    That import is off now, and without these settings the kernels' revision is one like any other: each \
-                    kernel's compile compiles the whole board from source, and steps 2 and 3 of README.md fall away. Whether \
-                    Quartus takes a persona without configuration over PCIe was not tried.";
+const FLOW: &str = "The vendor's flow compiles kernels on the results of the base compile (INPUT_PERSONA, with \
+                    REVISION_TYPE CVP). That import is off now, and without these settings the kernels' revision is an \
+                    ordinary one: each kernel's compile compiles the whole board from source, and steps 2 and 3 of \
+                    README.md are not necessary. Whether Quartus accepts a persona without configuration over PCIe was \
+                    not tried.";
 
 /// A board that is configured over PCIe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,33 +150,33 @@ impl Left {
         let mut words = String::new();
         if !self.settings.is_empty() {
             words += &format!(
-                " Take these settings out, which are for it: {}.",
+                " Remove these settings, which are for it: {}.",
                 self.settings.join(", ")
             );
         }
         if !self.others.is_empty() {
             words += &format!(
-                " Take these out with them, which are about it and off: {}.",
+                " Remove these settings too, which belong to it and are off: {}.",
                 self.others.join(", ")
             );
         }
         if !self.macros.is_empty() {
             words += &format!(
-                " The Verilog has a part for it by these macros: {}. See what that is, and take the macro out, unless it is \
-                 the module {RESET} alone, which can stay.",
+                " These macros add a part for it to the Verilog: {}. Find out which part that is, and remove the \
+                 macro, unless the part is only the module {RESET}, which can stay.",
                 self.macros.join(", ")
             );
         }
         if !self.steps.is_empty() {
             words += &format!(
-                " These steps take a core alone (.{CORE}), of which there is none: {}; take the core out of them.",
+                " These steps use a core alone (.{CORE}), which does not exist: {}; remove the core from them.",
                 self.steps.join(", ")
             );
         }
         if !self.images.is_empty() {
             words += &format!(
-                " These steps take an image of the base compile (.aocx), which was left out and is not made again: {}; take \
-                 them out, with what is done with it.",
+                " These steps use an image of the base compile (.aocx), which was left out and is not made again: {}; \
+                 remove them, and the steps that depend on the image.",
                 self.images.join(", ")
             );
         }
@@ -188,10 +190,10 @@ impl Left {
             let other = self
                 .passes
                 .as_deref()
-                .unwrap_or("one that passes the reset on");
+                .unwrap_or("a module that passes the reset on");
             words += &format!(
-                " Where {ZERO} is named ({}), whose output is always 0, name {other} in its place: that revision is \
-                 compiled whole now.",
+                " Where {ZERO} is named ({}), whose output is always 0, name {other} in its place: the whole revision \
+                 is compiled now.",
                 self.zero.join(", ")
             );
         }
@@ -263,8 +265,8 @@ impl Cvp {
             );
         }
         format!(
-            "The BSP is for configuration over PCIe (CvP: {}). Its images are the periphery, with the hard IP, the PLLs and \
-             the memory's pins, and the core. {} {}",
+            "The BSP is for configuration over PCIe (CvP: {}). It has two images: the periphery, with the hard IP, the \
+             PLLs and the memory's pins, and the core. {} {}",
             self.said,
             self.order(),
             self.limits()
@@ -273,25 +275,26 @@ impl Cvp {
 
     /// Returns the order of loading.
     fn order(&self) -> &'static str {
-        "What was changed in the hard IP (IDs, addresses, BAR) is in the periphery, and over PCIe only the core is loaded, \
-         which must be of the same base compile as the periphery. So the whole image (.sof) of the new board comes first, by \
-         JTAG or from the flash with the new periphery in it; then the computer restarts; then kernels. A core of the \
-         vendor's board on the new periphery, or one of the new board on the vendor's, must not be loaded."
+        "The changes of the hard IP (IDs, addresses, BAR) are in the periphery. Over PCIe only the core is loaded, and \
+         it must be of the same base compile as the periphery. So the whole image (.sof) of the new board comes first, \
+         by JTAG or from the flash with the new periphery in it. Then restart the computer, and only then load \
+         kernels. Never load a core of the vendor's board on the new periphery, or a core of the new board on the \
+         vendor's."
     }
 
     /// Returns which part of the loading Peerlane does.
     fn limits(&self) -> &'static str {
         match self.initializes {
             false => {
-                "From then on Peerlane's library and `aocl program` load the core over PCIe where the package has one (section \
-                 .acl.core.rbf of fpga.bin) and the FPGA lets it, else the whole image by JTAG (section .acl.sof); \
-                 PEERLANE_PROGRAM=cvp or =jtag takes one way only."
+                "From then on Peerlane's library and `aocl program` load the core over PCIe where the package has one \
+                 (section .acl.core.rbf of fpga.bin) and the FPGA permits it, else the whole image by JTAG (section \
+                 .acl.sof); PEERLANE_PROGRAM=cvp or =jtag permits only one way."
             }
             true => {
-                "In this mode the flash holds the periphery alone, and after power-up the FPGA waits for its core over PCIe. \
-                 Peerlane's driver takes no board that has no core, so nothing of Peerlane's loads this first one: after each \
-                 power-up it must be loaded by JTAG, and the computer restarted. With CVP_MODE \"SUBSEQUENT CORE \
-                 RECONFIGURATION\" and the whole image in the flash it need not."
+                "In this mode the flash holds the periphery alone, and after power-up the FPGA waits for its core over \
+                 PCIe. Peerlane's driver refuses a board without a core, so no part of Peerlane loads this first core: \
+                 after each power-up it must be loaded by JTAG, and the computer restarted. With CVP_MODE \"SUBSEQUENT \
+                 CORE RECONFIGURATION\" and the whole image in the flash that is not necessary."
             }
         }
     }

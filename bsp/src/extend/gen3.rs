@@ -21,7 +21,7 @@ const ADAPTIVE: &str = "enable_adce";
 const COUNT: &str = "number_of_reconfig_interfaces";
 const RATE: &str = "Gen3 (8.0 Gbps)";
 const SPEED: &str = "hip_currentspeed";
-const STARTS: &str = "it starts the receivers' adaptive equalisation when the link comes to 8 GT/s";
+const STARTS: &str = "it starts the receivers' adaptive equalisation when the link reaches 8 GT/s";
 
 /// Returns the controller of the transceivers, if it is in the system.
 pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
@@ -65,10 +65,13 @@ fn driver<'a>(site: &Site<'a>) -> Result<Driver<'a>, String> {
     };
     let name = &controller.name;
     if groups(controller).is_some() {
-        return Err(format!("{name} serves others, too"));
+        return Err(format!("{name} serves other components, too"));
     }
     if let Some(other) = system.modules.iter().find(|m| m.kind == DRIVER) {
-        return Err(format!("{} is one already, for something else", other.name));
+        return Err(format!(
+            "{} is already such a driver, for another component",
+            other.name
+        ));
     }
     let ends = [
         End::new(name, "reconfig_mgmt"),
@@ -114,7 +117,7 @@ impl Writer<'_> {
             .number(COUNT)
             .filter(|_| groups(controller).is_none());
         if let Some(has) = has.filter(|has| *has < u64::from(needed)) {
-            let why = "so many the hard IP has at this generation";
+            let why = "the number of interfaces of the hard IP at this generation";
             set(COUNT, has.to_string(), &needed.to_string(), why);
         }
         let adapts = controller.number(ADAPTIVE).is_some_and(|on| on != 0);
@@ -207,9 +210,9 @@ pub fn to_do(site: &Site<'_>, hip: &HardIp) -> Vec<String> {
     let controller = controller(site).and_then(|one| Some((one, groups(one)?)));
     if let Some((controller, groups)) = controller.filter(|_| before != after) {
         to_do.push(format!(
-            "{} serves others beside {name}: its interfaces are in groups ({groups}, gui_split_sizes). The one of {name} \
-             must grow from {before} to {after}, and number_of_reconfig_interfaces by as many; the conduits behind it \
-             get other names. Neither was changed.",
+            "{} serves others in addition to {name}: its interfaces are in groups ({groups}, gui_split_sizes). The \
+             group of {name} must grow from {before} to {after}, and number_of_reconfig_interfaces by as many; the \
+             conduits after it get other names. Neither was changed.",
             controller.name
         ));
     }
@@ -219,7 +222,7 @@ pub fn to_do(site: &Site<'_>, hip: &HardIp) -> Vec<String> {
     };
     if before != after && is_exported("reconfig_to_xcvr") {
         to_do.push(format!(
-            "{name} has {after} interfaces of the transceivers' reconfiguration in place of {before}, and its conduits \
+            "{name} has {after} interfaces of the transceivers' reconfiguration instead of {before}, and its conduits \
              reconfig_to_xcvr and reconfig_from_xcvr are exported: the controller outside (alt_xcvr_reconfig, \
              number_of_reconfig_interfaces) must have {after}, and the wires to it {} and {} bits.",
             70 * after,
@@ -243,14 +246,14 @@ fn equalisation(site: &Site<'_>, interfaces: u32, why: &str) -> String {
         ),
     };
     format!(
-        "At Gen3 the receivers need adaptive equalisation (AEQ) by the transceivers' controller (alt_xcvr_reconfig). {adapts} \
-         Altera's {DRIVER} must start it when the link comes to 8 GT/s; without it the link may fall back, or have errors. It \
-         was not put in: {why}. Put one in, with gen123_lane_rate_mode_hwtcl \"{RATE}\" and {COUNT} {interfaces}, and connect \
-         these: reconfig_xcvr_clk and reconfig_xcvr_rst to the clock and the reset that {inside} has at mgmt_clk_clk and \
-         mgmt_rst_reset; reconfig_mgmt, a master, to its reconfig_mgmt at 0, and nothing else there that writes at the same \
-         time; reconfig_busy to its reconfig_busy; pld_clk to {dma}.{CLOCK}; {SPEED} to {hip}.{SPEED}; {STATUS} to \
-         {dma}.{STATUS}. If the controller is outside of the system, put the driver here and export its reconfig_mgmt and \
-         reconfig_busy through every system up to where the controller is; or put it beside the controller, and export {dma}.{CLOCK}, \
-         {hip}.{SPEED} and {dma}.{STATUS} instead."
+        "At Gen3 the receivers need adaptive equalisation (AEQ) by the transceivers' controller (alt_xcvr_reconfig). \
+         {adapts} Altera's {DRIVER} must start it when the link reaches 8 GT/s; without it the link may fall back, or \
+         have errors. It was not added: {why}. Add one, with gen123_lane_rate_mode_hwtcl \"{RATE}\" and {COUNT} \
+         {interfaces}, and connect these: reconfig_xcvr_clk and reconfig_xcvr_rst to the clock and the reset that \
+         {inside} has at mgmt_clk_clk and mgmt_rst_reset; reconfig_mgmt, a master, to its reconfig_mgmt at 0, where no \
+         other master may write at the same time; reconfig_busy to its reconfig_busy; pld_clk to {dma}.{CLOCK}; \
+         {SPEED} to {hip}.{SPEED}; {STATUS} to {dma}.{STATUS}. If the controller is outside the system, add the driver \
+         here and export its reconfig_mgmt and reconfig_busy through every system up to the controller's; or add it \
+         next to the controller, and export {dma}.{CLOCK}, {hip}.{SPEED} and {dma}.{STATUS} instead."
     )
 }

@@ -39,8 +39,8 @@ fn grades(project: &Project) -> Vec<String> {
         };
         if seen.insert(number.to_string()) {
             found.push(format!(
-                "{}:{}: the device {number} has the speed grade {} of the fabric and {} of the transceivers; see \
-                 whether the table \"Recommended Speed Grades\" of 683093 has that for the new link.",
+                "{}:{}: the device {number} has the speed grade {} of the fabric and {} of the transceivers; check \
+                 that the table \"Recommended Speed Grades\" of 683093 has these for the new link.",
                 source.name(),
                 device.line,
                 part.core,
@@ -65,8 +65,8 @@ fn rules(layout: &Layout, project: &Project) -> Result<Option<String>> {
     }
     Ok((!lines.is_empty()).then(|| {
         format!(
-            "These rules have Quartus take a hard reset controller at Gen3, which uses the soft one: {}. Take them out, so \
-             that Quartus says if one is forced again.",
+            "These rules make Quartus accept a hard reset controller at Gen3, which uses the soft one: {}. Remove \
+             them, so that Quartus reports a forced hard reset controller again.",
             lines.join(", ")
         )
     }))
@@ -91,9 +91,9 @@ fn places(project: &Project) -> Option<String> {
     }
     (!all.is_empty()).then(|| {
         format!(
-            "These lines place cells of the hard IP's transceivers (set_location_assignment): {}. They are of a compile at the \
-             vendor's generation, and Gen3 has one PLL more. They were kept; take them out if the Fitter says that it cannot place \
-             a cell, or that one is not there.",
+            "These lines place cells of the hard IP's transceivers (set_location_assignment): {}. They come from a \
+             compile at the vendor's generation, and Gen3 has one PLL more. They were kept; remove them if the Fitter \
+             reports that it cannot place a cell, or that a cell does not exist.",
             all.join(", ")
         )
     })

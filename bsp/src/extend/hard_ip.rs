@@ -143,8 +143,8 @@ pub(super) fn place_of(system: &System, hip: &Module, name: &str) -> Place {
 /// those that have this width at the TLP port, too (Stratix V Avalon-MM user guide 683411, "System Settings": the HIP
 /// modes).
 pub(super) fn to_128_bits(hip: &Module) -> String {
-    const WHY: &str = "The block drives Txs with 128 bits. A width adapter in between would break the rules of Txs for byte \
-                       enables, so none is put there.";
+    const WHY: &str = "The block drives Txs with 128 bits. A width adapter between them would break the rules of Txs \
+                       for byte enables, so Peerlane adds no adapter.";
     let links = LINKS.iter().filter(|(_, generation, widths)| {
         *generation < 3 && widths.iter().any(|(bits, _)| *bits == 128)
     });
@@ -152,16 +152,16 @@ pub(super) fn to_128_bits(hip: &Module) -> String {
         |link: &&(&str, u32, Widths)| link.0 == lanes(hip) && Some(link.1) == generation(hip);
     if links.clone().any(|link| is_this(&link)) {
         return format!(
-            "{WHY} Set avmm_width_hwtcl to 128 in Platform Designer, which this link can have: all that runs in the hard IP's \
-             clock then has that of the new width."
+            "{WHY} Set avmm_width_hwtcl to 128 in Platform Designer, which this link permits: everything in the hard \
+             IP's clock domain then has the clock of the new width."
         );
     }
     let links: Vec<_> = links
         .map(|(lanes, generation, _)| format!("Gen{generation} {lanes}"))
         .collect();
     format!(
-        "{WHY} Where the device and the board allow one of these links, set the hard IP to it and avmm_width_hwtcl to 128, in \
-         Platform Designer: {}. A board that has none of them cannot be extended by this version.",
+        "{WHY} If the device and the board allow one of these links, set the hard IP to it and avmm_width_hwtcl to \
+         128, in Platform Designer: {}. A board that has none of them cannot be extended by this version.",
         links.join(", ")
     )
 }
@@ -188,21 +188,23 @@ pub(super) fn default(name: &str) -> Option<&'static str> {
 
 /// Forces the hard reset controller.
 const HARD_RESET: &str = "force_hrc";
-const SOFT_RESET: &str = "at Gen3 Quartus uses the soft reset controller, and the hard one is forced for configuration over PCIe \
-                          alone, of which there is none";
+const SOFT_RESET: &str = "at Gen3 Quartus uses the soft reset controller; the hard one is forced only for \
+                          configuration over PCIe, which Gen3 does not have";
 const CVP_NAME: &str = "Peerlane's component of the hard IP calls it CONFIGURATION_OVER_PCIE";
 const CVP_LOST: &str = "there is no configuration over PCIe at Gen3";
-const DEFAULT: &str = "it is the default of the Avalon-MM variant, which the file relied on";
-const TAGS: &str = "the block has up to 56 reads and 8 flushes on the way, each with a tag";
+const DEFAULT: &str = "it is the default of the Avalon-MM variant, on which the file relied";
+const TAGS: &str = "the block has up to 56 reads and 8 flushes in progress, each with a tag";
 const WIDTH: &str = "it is the width of the block's port";
-const SPECIFICATION: &str = "it goes with the generation";
-const TIMEOUT: &str = "with an Avalon-ST interface the block has the time-out, which is a fixed one: the function must not \
-                       offer others";
-const CREDITS: &str = "the block counts credits from what the hard IP has used";
+const SPECIFICATION: &str = "it depends on the generation";
+const TIMEOUT: &str = "with an Avalon-ST interface the block has the timeout, which is fixed: the function must not \
+                       offer other timeouts";
+const CREDITS: &str = "the block counts credits from the number that the hard IP has used";
 const RATE: &str = "it is the generation of the configuration's port.gen, or the vendor's";
-const SIZE: &str = "Platform Designer took the size from what hangs on Rxm_BAR, which is gone";
+const SIZE: &str =
+    "Platform Designer derived the size from the slaves on Rxm_BAR, which does not exist any more";
 const ONE_BAR: &str = "the block serves one BAR";
-const UNKNOWN: &str = "no description known here has it, and its value switches nothing on";
+const UNKNOWN: &str =
+    "no description that Peerlane knows has it, and its value switches nothing on";
 
 /// Returns the settings that the receive buffer of a hard IP needs if its ports stay: name, value, and the reason.
 pub fn receive_buffer(hip: &Module) -> Vec<(&'static str, &'static str, &'static str)> {
@@ -232,7 +234,7 @@ pub fn is_known(system: &System, hip: &Module) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "{} is a {}, and a TLP port is known of {} only, the hard IP of Stratix V and Arria V GZ",
+        "{} is a {}, but Peerlane knows a TLP port of {} only, the hard IP of Stratix V and Arria V GZ",
         hip.name,
         hip.kind,
         either(&FROM)
@@ -391,8 +393,8 @@ fn reconfiguration(lanes: &str, generation: u32) -> u32 {
 /// Returns the reason why a parameter with its only possible value is not needed any more.
 fn why_dropped(only: &str) -> &'static str {
     match only {
-        "0" => "there is no bridge that would add it to the host's addresses",
-        _ => "the transaction layer is used in any case",
+        "0" => "no bridge would add it to the host's addresses",
+        _ => "the transaction layer is always in use",
     }
 }
 
@@ -436,11 +438,12 @@ impl Old<'_> {
         self.refuse(
             self.system.document.place(element),
             format!(
-                "{} has the parameter {name} with a value that may switch something on, and that of Quartus 13.0 to 18.1 does \
-                 not have it: its effect in {OWN_HIP} is not known",
+                "{} has the parameter {name} with a value that may switch something on, but the hard IP of Quartus \
+                 13.0 to 18.1 does not have it: its effect in {OWN_HIP} is not known",
                 self.hip.name
             ),
-            "Report it to Peerlane's project, with the version of Quartus; until then leave port.kind out of the configuration.",
+            "Report it to Peerlane's project, with the version of Quartus. Until a new version knows it, leave \
+             port.kind out of the configuration.",
         )
     }
 
@@ -492,7 +495,7 @@ impl Old<'_> {
             return Err(self.refuse(
                 self.place(RATE_NAME),
                 format!(
-                    "{RATE_NAME} of {} is {}, which is no rate of PCIe",
+                    "{RATE_NAME} of {} is {}, which is not a rate of PCIe",
                     self.hip.name,
                     rate(self.hip)
                 ),
@@ -536,7 +539,8 @@ impl Old<'_> {
             return asked(
                 Key::Generation,
                 format!(
-                    "port.gen = {generation}, but {} has {lanes} lanes, for which there is no such port of 128 or 256 bits",
+                    "port.gen = {generation}, but {} has {lanes} lanes, for which there is no TLP port of 128 or 256 \
+                     bits",
                     self.hip.name
                 ),
                 "Leave port.gen out of the configuration.".into(),
@@ -606,7 +610,8 @@ impl Old<'_> {
             place,
             format!("{has}; a TLP port of this link has {}", either(&clocks)),
             format!(
-                "Set port_bits = {} in the configuration: all that runs in the hard IP's clock then has that of the new width.",
+                "Set port_bits = {} in the configuration: everything in the hard IP's clock domain then has the clock \
+                 of the new width.",
                 either(&bits)
             ),
         )
@@ -651,11 +656,10 @@ impl Old<'_> {
         self.refuse(
             place,
             format!(
-                "{hip} has a second BAR in use ({name} is {kind}): behind a TLP port the block serves one, and that \
-                 is BAR {own}"
+                "{hip} has a second BAR in use ({name} is {kind}): with a TLP port the block serves only one, BAR {own}"
             ),
             format!(
-                "Put what hangs on Rxm_BAR{bar} behind Rxm_BAR{own} in Platform Designer and disable BAR {bar}, or leave \
+                "Move the slaves of Rxm_BAR{bar} to Rxm_BAR{own} in Platform Designer and disable BAR {bar}, or leave \
                  port.kind out of the configuration."
             ),
         )
@@ -676,10 +680,10 @@ impl Old<'_> {
         Err(self.refuse(
             self.place(&map_of(wanted.bar)),
             format!(
-                "BAR {} of {} would have 2^{size} bytes; behind a TLP port it has 4 KiB to 2 GiB",
+                "BAR {} of {} would have 2^{size} bytes; with a TLP port it can have 4 KiB to 2 GiB",
                 wanted.bar, self.hip.name
             ),
-            "Move the slaves on the host's bus together in Platform Designer.",
+            "Move the slaves on the host's bus closer together in Platform Designer.",
         ))
     }
 }
@@ -735,13 +739,13 @@ impl HardIp {
     pub fn notes(&self) -> Vec<String> {
         let count = self.dropped.len();
         let mut notes = vec![format!(
-            "{count} parameters of {} are gone, which {} does not have; the changes name each with the reason.",
+            "{count} parameters of {} were removed, which {} does not have; the changes name each with the reason.",
             self.name, self.kind
         )];
         if !self.unknown.is_empty() {
             notes.push(format!(
-                "{} has parameters that no description known here has ({}). Their values switch nothing on, so they were left \
-                 out, and {} takes Quartus's own value where it has them.",
+                "{} has parameters that no description known to Peerlane has ({}). Their values switch nothing on, so \
+                 they were left out, and {} uses Quartus's own values where it has them.",
                 self.name,
                 self.unknown.join(", "),
                 self.kind

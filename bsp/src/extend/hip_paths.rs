@@ -41,7 +41,7 @@ const PARTITION: &str = "PARTITION_HIERARCHY";
 /// Most rows of the report for one file's paths before they are summed up.
 const MOST_ROWS: usize = 8;
 const WHY: &str =
-    "the hard IP is the Avalon-ST variant, which was inside of the other one as altera_s5_a2p";
+    "the hard IP is the Avalon-ST variant, which was inside the Avalon-MM variant as altera_s5_a2p";
 
 /// The hard IP that becomes another variant.
 #[derive(Debug, Clone)]
@@ -217,7 +217,7 @@ impl FileEdits<'_> {
 fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     let name = &hip.name;
     let refuse = |what: &str, remedy: String| {
-        let what = format!("{PARTITION} is for what is inside of {name}, {what}");
+        let what = format!("{PARTITION} names a path inside {name}, {what}");
         Error::new(ErrorKind::Unsupported, place.clone(), what, remedy)
     };
     let elements: Vec<&str> = to.split('|').collect();
@@ -228,12 +228,12 @@ fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     });
     if of_bridge {
         return refuse(
-            "in the Avalon-MM bridge, which is gone with a TLP port",
+            "in the Avalon-MM bridge, which does not exist with a TLP port",
             "Remove the partition, or leave port.kind out of the configuration.".into(),
         );
     }
     refuse(
-        "whose hierarchy is another one with a TLP port, and its new path cannot be told",
+        "whose hierarchy differs with a TLP port, and the new path cannot be determined",
         format!(
             "Write its path out, with {OLD_ENTITY}:{name} and the level {LEVEL}, or leave port.kind out of the configuration."
         ),
@@ -319,9 +319,10 @@ pub fn to_do(hip: &Hip, lines: &[String]) -> Option<String> {
     let name = &hip.name;
     (!lines.is_empty()).then(|| {
         format!(
-            "These lines name what is inside of the hard IP, by {LEVEL} or the entity {OLD_ENTITY}, and how they must read \
-             now could not be told: {}. With a TLP port that level is gone: {name}|{LEVEL}|x is {name}|x, of the \
-             entity {ENTITY}, and what else {OLD_ENTITY} had in it is gone. Quartus ignores what matches nothing.",
+            "These lines name instances inside the hard IP, by {LEVEL} or the entity {OLD_ENTITY}, and their new paths \
+             could not be determined: {}. With a TLP port that level does not exist: {name}|{LEVEL}|x becomes \
+             {name}|x, of the entity {ENTITY}, and the other parts of {OLD_ENTITY} do not exist any more. Quartus \
+             ignores paths that match nothing.",
             lines.join(", ")
         )
     })
@@ -342,18 +343,18 @@ pub fn patches(after: &Project, lost: bool) -> Option<String> {
     }
     let then = match lost {
         true => {
-            "What they change for configuration over PCIe (cvp_update_reset) is of no use at Gen3: take the lines out, unless \
-             the files have other changes."
+            "Their changes for configuration over PCIe (cvp_update_reset) have no use at Gen3: remove the lines, \
+             unless the files have other changes."
         }
         false => {
-            "If the files are patched for configuration over PCIe (cvp_update_reset), the lines stay. See that the files are \
-             of the Quartus version that compiles the board: the hard IP's component is that version's."
+            "If the files are patched for configuration over PCIe (cvp_update_reset), the lines stay. Make sure that \
+             the files are of the Quartus version that compiles the board, as the hard IP's component is."
         }
     };
     (!lines.is_empty()).then(|| {
         format!(
-            "These lines name files that Platform Designer generates for the hard IP, and may put the vendor's in their \
-             place: {}. {then}",
+            "These lines name files that Platform Designer generates for the hard IP, and may replace them by the \
+             vendor's: {}. {then}",
             lines.join(", ")
         )
     })

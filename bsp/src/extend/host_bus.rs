@@ -29,7 +29,7 @@ pub const INSERTED: &str = "altera_avalon_mm_bridge";
 
 /// A sentence on the addresses of a BAR's master, for notes.
 const OFFSET: &str = "The hard IP gives the offset in the BAR, with 64-bit addresses too, in the RTL that Quartus 16.0 \
-                      and 17.0 generate; of earlier versions that is not known";
+                      and 17.0 generate; for earlier versions that is not known";
 
 /// The place of a slave of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,10 +121,10 @@ impl<'a> HostBus<'a> {
         Err(site.unsupported(
             site.place(self.path.last()),
             format!(
-                "{master} leads to {} alone, which is inside the block with a TLP port",
+                "{master} leads only to {}, which is inside the block with a TLP port",
                 self.path.last().end
             ),
-            "Put something else of the board on that bridge in Platform Designer, as vendors' BSPs have it, or leave \
+            "Connect another slave of the board to that bridge in Platform Designer, as in vendors' BSPs, or leave \
              port.kind out of the configuration.",
         ))
     }
@@ -222,10 +222,10 @@ impl<'a> HostBus<'a> {
         };
         let now = match self.inside && way.last().end.interface == "csr" {
             true => "it is inside the block now".to_string(),
-            false => format!("it hangs on {before} now"),
+            false => format!("it is connected to {before} now"),
         };
         self.notes.push(format!(
-            "{} was reached through {}, out of the hard IP's clock; {now}.",
+            "{} was reached through {}, outside the hard IP's clock domain; {now}.",
             way.last().end,
             way.hops[way.host..way.hops.len() - 1]
                 .iter()
@@ -248,7 +248,7 @@ impl<'a> HostBus<'a> {
                 return Err(site.unsupported(
                     site.system.place(bridge),
                     format!(
-                        "{} leads to {} alone, which moves out of its clock, but it is exported as {}",
+                        "{} leads only to {}, which moves to another clock domain, but it is exported as {}",
                         bridge.name,
                         way.last().end,
                         export.name
@@ -260,12 +260,12 @@ impl<'a> HostBus<'a> {
                 return Err(site.unsupported(
                     site.place(other),
                     format!(
-                        "{} drives {}, too, which leads to {} alone; that moves into the hard IP's clock",
+                        "{} also drives {}, which leads only to {}; that moves to the hard IP's clock domain",
                         other.start,
                         bridge.name,
                         way.last().end
                     ),
-                    "Connect that master to the DMA's slave itself, in Platform Designer.",
+                    "Connect that master directly to the DMA's slave in Platform Designer.",
                 ));
             }
             self.bridges.push(bridge);
@@ -283,7 +283,7 @@ impl<'a> HostBus<'a> {
         };
         for export in site.system.exports.iter().filter(exported) {
             self.notes.push(format!(
-                "A BAR's master of {} is exported as {}. {OFFSET}; it stays as it is.",
+                "A BAR's master of {} is exported as {}. {OFFSET}; it stays unchanged.",
                 site.hip.name, export.name
             ));
         }
@@ -312,13 +312,13 @@ impl<'a> HostBus<'a> {
             }
             let Some(bits) = self.needed_bits(site, master, bar, &gone) else {
                 self.notes
-                    .push(format!("{master} keeps its slaves as they are. {OFFSET}."));
+                    .push(format!("{master} keeps its slaves unchanged. {OFFSET}."));
                 continue;
             };
             let name = unused(site, &format!("peerlane_bar{bar}"));
             self.notes.push(format!(
-                "{name}, a bridge with as many address bits as the BAR has, stands between {master} and its slaves. \
-                 {OFFSET}; with the bridge it is right either way, and a host's access takes two cycles more."
+                "{name}, a bridge with as many address bits as the BAR has, is between {master} and its slaves. \
+                 {OFFSET}; the bridge makes both cases correct, and a host's access takes two cycles more."
             ));
             self.inserted.push(Inserted {
                 bar,
@@ -401,7 +401,7 @@ impl<'a> HostBus<'a> {
         if let Some((base, _, name)) = taken.iter().find(|(base, ..)| *base >= 1 << MOST_BITS) {
             return Err(site.unsupported(
                 site.system.place(site.dma),
-                format!("{name}, beside the block's registers, stands at {base:#x}: no BAR reaches that far"),
+                format!("{name}, next to the block's registers, is at {base:#x}: no BAR reaches this address"),
                 "Move that slave below 2 GiB in Platform Designer.",
             ));
         }
@@ -446,7 +446,7 @@ impl<'a> HostBus<'a> {
                 site,
                 slave,
                 base,
-                "is below the bridge that the registers hang on".into(),
+                "is below the bridge to which the registers are connected".into(),
             )
         })?;
         if local % bytes != 0 {
@@ -454,7 +454,7 @@ impl<'a> HostBus<'a> {
                 site,
                 slave,
                 base,
-                format!("is no multiple of its size {bytes:#x}"),
+                format!("is not a multiple of its size {bytes:#x}"),
             ));
         }
         Ok(local)
@@ -541,7 +541,7 @@ impl<'a> HostBus<'a> {
             return Err(site.unsupported(
                 site.system.place(site.hip),
                 format!("BAR {} would need 2^{to} bytes", path.bar),
-                "Ask for a smaller table (att_entries), or lower places ([bar]).",
+                "Set a smaller table (att_entries), or lower places ([bar]).",
             ));
         }
         let others = self.inserted.iter().filter(|bridge| bridge.bar != path.bar);
@@ -576,7 +576,7 @@ impl<'a> HostBus<'a> {
             return Err(site.unsupported(
                 site.place(hop),
                 format!(
-                    "bridge {} must grow to {bytes:#x} bytes, but stands at {:#x}",
+                    "bridge {} must grow to {bytes:#x} bytes, but is at {:#x}",
                     bridge.name, range.start
                 ),
                 "Move the bridge to a multiple of that size in Platform Designer.",
@@ -591,10 +591,10 @@ impl<'a> HostBus<'a> {
             Some(other) => Err(site.unsupported(
                 site.place(hop),
                 format!(
-                    "bridge {} must grow to {bytes:#x} bytes and would run into {}",
+                    "bridge {} must grow to {bytes:#x} bytes and would overlap {}",
                     bridge.name, other.slave
                 ),
-                "Move that slave above in Platform Designer, or give places that are free under [bar] of the \
+                "Move that slave to a higher address in Platform Designer, or set free places under [bar] of the \
                  configuration.",
             )),
         }
@@ -644,5 +644,5 @@ fn unused(site: &Site<'_>, name: &str) -> String {
     let mut names = std::iter::once(name.to_string()).chain(others);
     names
         .find(|name| !taken(name))
-        .expect("the names do not end")
+        .expect("the number of names is unlimited")
 }

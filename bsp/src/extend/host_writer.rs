@@ -12,14 +12,14 @@ const BURST_BYTES: u64 = 512;
 /// would only be slower.
 const READS: u64 = 8;
 
-const WHY_INSERTED: &str = "the bridge hands on as many address bits as the BAR has, which are the offset in it \
-                            whether or not the hard IP takes the rest away with 64-bit addresses";
+const WHY_INSERTED: &str = "the bridge passes on as many address bits as the BAR has: these are the offset in the BAR, \
+                            whether or not the hard IP removes the others with 64-bit addresses";
 const WHY_GONE: &str =
-    "the block's slaves run in the hard IP's clock; nothing else used the bridge";
+    "the block's slaves run in the hard IP's clock domain; nothing else used the bridge";
 const WHY_MOVED: &str =
-    "on the host's own bridge, in the hard IP's clock, where the block's slaves belong";
+    "on the host's own bridge, in the hard IP's clock domain, to which the block's slaves belong";
 const WHY_NEW: &str =
-    "above everything in use, aligned to its size, so that it can be mapped alone";
+    "above all used addresses, aligned to its size, so that it can be mapped alone";
 
 impl Writer<'_> {
     /// Connects the block's slaves, raises the widths on the way, and changes the bridges.
@@ -62,7 +62,7 @@ impl Writer<'_> {
             } = raised;
             self.note(
                 format!("{instance}: {parameter} {from} → {to}"),
-                "the new slaves lie above the old address range",
+                "the new slaves are above the old address range",
             );
         }
         Ok(())

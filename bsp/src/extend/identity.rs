@@ -28,7 +28,7 @@ const BOARD_VERSION: u32 = 0xa0c7_c1e0;
 
 /// Reason for the change of identities, for the report.
 pub const WHY: &str =
-    "the vendor's driver and MMD must not take the board for theirs: their DMA is not in it";
+    "the vendor's driver and MMD must not bind to this board, which does not have their DMA";
 
 /// Returns the hard IP's parameters to set, with their values.
 pub fn settings(identity: &Identity) -> Vec<(&'static str, String)> {
@@ -170,8 +170,8 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
             ErrorKind::Config,
             site.system.place(site.hip),
             format!(
-                "the vendor's board has these PCI IDs already (subsystem {:04x}): its driver would take the extended \
-                 board for its own",
+                "the vendor's board has the same PCI IDs (subsystem {:04x}): its driver would bind to the extended \
+                 board",
                 identity.subsystem_device
             ),
             "Set another identity.subsystem_device in the configuration.",
@@ -186,8 +186,9 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
         false => "the design has no version_id with a board's version that could be changed".into(),
     };
     Ok(format!(
-        "The board is a PCI function {}:{} with the subsystem {}:{}, and {version}. A vendor's driver that goes by \
-         vendor and device alone still binds to it: do not load both, or set identity.device in the configuration.",
+        "The board is a PCI function {}:{} with the subsystem {}:{}, and {version}. A vendor's driver that compares \
+         only vendor and device still binds to it: do not load both drivers, or set identity.device in the \
+         configuration.",
         ids.vendor, ids.device, ids.subsystem_vendor, ids.subsystem,
     ))
 }
@@ -226,7 +227,9 @@ impl Name {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 specification.place(&specification.root),
-                format!("the board's name \"{old}\" is no directory's, and aoc wants both equal"),
+                format!(
+                    "the board's name \"{old}\" is not a directory's name, but aoc needs both equal"
+                ),
                 "Give the board the name of its directory.",
             ));
         }
@@ -247,7 +250,7 @@ impl Name {
         Some(Change {
             file: specification.path.clone(),
             what: format!("board {} → {}", self.old, self.new),
-            why: "a board of its own for aoc, beside the vendor's".into(),
+            why: "a separate board for aoc, in addition to the vendor's".into(),
         })
     }
 
@@ -255,14 +258,14 @@ impl Name {
     pub fn note(&self, has_vendor: bool, version: &Version) -> String {
         if has_vendor && self.old == self.new {
             return format!(
-                "The board keeps the vendor's name {}, because identity.board_suffix is empty. `aoc` then tells the two \
-                 platforms apart by AOCL_BOARD_PACKAGE_ROOT alone, and nothing in a compiled kernel says for which of \
-                 them it is.",
+                "The board keeps the vendor's name {}, because identity.board_suffix is empty. `aoc` then \
+                 distinguishes the two platforms only by AOCL_BOARD_PACKAGE_ROOT, and a compiled kernel has no mark of \
+                 its platform.",
                 self.old
             );
         }
         format!(
-            "The board is called {}: `{}`.",
+            "The board's name is {}: `{}`.",
             self.new,
             readme::compile_for(version, &self.new)
         )

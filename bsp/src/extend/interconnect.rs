@@ -58,8 +58,8 @@ impl Writer<'_> {
         if before != stages.to_string() {
             self.note(
                 format!("{STAGES} {before} → {stages}"),
-                "interconnect_stages of the configuration: a stage between mem_wr and the memory's arbiter lets a write \
-                 that is chained to a read be too early",
+                "interconnect_stages of the configuration: with a stage between mem_wr and the memory's arbiter, a \
+                 write that is chained to a read may be too early",
             );
         }
     }
@@ -77,9 +77,10 @@ pub fn note(site: &Site<'_>, config: &Config) -> Option<String> {
     };
     let dma = &site.dma.name;
     Some(format!(
-        "Platform Designer may put {stages} pipeline stages into a path of the interconnect ({STAGES}, {whose}). One \
-         between {dma}.mem_wr and the arbiter in front of memory would let a write that is chained to a read find what \
-         memory had before. Set interconnect_stages = 0 in the configuration (the default), which makes timing harder to close, or see \
-         in what Platform Designer generates that no stage is there. Transfers that are not chained need nothing of it."
+        "Platform Designer may put {stages} pipeline stages into a path of the interconnect ({STAGES}, {whose}). With \
+         a stage between {dma}.mem_wr and the arbiter in front of memory, a write that is chained to a read may use \
+         old contents of memory. Set interconnect_stages = 0 in the configuration (the default), which makes timing \
+         closure harder, or check in the generated interconnect that no stage is there. Transfers that are not chained \
+         do not depend on it."
     ))
 }

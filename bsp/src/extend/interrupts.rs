@@ -13,8 +13,8 @@ use crate::system::site::Site;
 /// [`crate::error::ErrorKind::Unsupported`] if the hard IP is not known to have MSI-X, or uses it already, or an
 /// interrupt would be left without a vector.
 pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connection>> {
-    const STAY: &str = "Set irq = \"rxm\" in the configuration, which leaves the hard IP's interrupts \
-                        as they are.";
+    const STAY: &str =
+        "Set irq = \"rxm\" in the configuration, which leaves the hard IP's interrupts unchanged.";
     if config.irq == Irq::Rxm {
         return Ok(None);
     }
@@ -22,8 +22,7 @@ pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connect
     let refuse = |what: String| Err(site.unsupported(system.place(hip), what, STAY).of_a_value());
     if !FROM.contains(&hip.kind.as_str()) {
         return refuse(format!(
-            "irq = \"msix\" needs to know which interrupt interfaces {} (kind {}) exports; that is known of \
-             {} only",
+            "irq = \"msix\" depends on the interrupt interfaces that {} (kind {}) exports; they are known for {} only",
             hip.name,
             hip.kind,
             FROM.join(" and ")
@@ -35,7 +34,7 @@ pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connect
     ] {
         if hip.number(name).is_some_and(|value| value != 0) {
             return refuse(format!(
-                "{name} of {} is on already: something else in the BSP has its MSI-X",
+                "{name} of {} is already on: another component of the BSP has its MSI-X",
                 hip.name
             ));
         }
@@ -64,8 +63,8 @@ pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connect
             Err(site.unsupported(
                 site.place(second),
                 format!(
-                    "{} interrupts beside the DMA's at {}.{RXM_IRQ} ({}), but the block has one vector for \
-                     the OpenCL kernel's",
+                    "{} interrupts in addition to the DMA's at {}.{RXM_IRQ} ({}), but the block has one vector for the \
+                     OpenCL kernel's",
                     names.len(),
                     hip.name,
                     names.join(", ")

@@ -49,8 +49,8 @@ pub fn note(
                 ErrorKind::Unsupported,
                 step.clone(),
                 format!(
-                    "a script is sourced whose name cannot be read without Quartus; it may be {}, which imports \
-                     something compiled (line {line})",
+                    "the name of a sourced script cannot be determined without Quartus; it may be {}, which imports a \
+                     compiled file (line {line})",
                     path.display()
                 ),
                 "Write the script's name out, relative to the project's directory.",
@@ -69,8 +69,8 @@ pub fn note(
     };
     Ok((!lines.is_empty()).then(|| {
         format!(
-            "These lines still have the name of an import: {}{more}. Nothing that a compile of this project is known \
-             to run imports by them; see that none takes the vendor's compiled board.",
+            "These lines still have the name of an import: {}{more}. No known step of a compile of this project \
+             imports by them; make sure that none imports the vendor's compiled board.",
             shown.join(", ")
         )
     }))

@@ -11,12 +11,11 @@ use crate::layout::Layout;
 use crate::system::project::{Project, Role};
 use crate::xml::{Document, Edits, Element, escape};
 
-const WHY: &str = "the SDK tells the platform's type by a file that the vendor compiled, which is left out; without it, the \
-                   compile that makes the board anew would go without the SDK's fixes";
+const WHY: &str = "the SDK finds the platform's type by a file that the vendor compiled, which is left out; without \
+                   the type, the compile that makes the board again would not have the SDK's fixes";
 /// The fix that sets `force_hrc` to 1 in every `.qsys` of a board of the type `s5_net`.
 const FORCES: &str = "cvphrcfix";
-const FORCED: &str =
-    "it would force the hard reset controller again, and at Gen3 the soft one is used";
+const FORCED: &str = "it would force the hard reset controller again, but Gen3 uses the soft one";
 /// The type with which the SDK searches itself.
 const AUTO: &str = "auto";
 /// The settings file that the SDK reads, with any name of the revision.
@@ -139,9 +138,9 @@ pub fn tell(
 /// Returns the note if there is no `<compile>`.
 fn untold(kind: &str) -> String {
     format!(
-        "board_spec.xml has no <compile>, where the platform's type could be told. A newer OpenCL SDK takes the vendor's BSP \
-         for {kind} by a file that is left out here, and applies no fixes until that is made anew: compile the base with the \
-         SDK that the BSP is for, or see automigration.rpt for the fixes of the vendor's BSP."
+        "board_spec.xml has no <compile>, where the platform's type could be set. A newer OpenCL SDK finds that the \
+         vendor's BSP is {kind} by a file that is left out here, and applies no fixes until that file exists again. \
+         Compile the base with the SDK of the BSP, or find the fixes of the vendor's BSP in automigration.rpt."
     )
 }
 
@@ -149,9 +148,9 @@ fn untold(kind: &str) -> String {
 fn unexcluded(detected: Option<&str>) -> String {
     let kind = detected.unwrap_or(AUTO);
     format!(
-        "board_spec.xml has no <compile>, where an unwanted fix could be excluded. At Gen3 the SDK's fix {FORCES} must not be \
-         applied, because it forces the hard reset controller (force_hrc) again. Put <compile><auto_migrate \
-         platform_type=\"{kind}\"><exclude fixes=\"{FORCES}\"/></auto_migrate></compile> into <board>, and see in \
+        "board_spec.xml has no <compile>, where an unwanted fix could be excluded. At Gen3 the SDK's fix {FORCES} must \
+         not be applied, because it forces the hard reset controller (force_hrc) again. Put <compile><auto_migrate \
+         platform_type=\"{kind}\"><exclude fixes=\"{FORCES}\"/></auto_migrate></compile> into <board>, and check in \
          automigration.rpt of a compile that the fix was not applied."
     )
 }

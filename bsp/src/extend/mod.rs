@@ -188,10 +188,10 @@ fn make(
             ErrorKind::Inconsistent,
             input_places::in_the_input(finding, &made, layout),
             format!(
-                "the extended BSP would not be sound: {}",
+                "the extended BSP would have a fault: {}",
                 input_places::without_copy(&finding.what, &made, layout)
             ),
-            "If the input has the same fault, mend it there; else report it with the BSP.",
+            "If the input has the same fault, correct it there; else report it with the BSP.",
         ))),
     }
 }

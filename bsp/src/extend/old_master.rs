@@ -49,8 +49,7 @@ impl<'a> OldMaster<'a> {
             return Err(site.unsupported(
                 site.system.place(site.dma),
                 format!("the master {}.m reaches no memory", site.dma.name),
-                "Give a BSP whose DMA is connected to its memory; the block's three memory masters \
-                 take that connection.",
+                "Use a BSP whose DMA is connected to its memory: the block's three memory masters get that connection.",
             ));
         }
         let ends_at_txs = |c: &&Connection| {
@@ -66,12 +65,11 @@ impl<'a> OldMaster<'a> {
             return Err(site.unsupported(
                 site.place(other),
                 format!(
-                    "something else than the DMA drives {} (through {})",
+                    "another master than the DMA drives {} (through {})",
                     other.end, other.start
                 ),
-                "Remove that connection, or export, in Platform Designer: the block sets the hard \
-                 IP's addressing for itself, and whatever else sends there would reach other \
-                 addresses than before.",
+                "Remove that connection, or export, in Platform Designer: the block changes the hard IP's addressing \
+                 for its own use, and any other master would reach other addresses than before.",
             ));
         }
         Ok(old)

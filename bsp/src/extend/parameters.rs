@@ -73,12 +73,12 @@ pub fn parameters(config: &Config, board: &Board, ids: Ids) -> Vec<Parameter> {
             config.channels,
             "Channels",
             "None",
-            "Each has a page of 4 KiB in the BAR, queues and a range of FPGA memory of its own.",
+            "Each has its own page of 4 KiB in the BAR, queues and range of FPGA memory.",
         ),
         number(
             "QUEUE_DEPTH",
             config.queue_depth,
-            "Descriptors that wait, each direction",
+            "Waiting descriptors, each direction",
             "None",
             "All channels together; each has an equal share.",
         ),
@@ -101,7 +101,7 @@ pub fn parameters(config: &Config, board: &Board, ids: Ids) -> Vec<Parameter> {
             board.memory_log2,
             "Address bits of FPGA memory",
             "Bits",
-            "A descriptor that goes beyond is refused.",
+            "The block refuses a descriptor beyond this range.",
         ),
         words(
             "INTERRUPTS",

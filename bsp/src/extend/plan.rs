@@ -299,7 +299,7 @@ impl<'a> Builder<'a> {
         let all: Vec<_> = site.library.systems().map(file).collect::<Result<_>>()?;
         self.notes.push(format!(
             "The DMA is the instance {} of {}. The design, as the project and its search path name it, is {}; other \
-             .qsys files are no part of it and were not looked at.",
+             .qsys files are not a part of it and were not read.",
             site.dma.name,
             file(site.system)?,
             all.join(", ")
@@ -307,8 +307,8 @@ impl<'a> Builder<'a> {
         let outside: Vec<_> = site.library.outside.iter().map(String::as_str).collect();
         if !outside.is_empty() {
             self.notes.push(format!(
-                "Platform Designer searches these paths, too, which lie outside of the BSP or cannot be read without \
-                 Quartus, and were not looked at: {}.",
+                "Platform Designer also searches these paths, which are outside the BSP or cannot be determined \
+                 without Quartus, and were not read: {}.",
                 outside.join(", ")
             ));
         }
@@ -334,10 +334,10 @@ impl<'a> Builder<'a> {
                     ErrorKind::Unsupported,
                     Place::file(path),
                     format!(
-                        "{} stands here under two names, which would have to differ",
+                        "{} has two names here, but its two copies would have to differ",
                         inside.display()
                     ),
-                    "Put a file of its own in place of each link to it.",
+                    "Replace each link to it by a separate file.",
                 ));
             }
         }
@@ -405,8 +405,8 @@ impl<'a> Builder<'a> {
                 .map(|dir| compiled::inside(&self.hardware, dir))
                 .collect();
             self.to_do.push(format!(
-                "What the vendor had generated from the systems with the old DMA was left out: {}. Generate it anew \
-                 (qsys-generate) where no step of the compile does.",
+                "The vendor's files that were generated from the systems with the old DMA were left out: {}. Generate \
+                 them again (qsys-generate) if no step of the compile does.",
                 names.join(", ")
             ));
             left_out.extend(generated);
@@ -513,16 +513,17 @@ impl<'a> Builder<'a> {
         if let Some((family, place)) = family::foreign(project) {
             let file = self.layout.inside(&place.path)?;
             self.to_do.push(format!(
-                "The vendor's {} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these families: what \
-                 follows here may not hold, and Platform Designer will refuse what the family does not have.",
+                "The vendor's {} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these \
+                 families. The statements below may not be valid, and Platform Designer will refuse components that \
+                 the family does not have.",
                 Place { path: file, ..place },
                 family::known()
             ));
         }
         if memory.is_none() {
             self.notes.push(format!(
-                "The device's family is not one that this program knows; its memory blocks were counted as {}, the \
-                 smaller ones.",
+                "This program does not know the device's family; its memory blocks were counted as {}, the smaller \
+                 ones.",
                 Blocks::M10k.name()
             ));
         }
@@ -573,7 +574,7 @@ impl<'a> Builder<'a> {
             self.notes.push(format!(
                 "The vendor's runtime ({}) was set aside: its library and its utilities drive the old DMA, and \
                  `install` would load a driver for it. Peerlane's library goes to linux64/lib, peerlane-aocl to \
-                 linux64/libexec; a README.md in each says how they are made.",
+                 linux64/libexec; a README.md in each explains how to build them.",
                 all.join(", ")
             ));
         }
@@ -621,7 +622,7 @@ impl<'a> Builder<'a> {
             self.changes.push(Change {
                 file: vendors,
                 what: "the steps for this board in place of the vendor's text".into(),
-                why: "the vendor's is about a board that this one is not any more".into(),
+                why: "the vendor's text describes the board before the extension".into(),
             });
             self.around.push(readme);
         } else {

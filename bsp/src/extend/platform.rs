@@ -137,8 +137,8 @@ impl Platform {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
                     Place::file(&path),
-                    "the extended platform has something of its own under this name",
-                    "Rename it, or give the board's hardware directory alone; for a board's name, set another \
+                    "the extended platform already has a file or directory of this name",
+                    "Rename it, or name only the board's hardware directory. For a board's name, set another \
                      identity.board_suffix in the configuration.",
                 ));
             }
@@ -154,12 +154,12 @@ impl Platform {
         let others = self.others.join(", ");
         Some(match layout.hardware.as_os_str().is_empty() {
             true => format!(
-                "The platform that the board's directory lies in has other boards ({others}), which are not in this one. \
-                 Extended from the platform, with --board, they are."
+                "The platform that contains the board's directory has other boards ({others}), which are not in this \
+                 platform. To include them, extend the whole platform with --board."
             ),
             false => format!(
-                "The platform has other boards: {others}. They are kept as they were, and `aoc` compiles for them. The \
-                 runtime of this platform is for {} alone: programs for the others need the vendor's platform.",
+                "The platform has other boards: {others}. They are kept unchanged, and `aoc` compiles for them. The \
+                 runtime of this platform is only for {}: programs for the others need the vendor's platform.",
                 name.new
             ),
         })
@@ -216,7 +216,7 @@ impl Platform {
                 changes.push(Change {
                     file: document.path.clone(),
                     what: format!("{} {} → {to}", attribute.name, attribute.value),
-                    why: "a platform of its own for aoc, beside the vendor's".into(),
+                    why: "a separate platform for aoc, in addition to the vendor's".into(),
                 });
             }
         }
@@ -227,7 +227,7 @@ impl Platform {
             changes.push(Change {
                 file: document.path.clone(),
                 what,
-                why: "the vendor's library and utilities drive a DMA that is gone".into(),
+                why: "the vendor's library and utilities drive a DMA that was removed".into(),
             });
         }
         let text = edits.apply(&document.path, &document.source)?;
@@ -243,13 +243,13 @@ impl Platform {
             Some((hardware, dir)) => (
                 hardware,
                 format!(
-                    "the boards are said to be in \"{dir}\", and the board is in \"{}\"",
+                    "the boards' directory is \"{dir}\", but the board is in \"{}\"",
                     self.boards.display()
                 ),
             ),
             None => (
                 &document.root,
-                "there is no <hardware> with a dir, by which aoc finds the boards".into(),
+                "<hardware> with a dir is missing, by which aoc finds the boards".into(),
             ),
         };
         Err(Error::new(
@@ -257,8 +257,8 @@ impl Platform {
             document.place(element),
             what,
             format!(
-                "Take {ENVIRONMENT} from the vendor's BSP package again, or say <hardware dir=\"{}\" \
-                 default=\"BOARD\"/> in it.",
+                "Take {ENVIRONMENT} from the vendor's BSP package again, or write <hardware dir=\"{}\" \
+                 default=\"BOARD\"/> into it.",
                 self.boards.display()
             ),
         ))

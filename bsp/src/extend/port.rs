@@ -16,23 +16,23 @@ const DIFFERENCES: [[&str; 3]; 8] = [
     ["device families", "all", "Stratix V, Arria V GZ"],
     [
         "writes",
-        "whole dwords; other ends go another way in the libraries, which takes longer, in host memory and in a GPU's that is \
-         registered with a copy of its own; elsewhere such a write is refused",
+        "whole dwords. For other ends the libraries use a slower way in host memory, and in a GPU's memory that is \
+         registered with its own copy; elsewhere such a write is refused",
         "any start and end",
     ],
     [
         "a read that a peer refuses or never answers",
-        "no read of any channel is answered any more until the link is reset",
+        "no read of any channel completes until the link is reset",
         "ends that read with an error",
     ],
     [
-        "reads under way",
+        "reads in progress",
         "8, of 512 bytes each; the host must allow requests of 512 bytes",
         "up to 56, as many as the receive buffer has room for",
     ],
     [
         "poisoned data of a peer",
-        "taken as good data",
+        "used as good data",
         "ends the read with an error",
     ],
     ["generation of PCIe", "1 and 2", "1 to 3"],
@@ -51,8 +51,7 @@ pub(super) fn candidates(config: &Config) -> (Vec<Config>, Option<String>) {
     }
     let stream = config.with_port(PortKind::Tlp);
     let why = stream.is_none().then(|| {
-        "the configuration asks for irq = \"rxm\", and behind a TLP port there is MSI-X only"
-            .to_string()
+        "the configuration asks for irq = \"rxm\", but a TLP port has MSI-X only".to_string()
     });
     let both = [stream, config.with_port(PortKind::Txs)];
     (both.into_iter().flatten().collect(), why)

@@ -149,7 +149,7 @@ pub fn text(facts: &Facts<'_>) -> String {
         },
         subsystem: match known(&ids.subsystem_vendor) {
             true => format!("{}:{}", ids.subsystem_vendor, ids.subsystem),
-            false => format!("{} of whichever vendor", ids.subsystem),
+            false => format!("{} of any vendor", ids.subsystem),
         },
         upgraded: ((14, 1)..=(18, 1)).contains(&sdk),
         legacy: sdk < (14, 1),
@@ -168,8 +168,8 @@ fn said(version: &Version, made: bool) -> String {
     }
     let silent = match version.description {
         Description::Ours => "the BSP has no `board_env.xml`",
-        Description::Other => "`board_env.xml` says another",
-        Description::Vendors | Description::Silent => "`board_env.xml` says none",
+        Description::Other => "`board_env.xml` has another version",
+        Description::Vendors | Description::Silent => "`board_env.xml` has no version",
     };
     let by: String = match by {
         Source::User => "as the configuration says (`sdk`)".into(),
@@ -178,8 +178,8 @@ fn said(version: &Version, made: bool) -> String {
         Source::Systems => format!("as the systems say; {silent}"),
         Source::Nobody => {
             return format!(
-                "{text} is assumed, the oldest: the vendor's files say none. Set `sdk` in the configuration to the one \
-                 that you have"
+                "{text} is assumed, the oldest: the vendor's files name no version. Set `sdk` in the configuration to \
+                 your version"
             );
         }
     };
@@ -190,7 +190,9 @@ fn said(version: &Version, made: bool) -> String {
                 true => "17.1 and later",
                 false => "13.1, the oldest",
             };
-            format!("`{text}`, {by}: no version from 13.1 to 18.1. The steps are those of {steps}")
+            format!(
+                "`{text}`, {by}: not a version from 13.1 to 18.1. The steps are those of {steps}"
+            )
         }
     }
 }

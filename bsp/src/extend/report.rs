@@ -121,13 +121,13 @@ impl Report {
         )?;
         writeln!(
             out,
-            "A line number is one of the vendor's file under \"Missing files\" and \"Changes\" and where the text says so. \
-             Elsewhere it is one of the file here, as it is written now.\n"
+            "Line numbers refer to the vendor's file under \"Missing files\" and \"Changes\" and where the text says \
+             so. Elsewhere they refer to the written file here.\n"
         )?;
         if !self.missing_in_input.is_empty() {
             writeln!(
                 out,
-                "## Missing files\n\nThe BSP names files that it does not have, and so does the copy:\n"
+                "## Missing files\n\nThe BSP names files that neither it nor the copy has:\n"
             )?;
             for missing in &self.missing_in_input {
                 writeln!(out, "- `{missing}`: {}", without(missing))?;
@@ -153,8 +153,8 @@ impl Report {
         )?;
         writeln!(
             out,
-            "- Nothing here was compiled with Quartus. `peerlane check` proves what can be \
-             proved without it.\n"
+            "- Nothing here was compiled with Quartus. `peerlane check` proves the properties that can be proved \
+             without it.\n"
         )?;
         let irq = match c.irq {
             Irq::Rxm => "the hard IP's RxmIrq (`irq = \"rxm\"`)".to_string(),
@@ -184,12 +184,12 @@ impl Report {
         let kept = match self.origin {
             Origin::Vendor => "All of the vendor's files are kept",
             Origin::New => {
-                "All files of the board without the block, which `peerlane new` wrote as well, are kept"
+                "All files of the board without the block, which `peerlane new` also wrote, are kept"
             }
         };
         writeln!(
             out,
-            "Every other file is a byte-for-byte copy. {kept} in `peerlane/vendor`; `peerlane revert` gives them back.\n"
+            "Every other file is a byte-for-byte copy. {kept} in `peerlane/vendor`; `peerlane revert` restores them.\n"
         )?;
         let list = |out: &mut String, title: &str, names: Vec<String>| -> std::fmt::Result {
             if names.is_empty() {
@@ -285,7 +285,7 @@ fn without(missing: &str) -> &'static str {
     } else if ends(&[".v", ".sv", ".vhd", ".vh"]) {
         "Quartus stops in Analysis & Synthesis, unless nothing uses its modules"
     } else {
-        "the step that takes it fails"
+        "the step that uses it fails"
     }
 }
 

@@ -25,39 +25,39 @@ pub fn check(report: &Path, bsp: &Path, out: Option<&Path>) -> Result<()> {
     };
     if report.is_dir() {
         return problem(
-            "the report's name is a directory's",
-            "Give a file name to --report.",
+            "the report's name is that of a directory",
+            "Name a file with --report.",
         );
     }
     let ending = report.extension().unwrap_or_default().to_string_lossy();
     if !["md", "txt", "json"].contains(&ending.as_ref()) {
         return problem(
-            "the ending says none of the two forms that a report has",
+            "the extension is not that of a report's format",
             "End the name in .md or .txt for Markdown, or in .json for JSON.",
         );
     }
     if report.exists() && !report.is_file() {
         return problem(
-            "this is a device or the like, and a file would take its place",
-            "Give the name of a file to --report.",
+            "this is not a file, and a file would replace it",
+            "Name a file with --report.",
         );
     }
     if out.is_some_and(|out| report.starts_with(out)) {
         return problem(
-            "the report lies in the output, which does not exist yet",
-            "Leave --report out: the output holds peerlane-report.md and .json anyway.",
+            "the report would be in the output, which does not exist yet",
+            "Leave --report out: the output has peerlane-report.md and .json in any case.",
         );
     }
     let parent = parent(report);
     match fs::canonicalize(parent) {
         Ok(p) if p.starts_with(bsp) => problem(
             "the report would be written into the BSP",
-            "Choose a --report outside of it: the input is never written.",
+            "Choose a --report outside the BSP: the command never writes to its input.",
         ),
         Ok(p) if p.is_dir() => Ok(()),
         _ => problem(
             "the directory for the report does not exist",
-            "Make it first.",
+            "Create it first.",
         ),
     }
 }

@@ -61,8 +61,8 @@ pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<V
         return Err(Error::new(
             ErrorKind::BadXml,
             document.place(second),
-            "a second <device>: which one's resources the block takes cannot be told",
-            "Leave the board's own <device> alone in board_spec.xml.",
+            "a second <device>: the device whose resources the block takes cannot be determined",
+            "Keep only the board's own <device> in board_spec.xml.",
         ));
     }
     let used = document
@@ -86,8 +86,8 @@ pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<V
             return Err(Error::new(
                 ErrorKind::BadXml,
                 Place::line(&document.path, document.line_of(attribute.span.start)),
-                format!("{name} num=\"{}\" is no whole number", attribute.value),
-                "Write what the vendor's design uses as a whole number: the block's share is added to it.",
+                format!("{name} num=\"{}\" is not a whole number", attribute.value),
+                "Write the number that the vendor's design uses as a whole number: the block's share is added to it.",
             ));
         };
         let Some(after) = before.checked_add(more) else {
@@ -125,9 +125,10 @@ pub fn narrow_memory(document: &Document, old: Option<u64>) -> Option<String> {
     let others: Vec<_> = interfaces.filter_map(other).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "The block's ports to memory have {} bits{}; of the board's {}. Platform Designer adapts the width, and a word \
-             of the block takes as many beats as it has to. See in the generated interconnect that the adapter stands behind memory's arbiter (after its cmd_mux): in front of it, a read could pass a part of \
-             a chained write. Not verified without Quartus.",
+            "The block's ports to memory have {} bits{}; of the board's {}. Platform Designer adapts the width, and a \
+             word of the block takes as many beats as necessary. Check in the generated interconnect that the adapter \
+             is after memory's arbiter (after its cmd_mux): in front of the arbiter, a read could pass a part of a \
+             chained write. Not verified without Quartus.",
             block::MEM_BITS,
             match old {
                 Some(old) if old == u64::from(block::MEM_BITS) => ", as the old DMA's had".into(),
@@ -181,8 +182,8 @@ pub fn memory_bytes(document: &Document) -> Result<u64> {
         ErrorKind::Unsupported,
         Place::file(&document.path),
         "no <interface> of <global_mem> begins at address 0",
-        "The driver gives out FPGA memory from address 0 on: place a memory there, in Platform \
-         Designer and in board_spec.xml.",
+        "Place a memory at address 0, in Platform Designer and in board_spec.xml: the driver allocates FPGA memory \
+         from there.",
     ))
 }
 
@@ -201,7 +202,7 @@ pub fn memory_log2(document: &Document) -> Result<u32> {
         ErrorKind::BadXml,
         Place::file(&document.path),
         format!("the <global_mem> interfaces end at {end:#x}; the block serves 1 MiB to 1 TiB"),
-        "Each <interface> of <global_mem> needs an address and a size in bytes.",
+        "Give each <interface> of <global_mem> an address and a size in bytes.",
     ))
 }
 

@@ -152,7 +152,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     notes.extend(assumption_notes(&bar_before));
     if old.to_pcie.is_empty() && old.legs.is_empty() {
         notes.push(format!(
-            "{}.m had no way to {}.Txs; nothing was to be removed.",
+            "{}.m had no path to {}.Txs; nothing had to be removed.",
             site.dma.name, site.hip.name
         ));
     }
@@ -321,8 +321,8 @@ fn check_connections(site: &Site<'_>) -> Result<()> {
                 return Err(site.unsupported(
                     site.place(connection),
                     format!("{end} is an interface that {NEW_DMA} does not have"),
-                    "This acl_dma is not the one of the public BSPs; remove the connection, or \
-                     report the BSP so that the block can be taught it.",
+                    "This acl_dma differs from that of the public BSPs. Remove the connection, or report the BSP, so \
+                     that the block can support it.",
                 ));
             }
         }
@@ -336,7 +336,7 @@ fn check_connections(site: &Site<'_>) -> Result<()> {
         return Err(site.unsupported(
             site.system.place(site.dma),
             format!(
-                "the interface exported as {} is one that {NEW_DMA} does not have",
+                "{NEW_DMA} does not have the interface exported as {}",
                 export.name
             ),
             "Remove the export in Platform Designer.",
@@ -368,8 +368,8 @@ fn assumption_notes(map: &BarMap) -> Option<String> {
         .collect();
     (!assumed.is_empty()).then(|| {
         format!(
-            "The span of {} is not known here; each was taken to reach up to the next slave or the end \
-             of its bridge, and the new slaves were put above that.",
+            "The span of {} is not known here. Each is assumed to end at the next slave or the end of its bridge, and \
+             the new slaves are above that.",
             assumed.join(", ")
         )
     })

@@ -48,9 +48,8 @@ const PRO: &str = "QDB_FILE_PARTITION";
 /// The assignment for a netlist among the sources.
 const NETLIST: &str = "QXP_FILE";
 
-pub(super) const STALE: &str =
-    "it was compiled with the old DMA: importing it would build every kernel against that";
-const FROM_SOURCE: &str = "the partition is compiled from source until it is made anew";
+pub(super) const STALE: &str = "it was compiled with the old DMA: with the import every kernel would be built against the old DMA";
+const FROM_SOURCE: &str = "the partition is compiled from source until the import is made again";
 
 /// A compiled file that a revision imports.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,10 +202,12 @@ fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
         let unread = name.text.contains('\\') || values.iter().any(|value| value.contains(UNKNOWN));
         let unread = unread && source.role <= Role::Sourced;
         let what = match values.iter().find(import) {
-            Some(name) => format!("{name} is assigned by a name that is put together"),
-            None if unread => "an assignment whose name cannot be read without Quartus: it may import the vendor's \
-                               compiled board"
-                .into(),
+            Some(name) => format!("{name} is assigned by a composed name"),
+            None if unread => {
+                "an assignment whose name cannot be determined without Quartus: it may import the \
+                               vendor's compiled board"
+                    .into()
+            }
             None => continue,
         };
         return Err(Error::new(
@@ -251,9 +252,9 @@ fn refuse_hidden(source: &Source) -> Result<()> {
                 ErrorKind::Unsupported,
                 Place::line(&source.path, command.line),
                 format!(
-                    "{name} in a command that is no plain assignment: it may import the vendor's compiled board"
+                    "{name} in a command that is not a plain assignment: it may import the vendor's compiled board"
                 ),
-                "Write the assignment out, or take it out.",
+                "Write the assignment out, or remove it.",
             ));
         }
     }
@@ -285,9 +286,9 @@ fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
             settings.compiled.extend(names.map(OsStr::to_os_string));
             if assignment.name == PRO {
                 settings.notes.push(format!(
-                    "The vendor's {}:{}: {PRO} {} was taken out. It is an import of Quartus Prime Pro, which nothing here makes \
-                     anew: when the board is compiled, export the partition {} to that file and put the assignment \
-                     back.",
+                    "The vendor's {}:{}: {PRO} {} was removed. It is an import of Quartus Prime Pro, which no script \
+                     here makes again. When the board is compiled, export the partition {} to that file and restore \
+                     the assignment.",
                     source.name(),
                     assignment.line,
                     assignment.value,
@@ -373,7 +374,7 @@ fn the_only(project: &Project, source: &Source, assignment: &Assignment) -> Resu
             ErrorKind::Unsupported,
             Place::line(&source.path, assignment.line),
             format!(
-                "the name of the file that {} imports cannot be read without Quartus, and the BSP has {} and {}",
+                "the name of the file that {} imports cannot be determined without Quartus, and the BSP has {} and {}",
                 assignment.name,
                 one.display(),
                 other.display()
@@ -507,7 +508,7 @@ impl<'a> FileEdits<'a> {
             }
         }
         self.note(
-            format!("{fragment} taken in"),
+            format!("{fragment} included"),
             "timing constraints and synchroniser settings of the block",
         );
     }
@@ -548,7 +549,8 @@ impl<'a> FileEdits<'a> {
             .filter(|a| a.name == NETLIST && !gone(a));
         stay.map(|a| {
             format!(
-                "The vendor's {}:{}: {} is a compiled netlist among the sources; see that the board's system is not in it.",
+                "The vendor's {}:{}: {} is a compiled netlist among the sources; make sure that it does not contain \
+                 the board's system.",
                 self.source.name(),
                 a.line,
                 a.value

@@ -48,9 +48,9 @@ pub fn refuse_commands(project: &Project) -> Result<()> {
         Some((_, place)) => Err(Error::new(
             ErrorKind::Unsupported,
             place.clone(),
-            "a command that `aoc` runs imports what the vendor compiled",
+            "a command that `aoc` runs imports the vendor's compiled files",
             "Put the commands into a script, a .sh file with a tool's name at the beginning of each line or a .tcl \
-             file, and have the command run that: a step of a script can wait until the import is made anew.",
+             file, and let the command run the script: a step of a script can wait until the import is made again.",
         )),
     }
 }
@@ -158,8 +158,8 @@ pub(super) fn hold_back(file: &mut FileEdits<'_>) -> Result<()> {
             Kind::Names if !inside && !has_inner => {
                 let name = source.name();
                 file.notes.push(format!(
-                    "The vendor's {name}:{}: the command {} names an import and was left as it is; see that nothing imports the \
-                     vendor's compiled board by it.",
+                    "The vendor's {name}:{}: the command {} names an import and was not changed; make sure that it \
+                     does not import the vendor's compiled board.",
                     command.line,
                     command.name()
                 ));
@@ -198,8 +198,8 @@ fn hold_back_lines(file: &mut FileEdits<'_>) -> Result<()> {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::line(&source.path, n + 1),
-                "a step that imports what the vendor compiled, in a script that cannot be changed safely",
-                "Take that step out of the script, or write it as a line of a .sh file that begins with the tool's \
+                "a step that imports the vendor's compiled files, in a script that cannot be changed safely",
+                "Remove that step from the script, or write it as a line of a .sh file that begins with the tool's \
                  name.",
             ));
         }

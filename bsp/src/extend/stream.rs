@@ -32,8 +32,8 @@ enum Fate {
     Gone(&'static str),
 }
 
-const REGISTERS: &str = "it comes from the bridge, in whose place the block is";
-const MESSAGES: &str = "the block makes all messages, and something else makes some now";
+const REGISTERS: &str = "it comes from the bridge, which the block replaces";
+const MESSAGES: &str = "the block sends all messages, but another component sends some now";
 const STATUS: &str = "the block's reset is made from it";
 
 /// The output that reports a stable clock of the transceivers' reconfiguration.
@@ -133,7 +133,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
     let hip = hard_ip::streaming(site.system, site.hip, wanted, &mut problems);
     problems.settle(AGAINST)?;
     let (Some(hip), Some(kernel)) = (hip, kernel) else {
-        unreachable!("what is not there is a problem");
+        unreachable!("a missing part is a problem");
     };
     let board = Board {
         port_bits: hip.port_bits,
@@ -146,7 +146,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         site.unsupported(
             site.system.place(site.dma),
             format!("the block cannot be built for this board with a TLP port: {e}"),
-            "Move the slave there in Platform Designer, or leave port.kind out of the configuration.",
+            "Move the slave in Platform Designer, or leave port.kind out of the configuration.",
         )
     })?;
     Ok(Streaming {
@@ -167,7 +167,7 @@ fn room(
     let slaves = build::slaves(bar, offsets).map_err(|slave| {
         site.unsupported(
             site.system.place(site.dma),
-            format!("no way leads from BAR {bar} to {}.{slave}", site.dma.name),
+            format!("no path leads from BAR {bar} to {}.{slave}", site.dma.name),
             REMEDY,
         )
     })?;
@@ -194,7 +194,7 @@ fn room(
                     "{own}{name} needs {bytes:#x} bytes at {at:#x} of BAR {bar}, but {} is at {:#x}",
                     other.slave, other.base
                 ),
-                "Move that slave in Platform Designer, or give places that are free under [bar] of the configuration.",
+                "Move that slave in Platform Designer, or set free places under [bar] of the configuration.",
             ));
         }
     }
@@ -222,8 +222,8 @@ impl Streaming<'_> {
         let same = self.hip.generation.0 == self.hip.generation.1;
         (same && before != after).then(|| {
             format!(
-                "The port to PCIe has {} bits, and with it the hard IP's clock becomes {after} MHz ({before} MHz before): all that \
-                 hangs on it, {} and the host's bus among it, runs at that speed.",
+                "The port to PCIe has {} bits, so the hard IP's clock becomes {after} MHz ({before} MHz before): its \
+                 whole clock domain, with {} and the host's bus, runs at that speed.",
                 self.hip.port_bits, site.dma.name
             )
         })
@@ -241,9 +241,9 @@ impl Streaming<'_> {
             false => "",
         };
         let mut to_do = vec![format!(
-            "Quartus was not at hand: the hard IP's streaming variant ({}) was put in by the description of Quartus 13.1, and \
-             no board has run with it. Platform Designer must take {name} and {} without an error or an adapter between \
-             them.{sequencer}",
+            "Quartus was not at hand: the hard IP's streaming variant ({}) was added by the description of Quartus \
+             13.1, and no board has run with it. Platform Designer must accept {name} and {} without an error or an \
+             adapter between them.{sequencer}",
             hip.kind, site.dma.name
         )];
         if hip.generation.0 != hip.generation.1 {
@@ -253,10 +253,10 @@ impl Streaming<'_> {
                 false => format!("{mhz} MHz (before {before} MHz)"),
             };
             to_do.push(format!(
-                "PCIe becomes Gen{} from Gen{}, with {} bits: {name}.{RAW_CLOCK} has {clock}, \
-                 and the device's speed grade must allow that (Stratix V Avalon-ST Interface for PCIe 683093, \"Recommended \
-                 Speed Grades\"). The reference clock stays as it is. Whether the board's lanes and slot carry 8 GT/s, its \
-                 maker knows; lspci -vv shows what the link came up with.",
+                "PCIe becomes Gen{} from Gen{}, with {} bits: {name}.{RAW_CLOCK} has {clock}, and the device's speed \
+                 grade must allow that (Stratix V Avalon-ST Interface for PCIe 683093, \"Recommended Speed Grades\"). \
+                 The reference clock stays unchanged. Ask the board's maker whether its lanes and slot support 8 GT/s; \
+                 lspci -vv prints the speed of the link.",
                 hip.generation.1, hip.generation.0, hip.port_bits,
             ));
         }
@@ -274,14 +274,14 @@ pub fn other_quartus(site: &Site<'_>, sdk: &str) -> Option<String> {
         (Some(version), _) => (version, format!("{name} is of Quartus {version}")),
         (None, Some(sdk)) => (
             sdk,
-            format!("The board is compiled with Quartus {sdk}, that of its OpenCL SDK"),
+            format!("The board is compiled with Quartus {sdk}, the version of its OpenCL SDK"),
         ),
         (None, None) => return None,
     };
     Some(format!(
-        "{who}. {OWN_HIP} takes the hard IP's description from the installed Quartus, by the names that 13.1 and 18.1 have. \
-         Where {version} has others, Platform Designer stops with \"Quartus's description of the hard IP has no ..., as 13.1 has it\": report \
-         that line, with the version."
+        "{who}. {OWN_HIP} takes the hard IP's description from the installed Quartus, by the names that 13.1 and 18.1 \
+         have. If {version} has other names, Platform Designer stops with \"Quartus's description of the hard IP has \
+         no ..., as 13.1 has it\": report that line, with the version."
     ))
 }
 
@@ -333,8 +333,8 @@ fn registers(site: &Site<'_>, path: &HostPath<'_>) -> Result<()> {
     Err(site.unsupported(
         site.place(other),
         format!(
-            "{} is a master of {csr} beside the host's, but with a TLP port the registers are inside the block, and \
-             the host alone reaches them",
+            "{} is a master of {csr} in addition to the host's, but with a TLP port the registers are inside the \
+             block, and only the host reaches them",
             other.start
         ),
         REMEDY,
@@ -353,7 +353,8 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
                 ErrorKind::Unsupported,
                 place,
                 format!(
-                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: what becomes of it with a TLP port is not known"
+                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: its \
+                     replacement with a TLP port is not known"
                 ),
                 REMEDY,
             ));
@@ -362,7 +363,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
     Err(Error::new(
         ErrorKind::Unsupported,
         place,
-        format!("{end} is {how}, but there is none with a TLP port: {why}"),
+        format!("{end} is {how}, but does not exist with a TLP port: {why}"),
         REMEDY,
     ))
 }
@@ -377,8 +378,8 @@ fn kernel<'a>(site: &Site<'a>) -> Result<Option<&'a Connection>> {
     Err(site.unsupported(
         site.place(second),
         format!(
-            "{} interrupts beside the DMA's at {}.{RXM_IRQ} ({}), but behind a TLP port the block takes one, the \
-             OpenCL kernel's",
+            "{} interrupts in addition to the DMA's at {}.{RXM_IRQ} ({}), but with a TLP port the block accepts only \
+             one, the OpenCL kernel's",
             names.len(),
             site.hip.name,
             names.join(", ")

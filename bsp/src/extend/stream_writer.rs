@@ -14,19 +14,21 @@ use crate::system::qsys::{Connection, End, NewConnection};
 use crate::xml::{Attribute, Element, escape};
 
 const KIND: &str = "the block makes the packets itself, in place of the hard IP's bridge";
-const BOARD: &str =
-    "behind a TLP port the block takes what the host asks, and hands on what is not its own";
+const BOARD: &str = "with a TLP port the block receives the host's requests, and passes on those that are not for its own slaves";
 const BUFFER: &str = "the other variant does not put its clock on a global network, and with AUTO_GLOBAL_CLOCK OFF, as boards \
                       have it, neither does the Fitter; the block does";
-const RESET: &str = "the other variant brings no reset out; the block makes it from the hard IP's";
+const RESET: &str =
+    "the other variant has no reset output; the block makes the reset from the hard IP's";
 /// The port of `nreset_status`, of the old hard IP (component description, ACDS 13.1) and of the block.
 const RESET_PORTS: (&str, &str) = ("reset_status", "nreset_status");
-const CRA: &str = "the bridge's registers are gone; the block answers in their place with 0";
-const KERNEL: &str = "the block makes all messages, and the kernel's interrupt is a vector of it";
-const PACKETS: &str = "packets and what belongs to them, straight between hard IP and block";
+const CRA: &str =
+    "the bridge's registers do not exist any more; the block returns 0 in their place";
+const KERNEL: &str =
+    "the block sends all messages, and the kernel's interrupt is one of its vectors";
+const PACKETS: &str = "packets and their signals, directly between hard IP and block";
 const APPLICATION: &str =
-    "the hard IP's clock feeds its application side, too, as inside of the Avalon-MM variant";
-const INSIDE: &str = "the block's interrupts are messages that it makes itself";
+    "the hard IP's clock feeds its application side, too, as inside the Avalon-MM variant";
+const INSIDE: &str = "the block's interrupts are messages that it sends itself";
 
 impl Writer<'_> {
     /// Replaces the old hard IP by the other one, under the same name.
@@ -73,7 +75,10 @@ impl Writer<'_> {
             }
         }
         for (why, names) in to.gone() {
-            self.note(format!("{name}: these are gone: {}", names.join(", ")), why);
+            self.note(
+                format!("{name}: these are removed: {}", names.join(", ")),
+                why,
+            );
         }
     }
 

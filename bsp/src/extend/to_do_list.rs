@@ -37,7 +37,7 @@ const fn change(
 const HEADLINES: [Headline; 28] = [
     line(
         "says FAMILY",
-        "See whether the device's family is one that Peerlane knows.",
+        "Check whether Peerlane knows the device's family.",
     ),
     // The reader chooses the rectangle; the note has the line of each.
     line(
@@ -46,7 +46,7 @@ const HEADLINES: [Headline; 28] = [
     ),
     line(
         "enlarge a rectangle (LL_RECT",
-        "See whether the LogicLock region has room for the block, and enlarge a rectangle of it if not.",
+        "Check whether the LogicLock region has room for the block. If not, enlarge a rectangle of it.",
     ),
     change(
         "The region is too small",
@@ -56,12 +56,12 @@ const HEADLINES: [Headline; 28] = [
     ),
     change(
         "The LogicLock region",
-        "See whether the LogicLock region has room for the block, and enlarge it if not.",
+        "Check whether the LogicLock region has room for the block, and enlarge it if not.",
         "set_global_assignment -name LL_WIDTH <old> -section_id <region>",
         Some("set_global_assignment -name LL_WIDTH <new> -section_id <region>"),
     ),
     change(
-        "it numbers them anew",
+        "generates and numbers again",
         "After the first compile, compare the numbered members of LogicLock regions with the hierarchy.",
         "set_instance_assignment -name LL_MEMBER_OF <region> -to \"<path>|mm_interconnect_1:mm_interconnect_1\"",
         Some(
@@ -69,55 +69,58 @@ const HEADLINES: [Headline; 28] = [
         ),
     ),
     change(
-        "Take these settings out, which are for it",
-        "Take out the settings for configuration over PCIe (CvP), which the board does not have any more.",
+        "Remove these settings, which are for it",
+        "Remove the settings for configuration over PCIe (CvP), which the board does not have any more.",
         "set_global_assignment -name ENABLE_CVP_CONFDONE ON",
         None,
     ),
-    line("CvP", "Read how configuration over PCIe (CvP) goes on."),
     line(
-        "Platform Designer must take",
-        "See that Platform Designer takes the hard IP and the block without an error.",
+        "CvP",
+        "Read how configuration over PCIe (CvP) continues to work.",
+    ),
+    line(
+        "Platform Designer must accept",
+        "Make sure that Platform Designer accepts the hard IP and the block without an error.",
     ),
     line(
         "PCIe becomes Gen",
-        "See that device, board and slot can do the new PCIe generation.",
+        "Make sure that device, board and slot support the new PCIe generation.",
     ),
     line(
         "adaptive equalisation",
-        "Put in the driver that equalises the receivers at Gen3.",
+        "Add the driver that equalises the receivers at Gen3.",
     ),
     line(
-        "serves others beside",
-        "Give the reconfiguration controller more interfaces, by hand.",
+        "serves others in addition to",
+        "Give the reconfiguration controller more interfaces manually.",
     ),
     line(
         "conduits reconfig_to_xcvr",
-        "Give the reconfiguration controller outside of the system more interfaces.",
+        "Give the reconfiguration controller outside the system more interfaces.",
     ),
     line(
         "takes the hard IP's description from the installed Quartus",
-        "See that the installed Quartus knows the hard IP by these names.",
+        "Make sure that the installed Quartus knows the hard IP by these names.",
     ),
     change(
-        "These rules have Quartus take a hard reset controller",
-        "Take the rules about the hard reset controller out of quartus.ini.",
+        "These rules make Quartus accept a hard reset controller",
+        "Remove the rules about the hard reset controller from quartus.ini.",
         "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule = on",
         None,
     ),
     change(
         "These lines place cells of the hard IP's transceivers",
-        "Take out the places of the transceivers' cells if the Fitter cannot use them.",
+        "Remove the places of the transceivers' cells if the Fitter cannot use them.",
         "set_location_assignment <place> -to \"<path>|sv_xcvr_pipe_native:<cell>\"",
         None,
     ),
     line(
         "has the speed grade",
-        "See whether the device's speed grade allows the new link.",
+        "Check whether the device's speed grade allows the new link.",
     ),
     change(
-        "These lines name what is inside of the hard IP",
-        "Write these paths into the hard IP anew.",
+        "These lines name instances inside the hard IP",
+        "Write the new paths into the hard IP.",
         "set_instance_assignment -name <assignment> <value> -to \"<path>|pcie|altpcie_hip_256_pipen1b:<name>\"",
         Some(
             "set_instance_assignment -name <assignment> <value> -to \"<path>|<the block>|<name>\"",
@@ -125,45 +128,45 @@ const HEADLINES: [Headline; 28] = [
     ),
     line(
         "files that Platform Designer generates for the hard IP",
-        "See that the files put in place of the hard IP's are right for this Quartus.",
+        "Make sure that the files that replace those of the hard IP are right for this Quartus.",
     ),
     line(
-        "was left out: ",
-        "Generate the systems again where no step of the compile does.",
+        "were left out: ",
+        "Generate the systems again if no step of the compile does.",
     ),
     change(
         "board_env.xml",
-        "Say the SDK's version.",
+        "Set the SDK's version.",
         "<board_env version=\"\" name=\"<platform>\">",
         Some("<board_env version=\"14.0\" name=\"<platform>\">"),
     ),
     line(
         "has other boards",
-        "Know that the runtime of this platform is for this board alone.",
+        "Note that the runtime of this platform is for this board alone.",
     ),
     line(
-        "They stay out: each kernel's compile compiles the whole board",
-        "Know that each kernel's compile compiles the whole board now.",
+        "They stay off: each kernel's compile compiles the whole board",
+        "Note that each kernel's compile compiles the whole board now.",
     ),
     line(
         "The vendor shipped the board compiled",
-        "Compile the board once before kernels, as README.md says: what was compiled held the old DMA.",
+        "Compile the board once before kernels, as README.md explains: the compiled files had the old DMA.",
     ),
     line(
         "still have the name of an import",
-        "See that none of these lines imports the vendor's compiled board.",
+        "Make sure that none of these lines imports the vendor's compiled board.",
     ),
     line(
         "pipeline stages into a path",
-        "Chain no transfers, or see that the interconnect has no stages.",
+        "Chain no transfers, or make sure that the interconnect has no stages.",
     ),
     line(
         "has no <compile>, where an unwanted fix",
-        "Tell the SDK's migration of platforms which kind this one is.",
+        "Set this platform's type for the SDK's migration of platforms.",
     ),
     change(
         "These lines name the old DMA",
-        "Change or take out the lines that name the old DMA and bridges that are gone.",
+        "Change or remove the lines that name the old DMA and removed bridges.",
         "set_false_path -from [get_registers *|dma_0|*]",
         None,
     ),
@@ -235,13 +238,14 @@ mod tests {
     #[test]
     fn a_line_and_an_example_stand_above_the_details() {
         let region = "The LogicLock region board_region (116 × 24, X0_Y1; revision base) has the block in it. It has 5 \
-                      places. Set LL_WIDTH 130 or LL_HEIGHT 30, and see that no other region is in the way.";
+                      places. Set LL_WIDTH 130 or LL_HEIGHT 30, and make sure that no other region overlaps.";
         let other = "A note that has no headline. It goes on.";
         let mut out = String::new();
         write(&mut out, &[region.into(), other.into()]).unwrap();
         let (list, details) = out.split_once("### Details").unwrap();
         for words in [
-            "1. See whether the LogicLock region has room for the block, and enlarge it if not.\n   For example:\n\n   ```diff\n",
+            "1. Check whether the LogicLock region has room for the block, and enlarge it if not.\n   For \
+             example:\n\n   ```diff\n",
             "-set_global_assignment -name LL_WIDTH 116 -section_id board_region",
             "+set_global_assignment -name LL_WIDTH 130 -section_id board_region",
             "2. A note that has no headline.\n",

@@ -13,9 +13,9 @@ fn extended(place: Place, what: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExtended,
         place,
-        format!("the BSP is extended already, or was: {what}"),
-        "Give the vendor's BSP as --bsp: `peerlane revert` gives it back from an extended one, and `peerlane check` \
-         looks at one.",
+        format!("the BSP is already extended, or was: {what}"),
+        "Name the vendor's BSP with --bsp. `peerlane revert` restores it from an extended BSP, and `peerlane check` \
+         checks an extended BSP.",
     )
 }
 
@@ -45,7 +45,7 @@ pub fn refuse(layout: &Layout) -> Result<()> {
     let report = report.iter().map(|name| layout.root.join(name));
     for path in own.into_iter().chain(report) {
         if std::fs::symlink_metadata(&path).is_ok() {
-            return Err(extended(Place::file(&path), "this is Peerlane's"));
+            return Err(extended(Place::file(&path), "Peerlane wrote this"));
         }
     }
     for (kind, word) in [("qsf", OWN_DIR), ("ipx", NEW_DMA)] {

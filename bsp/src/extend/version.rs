@@ -126,7 +126,7 @@ impl Version {
             .map(|(version, place)| format!("{version} ({place})"))
             .collect();
         Some(format!(
-            "These name several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
+            "These files name several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
             all.join(", "),
             self.text
         ))
@@ -134,29 +134,31 @@ impl Version {
 
     /// Returns the note on a description without a version that the library knows.
     pub fn note(&self) -> Option<String> {
-        const THEN: &str = "The library for the SDK's own runtimes says 14.0 then, and a runtime of an earlier version \
-                            refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs";
+        const THEN: &str = "The library for the SDK's own runtimes then reports 14.0, and a runtime of an earlier \
+                            version refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs";
         let text = &self.text;
         Some(match (self.description, self.is_known()) {
             (Description::Vendors | Description::Ours, true) => return None,
             (Description::Other, _) => {
                 let said = self.named.get(1).map_or("", |(said, _)| said);
                 format!(
-                    "board_env.xml says the version {said:?} and the configuration (sdk) {text:?}. The library for the \
-                     SDK's own runtimes says the former: set PEERLANE_MMD_VERSION to {text} for programs, or have the \
-                     vendor's board_env.xml say it and extend again."
+                    "board_env.xml has the version {said:?}, but the configuration (sdk) has {text:?}. The library for \
+                     the SDK's own runtimes reports the former: set PEERLANE_MMD_VERSION to {text} for programs, or \
+                     write the version into the vendor's board_env.xml and extend again."
                 )
             }
             (Description::Silent, _) => format!(
-                "board_env.xml says no version. {THEN}, or have the vendor's board_env.xml say it and extend again."
+                "board_env.xml has no version. {THEN}, or write the version into the vendor's board_env.xml and extend \
+                 again."
             ),
             (Description::Vendors, false) => format!(
-                "board_env.xml says the version {text:?}, which is none from 13.1 to 18.1. {THEN}, or have the vendor's \
-                 board_env.xml say it and extend again."
+                "board_env.xml has the version {text:?}, which is not a version from 13.1 to 18.1. {THEN}, or write \
+                 the version into the vendor's board_env.xml and extend again."
             ),
             (Description::Ours, false) => format!(
-                "The BSP has no board_env.xml, and its project names no version of the SDK from 13.1 to 18.1: the one that \
-                 was written says {text:?}. {THEN}, or set LAST_QUARTUS_VERSION in the BSP's .qsf to it and extend again."
+                "The BSP has no board_env.xml, and its project names no version of the SDK from 13.1 to 18.1: the \
+                 written one has {text:?}. {THEN}, or set LAST_QUARTUS_VERSION in the BSP's .qsf to it and extend \
+                 again."
             ),
         })
     }

@@ -18,7 +18,7 @@ use crate::system::qsys::{Connection, End, Module, NewConnection};
 use crate::system::site::Site;
 use crate::xml::{Edits, Element};
 
-const MASTER_GONE: &str = "the old master is gone";
+const MASTER_GONE: &str = "the old master does not exist any more";
 
 /// Edits of one system, each with its reason.
 #[derive(Debug)]
@@ -95,17 +95,17 @@ impl<'a> Writer<'a> {
         self.edits.replace(dma.element.span.clone(), text);
         let why = match self.streams {
             false => {
-                "the block takes the old DMA's place under its name; clock, reset, csr, s_nondma and the interrupt keep \
+                "the block replaces the old DMA under its name; clock, reset, csr, s_nondma and the interrupt keep \
                  their connections and addresses"
             }
             true => {
-                "the block takes the old DMA's place under its name, and that of the hard IP's bridge; clock and reset keep \
-                 their connections, and all slaves their addresses"
+                "the block replaces the old DMA under its name, and the hard IP's bridge; clock and reset keep their \
+                 connections, and all slaves keep their addresses"
             }
         };
         self.note(
             format!(
-                "instance {}: kind {} becomes {NEW_DMA}, its parameters go",
+                "instance {}: kind {} becomes {NEW_DMA}, its parameters are removed",
                 dma.name, dma.kind
             ),
             why,
@@ -220,7 +220,7 @@ impl<'a> Writer<'a> {
         let clock = self.hip_clock().ok_or_else(|| {
             site.unsupported(
                 site.system.place(site.hip),
-                format!("{hip} gives its clock (coreclkout) to nothing"),
+                format!("the clock (coreclkout) of {hip} is not connected"),
                 "Connect the hard IP's coreclkout to the host-control bridge, as in the vendor's BSP.",
             )
         })?;
@@ -235,7 +235,7 @@ impl<'a> Writer<'a> {
             self.add_after(
                 at,
                 &[new],
-                "csr, the channels, the table and the port to PCIe run in the hard IP's clock",
+                "csr, the channels, the table and the port to PCIe run in the hard IP's clock domain",
             );
         }
         let sources = self.host_resets(path);
@@ -263,7 +263,7 @@ impl<'a> Writer<'a> {
         self.add_after(
             last,
             &new,
-            "the reset of the first block behind the hard IP, which is in the same clock domain",
+            "the reset of the first block after the hard IP, which is in the same clock domain",
         );
         Ok(())
     }
@@ -290,7 +290,7 @@ impl<'a> Writer<'a> {
                         connection.end,
                         block::MEM_ADDR_BITS
                     ),
-                    "The block reaches that much FPGA memory; connect it lower.",
+                    "Connect it at a lower address: the block reaches only that much FPGA memory.",
                 ));
             }
             let new: Vec<_> = ["mem_rd", "mem_wr", "mem_win"]
@@ -447,7 +447,7 @@ impl<'a> Writer<'a> {
         self.swap(
             kernel,
             &new,
-            "the block sends the messages, and asks the function's capability whether it may",
+            "the block sends the messages, and reads from the function's capability whether it may",
             "a function signals by MSI or by MSI-X, so the kernel's interrupt becomes a vector of the block",
         );
         let settings = table.settings().into_iter();
@@ -486,7 +486,7 @@ impl<'a> Writer<'a> {
                 let name = requirement.attribute("name").unwrap_or_default();
                 self.note(
                     format!("requirement {name} to the interconnect at {subject} removed"),
-                    "it is for a connection that is gone",
+                    "it is for a removed connection",
                 );
             }
         }
@@ -535,7 +535,7 @@ impl<'a> Writer<'a> {
         let document = &self.site.system.document;
         if bonus::update(document, &mut self.edits, gone, &after, &bases) {
             self.note(
-                "bonusData: entries of removed instances dropped, base addresses of the new slaves added".into(),
+                "bonusData: entries of removed instances removed, base addresses of the new slaves added".into(),
                 "Platform Designer's own notes about the instances",
             );
         }

@@ -43,10 +43,10 @@ const fn group(fate: Fate, prefix: &'static str, names: &'static str) -> Group {
 }
 
 /// Reason why the bridge's own parameters are dropped.
-const BRIDGE: &str = "it is of the Avalon-MM bridge, in whose place the block is";
+const BRIDGE: &str = "it belongs to the Avalon-MM bridge, which the block replaces";
 const TRANSLATION: &str = "the block has its own address table and makes PCIe addresses itself";
 const SYSTEM: &str = "Platform Designer derives it";
-const MAPPED: &str = "the host's accesses would come out at another place of the board's bus";
+const MAPPED: &str = "the host's accesses would reach other addresses of the board's bus";
 
 /// The rule of the receive buffer, for either port.
 ///
@@ -57,10 +57,10 @@ const MAPPED: &str = "the host's accesses would come out at another place of the
 /// leave at least 112 headers and 7,168 bytes, and 64 bytes for each header; High and Maximum leave 1 to 32 headers and
 /// 128 to 2,048 bytes (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1). Altera removed these two as not
 /// supported (Stratix V Avalon-ST Interface for PCIe 683093, revision of 2019-01-18).
-const ROOM: &str = "the other settings leave less room for completions than the block's reads bring, and what does not fit is \
-                    lost; Low is that of the OpenCL SDK's own boards";
+const ROOM: &str = "the other settings have less room for completions than the block's reads need, and completions \
+                    without room are lost; the OpenCL SDK's own boards have Low";
 const BY_HAND: &str =
-    "credits that are set by hand may leave less room for completions than the block's reads bring";
+    "manually set credits may leave less room for completions than the block's reads need";
 /// Parameters of that rule.
 pub(crate) const BUFFER: [&str; 2] = ["rxbuffer_rxreq_hwtcl", "override_rxbuffer_cred_preset"];
 
@@ -111,7 +111,7 @@ pub(crate) const TABLE: &[Group] = &[
     group(
         Fate::KeepOnly(
             &["false"],
-            "the block does not take such requests, and would misread them",
+            "the block does not support such requests, and would misread them",
         ),
         "advanced_default_hwtcl_",
         "atomic_op_routing, atomic_op_completer_32bit, atomic_op_completer_64bit, cas_completer_128bit, tph_completer, \
@@ -120,13 +120,16 @@ pub(crate) const TABLE: &[Group] = &[
     group(
         Fate::KeepOnly(
             &["false"],
-            "nothing behind the hard IP sees a reset of the function, which would reset nothing of the block",
+            "a reset of the function does not reach the block and would not reset it",
         ),
         "advanced_default_hwtcl_",
         "flr_capability",
     ),
     group(
-        Fate::KeepOnly(&["Native endpoint"], "the block is an endpoint's function"),
+        Fate::KeepOnly(
+            &["Native endpoint"],
+            "the block is a function of an endpoint",
+        ),
         "",
         "port_type_hwtcl",
     ),
@@ -147,7 +150,7 @@ pub(crate) const TABLE: &[Group] = &[
         Fate::KeepOr(
             &["1"],
             "1",
-            "the Avalon-MM variant does not hand it on to the hard IP, whose own value is 1",
+            "the Avalon-MM variant does not hand it on to the hard IP, which has the value 1",
         ),
         "",
         "hip_tag_checking_hwtcl",
@@ -155,7 +158,7 @@ pub(crate) const TABLE: &[Group] = &[
     group(
         Fate::KeepOnly(
             &["0"],
-            "the block does not make and read packets of that form",
+            "the block does not make or read packets of that form",
         ),
         "",
         "use_crc_forwarding_hwtcl, use_rx_st_be_hwtcl, use_ast_parity",
@@ -164,8 +167,8 @@ pub(crate) const TABLE: &[Group] = &[
         Fate::KeepOr(
             &["0"],
             "0",
-            "the Avalon-MM variant does not bring its interface out, so nothing uses it, and the other variant would \
-             want a clock and a reset for it",
+            "the Avalon-MM variant does not bring its interface out, so it is not in use; the other variant would need \
+             a clock and a reset for it",
         ),
         "",
         "hip_reconfig_hwtcl",
@@ -173,7 +176,7 @@ pub(crate) const TABLE: &[Group] = &[
     group(
         Fate::KeepOnly(
             &["0"],
-            "the host would see a second range, which nothing serves",
+            "the host would see a second range, which no hardware serves",
         ),
         "",
         "expansion_base_address_register_hwtcl",
@@ -192,7 +195,7 @@ pub(crate) const TABLE: &[Group] = &[
         "msi_masking_capable_hwtcl",
     ),
     group(
-        Fate::KeepOnly(&["0"], "something else in the BSP has its MSI-X table"),
+        Fate::KeepOnly(&["0"], "another component of the BSP has its MSI-X table"),
         "",
         "enable_function_msix_support_hwtcl",
     ),

@@ -205,7 +205,7 @@ pub fn refuse_overlaps(site: &Site<'_>) -> Result<()> {
                         first.end,
                         end - 1
                     ),
-                    "Give each of the two an address of its own in Platform Designer.",
+                    "Set separate addresses for the two in Platform Designer.",
                 ));
             }
         }
@@ -243,7 +243,7 @@ pub fn slaves_but(site: &Site<'_>, master: &End, gone: &BTreeSet<usize>) -> Vec<
                 None => (
                     room,
                     true,
-                    format!("{}; taken up to the next limit", extent.source),
+                    format!("{}; assumed to end at the next limit", extent.source),
                 ),
             };
             BarEntry {

@@ -87,11 +87,11 @@ impl Table {
         [
             self.note(site, Some(kernel)),
             format!(
-                "Not verified without Quartus and a board: that {hip} takes the table's offsets in bytes \
-                 (`lspci -vv` must say \"Vector table: BAR={bar} offset={offset:08x}\" and \"PBA: BAR={bar} \
-                 offset={pending:08x}\"), and that Platform Designer takes the connections of \
-                 {hip}.MSIX_Interface (16 bits: Message Control, bit 15 Enable, bit 14 Function Mask) and \
-                 {hip}.INTX_Interface to {dma}. `irq = \"rxm\"` needs none of this."
+                "Not verified without Quartus and a board: that {hip} takes the table's offsets in bytes (`lspci -vv` \
+                 must print \"Vector table: BAR={bar} offset={offset:08x}\" and \"PBA: BAR={bar} \
+                 offset={pending:08x}\"), and that Platform Designer accepts the connections of {hip}.MSIX_Interface \
+                 (16 bits: Message Control, bit 15 Enable, bit 14 Function Mask) and {hip}.INTX_Interface to {dma}. \
+                 `irq = \"rxm\"` does not depend on this."
             ),
         ]
     }

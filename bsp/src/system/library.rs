@@ -49,7 +49,7 @@ impl Extent {
         Self {
             least: 4,
             most: None,
-            source: format!("kind {kind}: span not known"),
+            source: format!("kind {kind}: unknown span"),
         }
     }
 }
@@ -265,7 +265,7 @@ impl Library {
             return match self.behind(module, depth) {
                 Some(bytes) => Extent::exact(
                     bytes,
-                    "what is behind the bridge, which has its width from that",
+                    "the slaves after the bridge, from which it has its width",
                 ),
                 None => Extent::unknown(kind),
             };
@@ -393,8 +393,8 @@ fn one<'a>(
                 "two files on the project's search path define kind {kind}: this one and {}",
                 path(second).display()
             ),
-            "Move the one that the design does not use out of the search path (the project's directory, ip/, the \
-             SEARCH_PATH of the settings, the paths of .ipx files), or give it another name.",
+            "Move the file that the design does not use out of the search path (the project's directory, ip/, the \
+             SEARCH_PATH of the settings, the paths of .ipx files), or rename it.",
         ));
     }
     if let Some(Definition::System(file)) = all.first() {
@@ -434,11 +434,11 @@ fn refuse_double(
                 ErrorKind::Unsupported,
                 Place::file(file),
                 format!(
-                    "two files define kind {kind}, this one and {}, and the search path has {pattern}, which cannot \
-                     be read without Quartus and may lead to the other",
+                    "two files define kind {kind}, this one and {}, and the search path has {pattern}, which cannot be \
+                     determined without Quartus and may lead to the other",
                     layout.root.join(other).display()
                 ),
-                "Write that search path out, or take the file that the design does not use out of the BSP.",
+                "Write that search path out, or remove the file that the design does not use from the BSP.",
             ));
         }
     }

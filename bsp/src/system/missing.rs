@@ -213,15 +213,15 @@ pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
     let hardware = layout.hardware_dir();
     let was_read = error.was_read || error.kind == ErrorKind::BadXml;
     let cause = match missing.iter().any(|missing| missing.read) {
-        true if was_read => "They are not the cause: this was read from a file that is there",
-        true => "One that the design is read from may be the cause",
-        false => "They are not the cause: without them a BSP is extended, too",
+        true if was_read => "They are not the cause: the value was read from an existing file",
+        true => "A missing file of the design may be the cause",
+        false => "They are not the cause: a BSP is extended without them, too",
     };
     let places = match missing.len() {
         1 => "1 place".into(),
         many => format!("{many} places"),
     };
-    let note = format!("Note: the BSP names files that are not there, in {places}. {cause}:");
+    let note = format!("Note: the BSP names files that do not exist, in {places}. {cause}:");
     let lines = missing
         .iter()
         .map(|missing| format!("  {}", missing.words(&hardware)));

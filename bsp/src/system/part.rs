@@ -21,7 +21,7 @@ impl Part {
             .ok_or("it does not begin with 5SG")?;
         let rest = rest
             .strip_prefix(['X', 'T', 'S'])
-            .ok_or("the variant behind 5SG is not X, T or S")?;
+            .ok_or("the variant after 5SG is not X, T or S")?;
         // The package: F and its pins in hundreds.
         let (front, back) = rest.rsplit_once('F').ok_or("it names no package (F...)")?;
         let front: Vec<char> = front.chars().collect();
@@ -43,10 +43,10 @@ impl Part {
             options @ ..,
         ] = &back[..]
         else {
-            return Err("it has no grade of the fabric behind the package");
+            return Err("it has no grade of the fabric after the package");
         };
         if options.len() > 3 || !options.iter().all(char::is_ascii_alphanumeric) {
-            return Err("what stands behind the grade of the fabric is no option");
+            return Err("the characters after the grade of the fabric are not an option");
         }
         Ok(Self {
             core: *core,

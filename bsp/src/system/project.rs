@@ -212,7 +212,7 @@ fn read_script(path: &Path) -> Result<String> {
             ErrorKind::Unsupported,
             Place::file(path),
             format!("more than {MOST_COMMANDS} commands in the file"),
-            "Is it the project's? If so, divide it into files that it sources.",
+            "If the file belongs to the project, divide it into files that it sources.",
         ));
     }
     Ok(text)
@@ -570,7 +570,7 @@ impl<'a> Walk<'a> {
         };
         if named.unread && role <= Role::Sourced && !optional {
             self.problems.push(problem(
-                "settings are taken in from a file whose name cannot be read without Quartus: it may import the \
+                "settings are included from a file whose name cannot be determined without Quartus: it may import the \
                  vendor's compiled board"
                     .into(),
                 "Write the file's name out, relative to the project's directory.",
@@ -580,10 +580,11 @@ impl<'a> Walk<'a> {
         } else if let (Some(_), true) = (&named.outside, role <= Role::Sourced) {
             self.problems.push(problem(
                 format!(
-                    "settings are taken in from {value}, which is outside of the BSP that was given, or named by an \
-                     absolute path: it would be not in the copy"
+                    "settings are included from {value}, which is outside the given BSP, or has an absolute path: it \
+                     would not be in the copy"
                 ),
-                "Give the BSP's root, with that file in it, and name the file relative to the project's directory.",
+                "Name the BSP's root, with that file in it, and make the file's path relative to the project's \
+                 directory.",
             ));
         }
     }

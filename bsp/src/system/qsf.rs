@@ -131,7 +131,7 @@ fn unfinished(text: &str, command: &Command, is_ended: bool) -> Option<String> {
     let name = command.name();
     if !ASSIGNMENTS.contains(&name) {
         let begins = command.words.len() == 1 && ASSIGNMENTS.iter().any(|a| a.starts_with(name));
-        return (begins && !is_ended).then(|| format!("\"{name}\" is no command"));
+        return (begins && !is_ended).then(|| format!("\"{name}\" is not a command"));
     }
     let (mut named, mut to, mut value) = (false, false, false);
     let mut words = command.words[1..].iter().peekable();
@@ -150,7 +150,7 @@ fn unfinished(text: &str, command: &Command, is_ended: bool) -> Option<String> {
             && !ALONE.contains(&option)
         {
             if !is_ended && words.peek().is_none() {
-                return Some(format!("\"{option}\" is no option"));
+                return Some(format!("\"{option}\" is not an option"));
             }
         } else {
             value |= !ALONE.contains(&option);
@@ -263,14 +263,14 @@ mod tests {
             ),
             (
                 "set_global_assignment -name A b -sec",
-                "\"-sec\" is no option",
+                "\"-sec\" is not an option",
             ),
             ("set_location_assignment PIN_A1", "it has no -to"),
             (
                 "set_location_assignment PIN_A1 -to",
                 "the option -to has no value",
             ),
-            ("set_inst", "\"set_inst\" is no command"),
+            ("set_inst", "\"set_inst\" is not a command"),
         ] {
             assert_eq!(cut(text), Some((1, what.into())));
         }

@@ -194,7 +194,7 @@ impl System {
                 return Err(Error::new(
                     ErrorKind::BadXml,
                     document.place(element),
-                    format!("the base address \"{said}\" is no number"),
+                    format!("the base address \"{said}\" is not a number"),
                     "Write it as 0x and hexadecimal digits, in Platform Designer.",
                 ));
             }

@@ -104,10 +104,8 @@ impl Search {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::file(base),
-                format!(
-                    "the search path {pattern} leads into the BSP that was given, not into its copy"
-                ),
-                "Write it relative to the project's directory.",
+                format!("the search path {pattern} leads into the given BSP, not into its copy"),
+                "Make it relative to the project's directory.",
             ));
         }
         if pattern.contains(['$', UNKNOWN]) || pattern.starts_with(['/', '~']) {

@@ -25,7 +25,7 @@ pub fn registers(site: &Site<'_>, map: &BarMap) -> Result<u64> {
         site.unsupported(
             site.system.place(site.hip),
             format!(
-                "{registers} is not in BAR {}: nobody can enable the interrupts of {hip}.{RXM_IRQ}",
+                "{registers} is not in BAR {}: the host cannot enable the interrupts of {hip}.{RXM_IRQ}",
                 map.bar
             ),
             REMEDY,
@@ -60,7 +60,7 @@ pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
         site.unsupported(
             site.system.place(site.hip),
             format!(
-                "it cannot be told at which number below {LINES} {dma} interrupts {hip}.{RXM_IRQ}"
+                "the number below {LINES} at which {dma} interrupts {hip}.{RXM_IRQ} cannot be determined"
             ),
             REMEDY,
         )

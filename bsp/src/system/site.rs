@@ -57,7 +57,7 @@ fn other_host(library: &Library) -> Option<(&System, &Module, String)> {
     let pcie = find(&|m| real_kind(m).contains("pcie"));
     if let (None, Some((system, hps))) = (pcie, find(&|m| real_kind(m).contains("_hps"))) {
         let what = format!(
-            "its host is the HPS, {}, and no computer behind PCIe",
+            "its host is the HPS, {}, not a computer on PCIe",
             of_kind(hps)
         );
         return Some((system, hps, what));
@@ -77,7 +77,7 @@ fn other_host(library: &Library) -> Option<(&System, &Module, String)> {
     };
     if let (None, Some((system, door))) = (pcie, find(&shell)) {
         let what = format!(
-            "PCIe and its DMA are in a shell that is no part of the BSP, behind {}",
+            "PCIe and its DMA are in a shell outside the BSP, connected by {}",
             of_kind(door)
         );
         return Some((system, door, what));
@@ -103,11 +103,11 @@ fn once(library: &Library, system: &System) -> Result<()> {
                 ErrorKind::SeveralDmas,
                 outer.place(many[1]),
                 format!(
-                    "{}.qsys, with the {OLD_DMA} in it, is there more than once: {}",
+                    "{}.qsys, with the {OLD_DMA} in it, exists more than once: {}",
                     inner.kind,
                     names.join(" and ")
                 ),
-                "Leave one of them in Platform Designer: the block can replace only one DMA, and the board has one \
+                "Remove all but one in Platform Designer: the block can replace only one DMA, and the board has one \
                  endpoint.",
             ));
         }
@@ -142,11 +142,11 @@ impl<'a> Site<'a> {
                 ErrorKind::AlreadyExtended,
                 system.place(module),
                 format!(
-                    "the BSP is extended already: instance {} is a {NEW_DMA}",
+                    "the BSP is already extended: instance {} is a {NEW_DMA}",
                     module.name
                 ),
-                "Give the vendor's BSP as --bsp, not a BSP that this command wrote; \
-                 `peerlane check` looks at an extended one.",
+                "Name the vendor's BSP with --bsp, not a BSP that this command wrote. `peerlane check` checks an \
+                 extended BSP.",
             ));
         }
         let dmas: Vec<_> = instances(OLD_DMA).collect();
@@ -159,7 +159,7 @@ impl<'a> Site<'a> {
                         format!(
                             "the only instance of kind {OLD_DMA} is not enabled (enabled=\"0\")"
                         ),
-                        "Enable it in Platform Designer; Peerlane takes that instance's place.",
+                        "Enable it in Platform Designer: Peerlane replaces that instance.",
                     ));
                 }
                 if let Some((system, other, what)) = other_host(library) {
@@ -167,8 +167,8 @@ impl<'a> Site<'a> {
                         ErrorKind::NoDma,
                         system.place(other),
                         format!("no instance of kind {OLD_DMA} in the design: {what}"),
-                        "Peerlane takes the place of Altera's acl_dma, which BSPs for Arria 10, for Cyclone V SoC and \
-                         newer ones do not have; give the hardware directory of a BSP that has it.",
+                        "Name the hardware directory of a BSP with Altera's acl_dma, which Peerlane replaces. BSPs for \
+                         Arria 10, for Cyclone V SoC and newer ones do not have it.",
                     ));
                 }
                 let systems: Vec<_> = library
@@ -182,8 +182,8 @@ impl<'a> Site<'a> {
                         "no instance of kind {OLD_DMA} in the design, which is {}",
                         systems.join(", ")
                     ),
-                    "Peerlane takes that instance's place; give the hardware directory of a BSP \
-                     whose host interface is built with Altera's acl_dma component.",
+                    "Name the hardware directory of a BSP whose host interface has Altera's acl_dma component, which \
+                     Peerlane replaces.",
                 ));
             }
             [one] => {
@@ -219,12 +219,11 @@ impl<'a> Site<'a> {
                     ErrorKind::NoPcie,
                     Place::file(&system.document.path),
                     format!(
-                        "no PCIe hard IP with an Avalon-MM interface (kind altera_pcie_*_hip_avmm) \
-                         beside {}",
+                        "no PCIe hard IP with an Avalon-MM interface (kind altera_pcie_*_hip_avmm) next to {}",
                         dma.name
                     ),
-                    "Peerlane drives that IP's Txs slave; a BSP with an Avalon-ST or a soft PCIe \
-                     core cannot be extended by this version.",
+                    "Use another BSP: Peerlane needs this IP, and this version cannot extend a BSP with an Avalon-ST \
+                     or a soft PCIe core.",
                 ));
             }
             [_, second, ..] => {
@@ -232,7 +231,7 @@ impl<'a> Site<'a> {
                     ErrorKind::Unsupported,
                     system.place(second),
                     "two PCIe hard IPs in one system",
-                    "Give a BSP with one PCIe endpoint.",
+                    "Use a BSP with one PCIe endpoint.",
                 ));
             }
         };

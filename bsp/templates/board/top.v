@@ -4,7 +4,7 @@ module top (
   {{ port.direction.verilog() }} wire {{ port.range() }} {{ port.name }}{% if !loop.last %},{% endif %}
 {%- endfor %}
 );
-  // Reserved bits as they must be, and low power states off
+  // Reserved bits with their required values, and low power states off
   // (V-Series Avalon-MM DMA user guide 683514, "Test Signals").
   localparam [31:0] TEST_IN = 32'h0000_0088;
 

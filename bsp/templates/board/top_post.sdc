@@ -1,4 +1,4 @@
-# After the clocks of all components: what crosses between these groups has synchronisers.
+# After the clocks of all components: signals that cross between these groups have synchronisers.
 set_clock_groups -asynchronous \
     -group [get_clocks {board_clk system_inst|{{ instance }}|calibration_pll|*}] \
     -group [get_clocks {pcie_refclk system_inst|{{ instance }}|pcie|*}] \

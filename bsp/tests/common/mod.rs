@@ -157,7 +157,7 @@ impl Work {
         let left: Vec<_> = fs::read_dir(self.dir.path().join("work"))
             .unwrap()
             .collect();
-        assert!(left.is_empty(), "left behind: {left:?}");
+        assert!(left.is_empty(), "files left: {left:?}");
         one_paragraph(&error);
         error
     }

@@ -1,5 +1,5 @@
-# A stand-in for Quartus that knows only commands which Quartus has. Its settings are empty; what a compile and an
-# export make, it makes.
+# A mock of Quartus that knows only commands which Quartus has. Its settings are empty; it makes the
+# files that a compile and an export make.
 package provide ::quartus::project 1.0
 package provide ::quartus::flow 1.0
 proc project_open {p option revision} { puts "open $p $revision" }

@@ -225,7 +225,7 @@ fn a_sourced_file_that_is_gone_is_found() {
         found.len() == 1
             && found[0]
                 .1
-                .contains("more.tcl is sourced and does not exist; in the vendor's BSP it does"),
+                .contains("more.tcl is sourced, but does not exist; in the vendor's BSP it exists"),
         "{found:?}"
     );
 }

@@ -40,7 +40,7 @@ fn imports_that_cannot_be_taken_out_are_refused() {
                 &work.refused(""),
                 ErrorKind::Unsupported,
                 &[
-                    "INPUT_PERSONA in a command that is no plain assignment",
+                    "INPUT_PERSONA in a command that is not a plain assignment",
                     &format!("{file}:"),
                 ],
             );
@@ -54,7 +54,7 @@ fn imports_that_cannot_be_taken_out_are_refused() {
     expect(
         &work.refused(""),
         ErrorKind::Unsupported,
-        &["whose name cannot be read", "top.qsf:"],
+        &["whose name cannot be determined", "top.qsf:"],
     );
 }
 

@@ -47,7 +47,7 @@ fn what_programs_are_linked_with_is_judged() {
         (
             "-L%b/linux64/lib",
             "-L%b/peerlane/vendor/linux64/lib",
-            "which is not the runtime's place",
+            "where the runtime is not",
         ),
     ] {
         edit(&path, from, to);
@@ -69,7 +69,7 @@ fn what_programs_are_linked_with_is_judged() {
     let mut notes = findings.0.iter().filter(|f| f.level == Level::Note);
     assert!(notes.any(|f| {
         f.what
-            .contains("windows64 names %b\\windows64\\v.dll, which is not there")
+            .contains("windows64 names %b\\windows64\\v.dll, which does not exist")
     }));
 }
 

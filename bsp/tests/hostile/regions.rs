@@ -115,7 +115,7 @@ fn a_bridge_in_the_wrong_region_is_found() {
             .collect()
     };
     let in_none =
-        "peerlane_bar0 is in no LogicLock region, and host_pipe behind it is in board_region";
+        "peerlane_bar0 is in no LogicLock region, but host_pipe after it is in board_region";
     planted.fault("no member", "top.qsf", without, ("regions", in_none));
     let renamed = |s: String| s.replace("bridge:peerlane_bar0", "bridge:peerlane_bar1");
     planted.fault("another name", "base.qsf", renamed, ("regions", in_none));
@@ -125,7 +125,7 @@ fn a_bridge_in_the_wrong_region_is_found() {
         moved(&bridge),
         (
             "regions",
-            "peerlane_bar0 is in the LogicLock region other, and nothing behind it is",
+            "peerlane_bar0 is in the LogicLock region other, but no instance after it is",
         ),
     );
     planted.fault(
@@ -139,14 +139,14 @@ fn a_bridge_in_the_wrong_region_is_found() {
         },
         (
             "regions",
-            "is of the entity altera_avalon_mm_bridge, not altera_avalon_mm_pipe",
+            "has the entity altera_avalon_mm_bridge, not altera_avalon_mm_pipe",
         ),
     );
     planted.fault(
         "the block in another region",
         "base.qsf",
         moved(&block),
-        ("regions", "copier is in the LogicLock region other of revision base, and the old DMA was in board_region"),
+        ("regions", "copier is in the LogicLock region other of revision base, but the old DMA was in board_region"),
     );
     for (name, path) in [
         (
@@ -162,7 +162,7 @@ fn a_bridge_in_the_wrong_region_is_found() {
             "system_board_copier:copier\" -entity \"system_board".to_string(),
         ),
         (
-            "a gone bridge in an entity",
+            "a removed bridge in an entity",
             "x:cross_control\" -entity \"board".to_string(),
         ),
     ] {

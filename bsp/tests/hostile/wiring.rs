@@ -88,12 +88,12 @@ fn arbitration_is_the_vendors() {
         (
             "scratch.s1\"",
             share,
-            "arbitrationPriority of host_pipe.m0 → scratch.s1 is 7, it must be 1",
+            "arbitrationPriority of host_pipe.m0 → scratch.s1 is 7; it must be 1",
         ),
         (
             "flash_pipe.s0\"",
             share,
-            "peerlane_bar0.m0 → flash_pipe.s0 is 7, it must be 1",
+            "peerlane_bar0.m0 → flash_pipe.s0 is 7; it must be 1",
         ),
     ] {
         planted.fault(

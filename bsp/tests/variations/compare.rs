@@ -55,7 +55,7 @@ pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
             continue;
         };
         if design.compiled.contains(path) {
-            faults.push(format!("{name} holds what was compiled, and was copied"));
+            faults.push(format!("{name} has compiled data, but was copied"));
         }
         settings.count(path, &new);
         lists += text(&new).matches("\"peerlane_dma\"").count()
@@ -110,11 +110,11 @@ fn readme(before: &Tree, after: &Tree, hardware: &Path, faults: &mut Faults) {
     let name = Path::new("README.md");
     let board = hardware.file_name().unwrap().to_str().unwrap();
     if !after.get(name).is_some_and(|new| text(new).contains(board)) {
-        faults.push(format!("README.md does not say how {board} is used"));
+        faults.push(format!("README.md does not explain the use of {board}"));
     }
     let kept = Path::new("peerlane/vendor").join(name);
     if before.get(name) != after.get(&kept) {
-        faults.push("the vendor's README.md is not kept as it was".into());
+        faults.push("the kept copy of the vendor's README.md was changed".into());
     }
 }
 
@@ -266,7 +266,7 @@ fn specification(old: &str, new: &str, platform_type: Option<&str>) -> Faults {
         .filter(|n| n.has_tag_name("auto_migrate"));
     let open = told.any(|n| n.attribute("platform_type") == Some("auto"));
     if let Some(kind) = platform_type.filter(|_| open) {
-        faults.push(format!("that it is {kind} is left to the SDK"));
+        faults.push(format!("the type {kind} is left to the SDK"));
     }
     faults
 }

@@ -152,7 +152,7 @@ impl Variation<'_> {
             match revert::revert(&options) {
                 Err(error) => faults.push(error.paragraph()),
                 Ok(_) if common::snapshot(&back) != common::snapshot(&bsp) => {
-                    faults.push("what comes back is not the vendor's".into());
+                    faults.push("the restored BSP differs from the vendor's".into());
                 }
                 Ok(_) => {}
             }

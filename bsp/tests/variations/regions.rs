@@ -113,7 +113,9 @@ impl Regions {
                 .iter()
                 .all(|b| all.contains(b.as_str()) && *b != self.dma);
             if inside && !added.contains(name.as_str()) {
-                faults.push(format!("{name} is no member of the region of {behind:?}"));
+                faults.push(format!(
+                    "{name} is not a member of the region of {behind:?}"
+                ));
             }
         }
         let end = if old.ends_with('\n') { "\n" } else { "" };

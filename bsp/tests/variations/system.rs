@@ -270,10 +270,10 @@ impl Pair<'_> {
         let gone: BTreeSet<Link> = all.difference(&now).cloned().collect();
         let come: BTreeSet<Link> = now.difference(&all).cloned().collect();
         for link in gone.symmetric_difference(&must_go) {
-            self.fault(format!("{link:?}: whether it goes is not as it should be"));
+            self.fault(format!("{link:?}: unexpected removal or presence"));
         }
         for link in come.symmetric_difference(&must_come) {
-            self.fault(format!("{link:?}: whether it comes is not as it should be"));
+            self.fault(format!("{link:?}: unexpected addition or absence"));
         }
         if self.before.of("connection").count() != all.len() {
             self.fault("two connections of the variation are the same");
@@ -411,7 +411,7 @@ impl Pair<'_> {
                 continue;
             };
             if low && !either {
-                self.fault(format!("{new} was put in and is not needed"));
+                self.fault(format!("{new} was added, but is not needed"));
             }
             let link = |kind: &str, start: &str, end: &str, base| Link {
                 kind: kind.into(),
@@ -448,7 +448,7 @@ impl Pair<'_> {
         let (old, new) = (names(&self.before), names(&self.after));
         let gone: BTreeSet<String> = old.difference(&new).cloned().collect();
         if gone != self.design.idle {
-            self.fault(format!("{gone:?} went, not {:?}", self.design.idle));
+            self.fault(format!("{gone:?} were removed, not {:?}", self.design.idle));
         }
         let mut changed: BTreeSet<String> = gone;
         for name in new.difference(&old) {
@@ -540,11 +540,13 @@ impl Pair<'_> {
             .after
             .of("interconnectRequirement")
             .filter(|i| requirement(i));
-        let left: Vec<String> = left.map(|i| format!("{} is left over", i.raw)).collect();
+        let left: Vec<String> = left
+            .map(|i| format!("{} is still present", i.raw))
+            .collect();
         self.faults.extend(left);
         if old != new {
             let differ = old.iter().zip(&new).find(|(a, b)| a != b);
-            self.fault(format!("what should stay does not: {differ:?}"));
+            self.fault(format!("these should stay, but differ: {differ:?}"));
         }
     }
 
@@ -615,7 +617,7 @@ impl Pair<'_> {
             let goes = self.is_idle(name) || *name == self.of_dma("m");
             let same = new.get(name).is_some_and(|now| now == text);
             if goes == new.contains_key(name) || (!goes && !same && !moved.contains(name)) {
-                self.fault(format!("the note of {name} is not as it should be"));
+                self.fault(format!("the note of {name} is unexpected"));
             }
         }
         let ours = |name: &&String| instance(name) == self.dma;

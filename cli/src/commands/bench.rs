@@ -9,7 +9,7 @@ use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 use crate::commands::Outcome;
 
-/// Measure the performance of the block, and transfers between a board and a GPU of NVIDIA's.
+/// Measure the performance of the block, and transfers between a board and an NVIDIA GPU.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {

@@ -16,7 +16,7 @@ use peerlane_bsp::layout::{Layout, REPORT};
 /// Check a BSP that was extended before.
 ///
 /// The files are read again and compared with the vendor's originals, which the platform contains, and with the
-/// requirements of the block. Nothing is written. On a terminal the findings are a table; elsewhere each is a line
+/// requirements of the block. Nothing is written. On a terminal the diagnostics are a table; elsewhere each is a line
 /// `test: state: file:line: text`. File names are relative to DIR.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -24,13 +24,13 @@ use peerlane_bsp::layout::{Layout, REPORT};
   peerlane check de5net_peerlane/hardware/de5net_a7_peerlane
   peerlane check de5net_peerlane --json > findings.json
 
-A finding is `ok` (proved), `note` (could not be proved, or was so before) or `wrong`.
+A diagnostic is `ok` (proved), `note` (not proved, or as it was before the extension) or `wrong`.
 The exit status is 0 if nothing is wrong, else 2.")]
 pub struct Args {
     /// A platform that `peerlane extend` or `peerlane new` wrote, or its hardware/<board> directory.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Print the findings as JSON.
+    /// Print the diagnostics as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
 
 impl Said<'_> {
     fn print_table(&self) {
-        let mut table = table(&["test", "", "finding"]);
+        let mut table = table(&["test", "", "diagnostic"]);
         for line in &self.findings {
             let color = match line.state {
                 "ok" => Color::Green,

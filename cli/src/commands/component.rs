@@ -19,7 +19,7 @@ use peerlane_bsp::config::Config;
 /// (peerlane_pcie_hip) is written, too; without a kind the port is txs, which every device family has.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  peerlane config > peerlane.toml      # and set chan_base and att_base of [bar]
+  peerlane config > peerlane.toml      # then set chan_base and att_base of [bar]
   peerlane component --config peerlane.toml --bar 0 --csr 0xc800 --memory 8GiB --out block
   peerlane component --config peerlane.toml --bar 2 --csr 0x3000 --window 0x10000 --memory 4GiB --out block
   peerlane component --config tlp.toml --bar 0 --csr 0xc800 --bar-size 512KiB --memory 8GiB --out block")]
@@ -52,7 +52,7 @@ pub struct Args {
 
 /// Parses a number: decimal, hexadecimal, or with KiB, MiB, GiB or TiB.
 fn number(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text} is no number such as 51200, 0xc800 or 4GiB");
+    let wrong = || format!("{text} is not a number such as 51200, 0xc800 or 4GiB");
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).map_err(|_| wrong());
     }
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Outcome {
         },
     })?;
     outln!(
-        "{}: {} files, {}-bit port, BUILD_ID {:#010x}; peerlane_dma.html says what to connect",
+        "{}: {} files, {}-bit port, BUILD_ID {:#010x}; peerlane_dma.html lists the connections",
         args.out.join(DIR).display(),
         made.files,
         made.board.port_bits,

@@ -54,8 +54,8 @@ fn of_ending(file: &Path) -> Result<Format, Error> {
         _ => Err(Error::new(
             ErrorKind::Output,
             Place::file(file),
-            "the file's ending does not say what to write",
-            "End it in .svg, .html, .json or .txt, or say --format.",
+            "the file's extension does not select a format",
+            "Use the extension .svg, .html, .json or .txt, or give --format.",
         )),
     }
 }

@@ -22,10 +22,10 @@ use crate::doctor::{self, Finding, Reads, State, Where};
   sudo -E env \"PATH=$PATH\" peerlane doctor --json > findings.json
   peerlane doctor --simulated
 
-A finding is `ok`, `note` (it works, or cannot be seen from here) or `wrong`.
+A diagnostic is `ok`, `note` (it works, or its state is not visible here) or `wrong`.
 The exit status is 0 if nothing is wrong, else 2.")]
 pub struct Args {
-    /// Print the findings as JSON.
+    /// Print the diagnostics as JSON.
     #[arg(long)]
     json: bool,
     /// Do not move any data.
@@ -100,7 +100,7 @@ fn print(findings: &[Finding]) {
         }
         return;
     }
-    let mut table = table(&["", "", "finding"]);
+    let mut table = table(&["", "", "diagnostic"]);
     for finding in findings {
         let color = match finding.state {
             State::Ok => Color::Green,

@@ -17,7 +17,7 @@ use peerlane_bsp::driver::{Board, table};
   peerlane driver de5net_peerlane
   peerlane driver de5net_peerlane --out boards_table.rs
 
-The exit status is 0 if the table is made, else 2.")]
+The exit status is 0 if the table was made, else 2.")]
 pub struct Args {
     /// Platforms that `peerlane extend` wrote.
     #[arg(required = true, value_name = "DIR")]

@@ -23,8 +23,9 @@ use peerlane_bsp::size::size;
   peerlane extend --bsp de5net --out de5net_peerlane --config peerlane.toml
   peerlane extend --bsp de5net --dry-run
 
-`peerlane config` prints a configuration file. `kind = \"tlp\"` below [port] in it gives the board a TLP port,
-by which the block makes PCIe packets itself, with `gen = 3` at Gen3; docs/fpga/tlp-port.md says what that takes. The exit status is 0 if all is well, else 2.")]
+`peerlane config` prints a configuration file. `kind = \"tlp\"` below [port] in it gives the board a TLP port, on
+which the block makes PCIe packets itself; `gen = 3` gives it a Gen3 link. docs/fpga/tlp-port.md has the requirements.
+The exit status is 0 on success, else 2.")]
 pub struct Args {
     /// The vendor's BSP: its hardware/<board> directory, or a BSP root.
     #[arg(long, value_name = "DIR")]
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Outcome {
 /// Prints the BAR's map and the notes of an extension.
 pub fn print_report(report: &Report, out: &Path) {
     if !report.missing_in_input.is_empty() {
-        outln!("Missing, in the BSP as in the copy:");
+        outln!("Missing, in the BSP and in the copy:");
     }
     for missing in &report.missing_in_input {
         outln!("· {missing}");
@@ -123,14 +124,14 @@ pub fn print_report(report: &Report, out: &Path) {
         }
     }
     outln!(
-        "{}: {} changes in the BSP's files, {} files added; {} says what and why",
+        "{}: {} changes in the BSP's files, {} files added; {} lists them with their reasons",
         out.display(),
         report.changes.len(),
         report.added.len(),
         out.join(REPORT).display()
     );
     outln!(
-        "Next: {}, whose steps lead from here to a board that works",
+        "Next: follow the steps in {}, which lead to a working board",
         out.join("README.md").display()
     );
 }

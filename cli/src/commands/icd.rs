@@ -17,9 +17,9 @@ use peerlane_icd_setup::{Failed, LIBRARY, Places, Settings};
   peerlane icd check
   sudo env \"PATH=$PATH\" peerlane icd uninstall
 
-Programs have to be linked with OpenCL's loader (-lOpenCL) for that, and not with the vendor library.
+Programs must be linked with OpenCL's loader (-lOpenCL), not with the vendor library.
 
-The exit status is 0 if all went well, else 2.")]
+The exit status is 0 on success, else 2.")]
 pub struct Args {
     /// Root directory of the system: files are written and searched below it.
     #[arg(long, value_name = "DIR", default_value = "/", global = true)]
@@ -114,8 +114,8 @@ fn beside_this_program() -> Result<PathBuf, Error> {
         false => Err(Error::new(
             ErrorKind::Io,
             Place::file(&library),
-            "the driver is not beside this program",
-            "Build it with `cargo build --release -p peerlane-icd`, and name it by --library.",
+            "the driver is not in this program's directory",
+            "Build it with `cargo build --release -p peerlane-icd`, and give its path with --library.",
         )),
     }
 }
@@ -131,13 +131,13 @@ fn failed(failed: Failed) -> Error {
             ErrorKind::Io,
             Place::file(path),
             failed.to_string(),
-            "--library names the driver; the vendor library is named by --vendor.",
+            "Give the path of the driver with --library, and that of the vendor library with --vendor.",
         ),
         Failed::Path { path } => Error::new(
             ErrorKind::Output,
             Place::file(path),
             failed.to_string(),
-            "Give the library another name, or a link to it.",
+            "Rename the library, or give the path of a link to it.",
         ),
     }
 }

@@ -114,14 +114,14 @@ fn check_file(file: &Path) -> Result<(), Error> {
     }
     if file.exists() && !file.is_file() {
         return problem(
-            "this is a device or the like, and a file would take its place",
+            "this is not a file, and a file would replace it",
             "Give the name of a file.",
         );
     }
     match directory_of(file) {
         directory if !directory.is_dir() => problem(
             "the directory for this file does not exist",
-            "Make it first, or give another name.",
+            "Create it first, or give another name.",
         ),
         // Dropped immediately, which deletes it.
         directory => match tempfile::NamedTempFile::new_in(directory) {

@@ -17,11 +17,11 @@ use peerlane_bsp::config::Config;
 #[command(after_help = "Examples:
   peerlane new --list
   peerlane new --board de5net --out de5net_peerlane
-  peerlane new --show p385 > p385.toml           # fill in what is unknown
+  peerlane new --show p385 > p385.toml           # fill in the unknown values
   peerlane new --board p385.toml --ports > p385_pins.tcl   # fill in the pins
   peerlane new --board p385.toml --pins p385_pins.tcl --out p385_peerlane
 
-The exit status is 0 if all is well, else 2.")]
+The exit status is 0 on success, else 2.")]
 #[command(group = clap::ArgGroup::new("what").args(["board", "list", "show"]).required(true))]
 pub struct Args {
     /// The description: a file, or the name of a board that comes with Peerlane.
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Outcome {
         for board in SHIPPED {
             let state = match (board.gaps(), board.pins) {
                 (0, Some(_)) => "complete".into(),
-                (gaps, _) => format!("{gaps} values and the pins to be filled in"),
+                (gaps, _) => format!("{gaps} values and the pins are missing"),
             };
             outln!("{:<8} {} ({state})", board.name, board.title());
         }
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Outcome {
     })?;
     extend::print_report(&report, out);
     outln!(
-        "{} says what remains to be done: nothing of this was tried in Quartus",
+        "{} has the remaining steps: none of this was tried in Quartus",
         out.join("README.md").display()
     );
     Ok(ExitCode::SUCCESS)

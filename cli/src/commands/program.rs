@@ -23,8 +23,8 @@ use peerlane_bsp::error::{Error, ErrorKind, Place};
   sudo -E env \"PATH=$PATH\" peerlane program --device 0000:01:00.0 -- quartus_pgm -c 1 -m jtag -o \"p;top.sof@1\"
   sudo -E env \"PATH=$PATH\" peerlane program --port 0000:00:01.0 -- quartus_pgm -c 1 -m jtag -o \"p;top.sof@1\"
 
-It needs root. The exit status is 0 if the command was done and a device is there, else 2.
-New IDs, or larger BARs than the firmware left room for, take a restart of the computer.")]
+It needs root. The exit status is 0 if the command succeeded and a device was found, else 2.
+After a change of the IDs, or if the BARs exceed the room that the firmware left, restart the computer.")]
 #[command(group = clap::ArgGroup::new("which").args(["device", "port"]).required(true))]
 pub struct Args {
     /// The FPGA's slot: 0000:01:00.0. No driver may be bound to it.
@@ -54,14 +54,18 @@ fn refused(slot: &str, what: impl Into<String>, remedy: impl Into<String>) -> Er
 fn find(args: &Args, bus: &Bus) -> Result<(String, Vec<String>), Error> {
     let absent = |slot: &str| {
         let what = "there is no such PCI device";
-        refused(slot, what, "lspci -D shows all, and lspci -t the ports.")
+        refused(
+            slot,
+            what,
+            "Look at lspci -D for all devices, and at lspci -t for the ports.",
+        )
     };
     let port = match (&args.device, &args.port) {
         (Some(slot), _) => {
             let device = bus.at(slot).ok_or_else(|| absent(slot))?;
             let port = device.above.last().filter(|port| bus.at(port).is_some());
             port.cloned().ok_or_else(|| {
-                let what = "there is no port above this device: it is a part of the host bridge";
+                let what = "there is no port above this device: it is part of the host bridge";
                 refused(slot, what, "Give the slot of the FPGA.")
             })?
         }
@@ -79,7 +83,7 @@ fn find(args: &Args, bus: &Bus) -> Result<(String, Vec<String>), Error> {
         if let Some(driver) = &device.driver {
             let slot = &device.slot;
             let remedy = format!("As root: echo {slot} > /sys/bus/pci/drivers/{driver}/unbind.");
-            let what = format!("the driver {driver} has this device, whose link goes down");
+            let what = format!("the driver {driver} is bound to this device; its link goes down");
             return Err(refused(slot, what, remedy));
         }
     }
@@ -116,7 +120,7 @@ pub fn run(args: &Args) -> Outcome {
     signals.end();
     let ended = ended.map_err(|e| Error::io(program, "run the program", &e))?;
     if !ended.success() {
-        errln!("peerlane: {program} has failed ({ended}): the FPGA may have no configuration");
+        errln!("peerlane: {program} failed ({ended}): the FPGA may have no configuration");
         return Ok(ExitCode::from(FAILED));
     }
     std::thread::sleep(Duration::from_millis(u64::from(args.root == *"/") * 500));
@@ -128,7 +132,7 @@ pub fn run(args: &Args) -> Outcome {
         .peekable();
     if found.peek().is_none() || !trained {
         errln!(
-            "peerlane: no device is below {slot}. Look whether the image is one for PCIe and this slot; if it is, restart the computer without switching it off"
+            "peerlane: no device is below {slot}. Check that the image has PCIe and is for this slot; if so, restart the computer without switching it off"
         );
         return Ok(ExitCode::from(FAILED));
     }

@@ -17,7 +17,7 @@ use peerlane_bsp::revert::{Options, revert};
   peerlane revert --bsp de5net_peerlane --out de5net
   peerlane revert --bsp de5net_peerlane --out de5net --without-edits
 
-The exit status is 0 if the vendor's BSP is there, else 2.")]
+The exit status is 0 if the vendor's BSP was restored, else 2.")]
 pub struct Args {
     /// A platform that `peerlane extend` wrote, or its hardware/<board> directory.
     #[arg(long, value_name = "DIR")]
@@ -38,14 +38,14 @@ pub fn run(args: &Args) -> Outcome {
         without_edits: args.without_edits,
     })?;
     for (path, edit) in &reverted.edits {
-        outln!("· left behind: {} ({edit})", path.display());
+        outln!("· left out: {} ({edit})", path.display());
     }
     outln!(
-        "{}: {}, {} files, each as its hash says",
+        "{}: {}, {} files, each verified by its hash",
         args.out.display(),
         match reverted.origin {
             Origin::Vendor => "the vendor's BSP",
-            Origin::New => "the board without the block, as `peerlane new` wrote it first",
+            Origin::New => "the board without the block, as `peerlane new` first wrote it",
         },
         reverted.files
     );

@@ -24,7 +24,7 @@ use peerlane_bsp::error::Error;
   sudo env \"PATH=$PATH\" peerlane top --once --json
   peerlane top --simulated
 
-`q` or Ctrl-C ends it. Where standard output is no terminal, a view follows the other.")]
+`q` or Ctrl-C ends it. If standard output is not a terminal, the views are printed one after the other.")]
 pub struct Args {
     /// The board; the default is the first one.
     #[arg(long, value_name = "FILE")]
@@ -132,7 +132,7 @@ fn text(view: &View) -> String {
         short(view.interrupts_per_s),
         short(view.records_per_s),
         if view.restarted {
-            "   the block was reset meanwhile"
+            "   the block was reset in between"
         } else {
             ""
         }
@@ -140,7 +140,7 @@ fn text(view: &View) -> String {
     let waits = |name: &str, waits: Option<Waits>, [port, memory]: [&str; 2]| {
         waits.map(|waits| {
             format!(
-                "{name} waited {:.0} % of their time for {port}, {:.0} % for {memory}",
+                "{name} waited {:.0} % of the time for {port}, {:.0} % for {memory}",
                 waits.port * 100.0,
                 waits.memory * 100.0
             )
@@ -159,7 +159,7 @@ fn text(view: &View) -> String {
     let errors = view.link_errors.map(|errors| errors.words());
     if let Some(errors) = errors.filter(|errors| !errors.is_empty()) {
         lines.push(format!(
-            "reads that have failed on the link since its reset: {}",
+            "reads that failed on the link since its reset: {}",
             errors.join(", ")
         ));
     }
@@ -175,7 +175,7 @@ fn channels(view: &View) -> comfy_table::Table {
         "MB/s",
         "completions/s",
         "requests/s",
-        "under way",
+        "in progress",
         "errors",
         "moved",
     ]);
@@ -206,7 +206,7 @@ fn channels(view: &View) -> comfy_table::Table {
         }
     };
     for channel in &view.channels {
-        let owner = channel.owner.as_deref().unwrap_or("nobody");
+        let owner = channel.owner.as_deref().unwrap_or("none");
         add(
             channel.channel.to_string(),
             owner,

@@ -21,7 +21,7 @@ use peerlane_package::upgrade_package;
   peerlane upgrade kernel.aocx -o kernel-23.aocx
   mkdir new; for old in *.aocx; do peerlane upgrade \"$old\" -o \"new/$old\"; done
 
-The exit status is 0 if the new package is there, else 2.")]
+The exit status is 0 if the new package was written, else 2.")]
 pub struct Args {
     /// The package (.aocx) that aoc wrote; it is only read.
     #[arg(value_name = "IN")]
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
             ErrorKind::Output,
             Place::file(&args.out),
             "the output exists already",
-            "Choose another --out, or remove it first: nothing is overwritten.",
+            "Choose another --out, or remove the file first: it is not overwritten.",
         ));
     }
     let failed = |e: std::io::Error| Error::io(&args.package, "read the package", &e);

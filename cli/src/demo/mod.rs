@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> Result<Summary> {
     );
 
     let toolchain = Toolchain::open().map_err(|e| tool(&e))?;
-    let step = spinner("building the Verilog that was written into it (a minute, then cached)");
+    let step = spinner("building the Verilog of the extended BSP (a minute, then cached)");
     let library = library(&build, &layout, &toolchain)?;
     let files = build.verilog(&layout).len();
     finish(
@@ -177,7 +177,7 @@ fn tool(error: &dyn std::fmt::Display) -> Error {
         ErrorKind::Tool,
         Place::file("Verilator"),
         error.to_string(),
-        "`cargo xtask tools` installs what the demo needs and says what it cannot install.",
+        "Run `cargo xtask tools`: it installs the tools of the demo, and lists those that it cannot install.",
     )
 }
 
@@ -186,7 +186,7 @@ fn broken(place: &Path, error: &dyn std::fmt::Display) -> Error {
         ErrorKind::Tool,
         Place::file(place),
         format!("the block cannot be simulated: {error}"),
-        "`peerlane check` says whether the files are as they were written.",
+        "Run `peerlane check`: it compares the files with those that were written.",
     )
 }
 

@@ -181,7 +181,7 @@ impl Summary {
                     ),
                 },
                 format!(
-                    "It passes if every byte arrived and each direction reached {:.0} % of the smaller limit.",
+                    "The demo passes if every byte arrived and each direction reached {:.0} % of the smaller limit.",
                     LEAST * 100.0
                 ),
                 "The block is the Verilog of the extended BSP; the link, the hard IP's port, the GPU and the \

@@ -9,7 +9,7 @@ use peerlane_gpu::directgma;
 const ABOUT: &str = "amd";
 
 /// Note on every working feature: none of them has been tested.
-const UNTRIED: &str = "not verified on hardware: believe the probe";
+const UNTRIED: &str = "not verified on hardware: rely on the probe";
 
 /// Returns the GPUs that ROCm finds, and the capabilities of this computer's AMD GPUs; both empty without such GPUs.
 pub(super) fn gpus(bus: &Bus) -> (Vec<AmdGpu>, Vec<Finding>) {
@@ -23,7 +23,7 @@ pub(super) fn gpus(bus: &Bus) -> (Vec<AmdGpu>, Vec<Finding>) {
         return Default::default();
     }
     let refused = |text: String, error: &Error| {
-        let text = format!("{text}: no dma-bufs by ROCm: {error}");
+        let text = format!("{text}: ROCm exports no dma-bufs: {error}");
         Finding::note(ABOUT, text, error.remedy())
     };
     let (mut gpus, mut findings) = (Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ fn abilities(gpus: &[AmdGpu]) -> Vec<Finding> {
             ),
             Err(error) => Finding::note(
                 ABOUT,
-                format!("{named}: no dma-buf by ROCm: {error}"),
+                format!("{named}: ROCm exports no dma-buf: {error}"),
                 error.remedy(),
             ),
         }
@@ -65,7 +65,7 @@ fn abilities(gpus: &[AmdGpu]) -> Vec<Finding> {
             Finding::ok(
                 ABOUT,
                 format!(
-                    "{bus} ({}): has DirectGMA, by which it pushes into a board's window ({UNTRIED})",
+                    "{bus} ({}): has DirectGMA, with which it pushes into a board's window ({UNTRIED})",
                     device.name()
                 ),
             )

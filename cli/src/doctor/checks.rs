@@ -26,33 +26,36 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
             // drivers/fpga/altera-cvp.c of the kernel, which matches every device of Altera's.
             Some("altera-cvp") => Finding::wrong(
                 "device",
-                format!("{name} is altera-cvp's, a driver of the kernel's that takes every FPGA of Altera's"),
-                format!("As root: echo {slot} > /sys/bus/pci/drivers/altera-cvp/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind. driver/udev/peerlane.modprobe.conf, in /etc/modprobe.d, has peerlane come first from then on."),
+                format!("{name} is bound to altera-cvp, a kernel driver that binds to every Altera FPGA"),
+                format!("As root: echo {slot} > /sys/bus/pci/drivers/altera-cvp/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind. To have peerlane loaded first from then on, copy driver/udev/peerlane.modprobe.conf to /etc/modprobe.d."),
             ),
             Some(other) => Finding::note(
                 "device",
-                format!("{name} is another driver's, {other}"),
+                format!("{name} is bound to another driver, {other}"),
                 format!("If it is an extended board, as root: echo {slot} > /sys/bus/pci/drivers/{other}/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind."),
             ),
             None => Finding::note(
                 "device",
-                format!("{name}, which the driver does not have"),
-                "If it is an extended board: program it with a platform of `peerlane extend`, then rescan the bus (echo 1 > /sys/bus/pci/rescan) and load the driver.",
+                format!("{name} is not bound to the driver"),
+                "If it is an extended board: configure it with a platform of `peerlane extend`, rescan the bus (echo 1 > /sys/bus/pci/rescan) and load the driver.",
             ),
         });
     }
     if findings.is_empty() {
         findings.push(Finding::wrong(
             "device",
-            "there is no board: no PCI device of Altera's, and none that the driver has",
-            "Program the FPGA with a platform of `peerlane extend`, restart the computer so that the firmware finds it, and look at lspci -d 1172:.",
+            "there is no board: no Altera PCI device, and no device that is bound to the driver",
+            "Configure the FPGA with a platform of `peerlane extend`, restart the computer so that the firmware finds it, and look at lspci -d 1172:.",
         ));
     }
     findings.extend(bus.displays().filter(|found| !found.is_gpu()).map(|found| {
         Finding::note(
             "device",
-            format!("the display controller at {} is no GPU for a board", found.name()),
-            "Nothing is to be done: it belongs to the mainboard, the processor or a virtual machine.",
+            format!(
+                "the display controller at {} is not a GPU for a board",
+                found.name()
+            ),
+            "Nothing to do: it belongs to the mainboard, the processor or a virtual machine.",
         )
     }));
     let mut gpus = bus.gpus().peekable();
@@ -60,7 +63,7 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
         findings.push(Finding::note(
             "device",
             "there is no GPU",
-            "Transfers between the board and the host's memory need none.",
+            "Transfers between the board and host memory do not need one.",
         ));
     }
     findings.extend(gpus.map(|gpu| {
@@ -116,15 +119,15 @@ fn link(device: &Pci) -> Vec<Finding> {
         }
         _ => findings.push(Finding::note(
             ABOUT,
-            format!("{slot} does not say its link's speed"),
+            format!("{slot} does not report the speed of its link"),
             "Look at lspci -vv.",
         )),
     }
     let Some((payload, could)) = device.payload() else {
         findings.push(Finding::note(
             ABOUT,
-            format!("payload and read request of {slot} cannot be read"),
-            "Run it as root: others read only 64 bytes of a device's configuration.",
+            format!("the sizes of payloads and read requests of {slot} cannot be read"),
+            "Run the command as root: other users can read only 64 bytes of a device's configuration.",
         ));
         return findings;
     };
@@ -138,7 +141,7 @@ fn link(device: &Pci) -> Vec<Finding> {
         false => Finding::note(
             ABOUT,
             format!("{is}; it could have payloads of {could}"),
-            "Boot with pci=pcie_bus_perf, which sets the largest that all devices on a way take.",
+            "Boot with pci=pcie_bus_perf: it sets the largest payload that all devices on the way accept.",
         ),
     });
     findings
@@ -155,8 +158,9 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
     if boards.is_empty() {
         return vec![Finding::wrong(
             ABOUT,
-            "the driver peerlane is loaded, and has no board",
-            "dmesg | grep peerlane says why it refused one. Its table of boards is made by `peerlane driver`.",
+            "the driver peerlane is loaded, but has no board",
+            "dmesg | grep peerlane shows why a board was refused. `peerlane driver` makes the table of boards for \
+             the driver.",
         )];
     }
     let mut findings = Vec::new();
@@ -175,13 +179,13 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
             Some(map) => Finding::wrong(
                 ABOUT,
                 format!(
-                    "{slot}: driver and bitstream have register map {map}, this command {expected}"
+                    "{slot}: driver and bitstream have register map {map}, this command has {expected}"
                 ),
                 "Take driver, BSP and programs from one version of Peerlane.",
             ),
             None => Finding::wrong(
                 ABOUT,
-                format!("{slot}: the driver does not say the board's register map"),
+                format!("{slot}: the driver does not report the board's register map"),
                 "Take driver, BSP and programs from one version of Peerlane.",
             ),
         });
@@ -210,7 +214,8 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
                 true => Finding::wrong(
                     ABOUT,
                     format!("{slot}: none of {of} {what} is free"),
-                    "See who has them: `peerlane top`, and state in the driver's directory of debugfs.",
+                    "Find the processes that use them: `peerlane top`, or the file state in the driver's directory \
+                     of debugfs.",
                 ),
             });
         }
@@ -303,8 +308,8 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
     if nodes.is_empty() && bus.boards().any(Pci::is_board) {
         return vec![Finding::wrong(
             ABOUT,
-            "the driver has a board, and there is no /dev/peerlane*",
-            "In a container, pass the device in (--device). Elsewhere look whether udev runs.",
+            "the driver has a board, but there is no /dev/peerlane*",
+            "In a container, pass the device in (--device). Elsewhere check that udev runs.",
         )];
     }
     let user = User::asking();
@@ -313,8 +318,8 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
         let Ok(data) = node.metadata() else {
             return Finding::wrong(
                 ABOUT,
-                format!("{name} cannot be looked at"),
-                "Look at its directory's permissions.",
+                format!("{name} cannot be examined"),
+                "Check the permissions of its directory.",
             );
         };
         let mode = data.permissions().mode();
@@ -323,7 +328,7 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
             false => Finding::wrong(
                 ABOUT,
                 format!("{name} may not be opened by {}", user.name),
-                "Become a member of the group peerlane (usermod -aG peerlane USER) and log in anew; the driver's udev rule gives the nodes to it.",
+                "Add the user to the group peerlane, to which the driver's udev rule assigns the nodes (usermod -aG peerlane USER), and log in again.",
             ),
         }
     };
@@ -346,7 +351,7 @@ pub(super) fn window(bus: &Bus) -> Vec<Finding> {
             None => Finding::note(
                 "bar",
                 format!("{slot} has no window to its memory"),
-                "Other devices reach a GPU's memory by a window in its BAR. Look at lspci -vv.",
+                "Look at lspci -vv: other devices reach a GPU's memory through a window in its BAR.",
             ),
             Some((index, bytes)) if *bytes > SMALL => Finding::ok(
                 "bar",
@@ -363,9 +368,9 @@ pub(super) fn window(bus: &Bus) -> Vec<Finding> {
                 ),
                 match gpu.vendor {
                     NVIDIA | AMD => {
-                        "Turn on Above 4G Decoding and Resizable BAR in the firmware's settings, where GPU and firmware have them."
+                        "Turn on Above 4G Decoding and Resizable BAR in the firmware's settings, if GPU and firmware have them."
                     }
-                    _ => "Nothing is to be done if transfers are shorter.",
+                    _ => "Nothing to do if transfers are shorter.",
                 },
             ),
         }
@@ -379,7 +384,7 @@ pub(super) fn iommu(root: &Path, bus: &Bus) -> Vec<Finding> {
     let entries = fs::read_dir(root.join("sys/class/iommu"));
     let any = entries.is_ok_and(|mut entries| entries.next().is_some());
     if !any {
-        return vec![Finding::ok(ABOUT, "no IOMMU is at work")];
+        return vec![Finding::ok(ABOUT, "no IOMMU is active")];
     }
     let of = |device: &Pci| {
         let slot = &device.slot;
@@ -410,7 +415,7 @@ pub(super) fn iommu(root: &Path, bus: &Bus) -> Vec<Finding> {
                         kind
                     }
                 ),
-                "What goes between devices passes the root complex then, and a GPU's driver that gives raw bus addresses has its data dropped without an error. If the probe finds that: boot with iommu=pt, or write identity to the group's type while no driver has its devices.",
+                "Traffic between devices then passes the root complex, and if the GPU's driver gives raw bus addresses, the data are dropped without an error. If the probe finds that: boot with iommu=pt, or write identity to the group's type while no driver is bound to its devices.",
             ),
         }
     };
@@ -447,7 +452,7 @@ pub(super) fn opencl(root: &Path) -> Vec<Finding> {
     if !places.icd().exists() {
         return vec![Finding::ok(
             ABOUT,
-            "Peerlane's driver for OpenCL's loader is not installed, which only vendor libraries from before AOCL 15 need",
+            "Peerlane's driver for OpenCL's loader is not installed; only vendor libraries before AOCL 15 need it",
         )];
     }
     let report = places.check();
@@ -457,7 +462,7 @@ pub(super) fn opencl(root: &Path) -> Vec<Finding> {
         Some(fault) => Finding::wrong(
             ABOUT,
             format!("no platform: {fault}"),
-            "`peerlane icd check` has it line by line, and docs/program/icd.md the setup.",
+            "Run `peerlane icd check` for the details; docs/program/icd.md describes the setup.",
         ),
     }]
 }

@@ -51,7 +51,7 @@ pub(super) fn why(root: &Path) -> Finding {
         return Finding::wrong(
             ABOUT,
             "the driver peerlane is not loaded",
-            "Install it (step 6 of the platform's README.md), then modprobe peerlane. dmesg | grep peerlane says why a board was refused.",
+            "Install it (step 6 of the platform's README.md), then modprobe peerlane. dmesg | grep peerlane shows why a board was refused.",
         );
     };
     let modules = root.join("lib/modules").join(&release);
@@ -84,9 +84,9 @@ fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
         return Finding::wrong(
             ABOUT,
             format!(
-                "the driver peerlane is not loaded: this kernel is {release}, and it builds for {SERIES} alone"
+                "the driver peerlane is not loaded: this kernel is {release}, and the driver builds for {SERIES} only"
             ),
-            "Boot a kernel of that series (Debian: linux-image-amd64 of its backports, as long as they have it), or take a Peerlane for this one. DKMS leaves other kernels out without a word.",
+            "Boot a kernel of that series (Debian: linux-image-amd64 of its backports, as long as they have it), or use a version of Peerlane for this kernel. DKMS skips other kernels without a message.",
         );
     }
     let config = [
@@ -110,7 +110,7 @@ fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
                     "the driver peerlane is not loaded: this kernel, {release}, was built without {}",
                     missing.join(" and ")
                 ),
-                "Boot a kernel that has it: Debian's has.",
+                "Boot a kernel with these options, such as Debian's.",
             );
         }
     }
@@ -122,10 +122,10 @@ fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
             Finding::wrong(
                 ABOUT,
                 format!(
-                    "the driver peerlane is not loaded: DKMS has its source, and no module for this kernel, {release}"
+                    "the driver peerlane is not loaded: DKMS has its source, but no module for this kernel, {release}"
                 ),
                 format!(
-                    "As root: dkms install peerlane/{version} -k {release}, with linux-headers-{release} installed. What fails stands in /var/lib/dkms/peerlane/{version}/build/make.log."
+                    "As root: dkms install peerlane/{version} -k {release}, with linux-headers-{release} installed. Errors of the build are in /var/lib/dkms/peerlane/{version}/build/make.log."
                 ),
             )
         }
@@ -193,11 +193,11 @@ fn not_loaded(root: &Path, file: &Path) -> Finding {
         return Finding::wrong(
             ABOUT,
             format!("the driver peerlane is not loaded: {place} forbids it"),
-            "Take that away, then modprobe peerlane.",
+            "Remove that entry, then modprobe peerlane.",
         );
     }
     if is_secure(root) {
-        let enrol = "As root: mokutil --import /var/lib/dkms/mok.pub, restart, and enrol the key in the MOK manager that comes up; mokutil --test-key /var/lib/dkms/mok.pub says whether it is. docs/install.md has the steps.";
+        let enrol = "As root: mokutil --import /var/lib/dkms/mok.pub, restart, and enrol the key in the MOK manager that comes up; mokutil --test-key /var/lib/dkms/mok.pub reports whether it is enrolled. docs/install.md has the steps.";
         let bytes = fs::read(file).unwrap_or_default();
         // The end of a compressed module cannot be read here.
         let is_plain = file.extension().is_some_and(|extension| extension == "ko");
@@ -214,7 +214,7 @@ fn not_loaded(root: &Path, file: &Path) -> Finding {
             false => Finding::wrong(
                 ABOUT,
                 format!(
-                    "the driver peerlane is not loaded: Secure Boot is on, and the kernel takes {module} only if the key that signed it is enrolled"
+                    "the driver peerlane is not loaded: Secure Boot is on, and the kernel accepts {module} only if its signing key is enrolled"
                 ),
                 enrol,
             ),
@@ -222,8 +222,8 @@ fn not_loaded(root: &Path, file: &Path) -> Finding {
     }
     Finding::wrong(
         ABOUT,
-        format!("the driver peerlane is not loaded: {module} is there"),
-        "As root: modprobe peerlane. dmesg | grep peerlane says why a board was refused.",
+        format!("the driver peerlane is not loaded: {module} is installed"),
+        "As root: modprobe peerlane. dmesg | grep peerlane shows why a board was refused.",
     )
 }
 

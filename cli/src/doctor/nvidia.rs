@@ -20,8 +20,8 @@ pub(super) fn gpus(bus: &Bus) -> (Vec<Gpu>, Vec<Finding>) {
         Err(Error::NoCuda) if seen.is_empty() => return Default::default(),
         Err(error) => {
             let what = match seen.is_empty() {
-                true => "CUDA has no GPU".into(),
-                false => format!("CUDA does not have {}", seen.join(" and ")),
+                true => "CUDA finds no GPU".into(),
+                false => format!("CUDA does not find {}", seen.join(" and ")),
             };
             return (Vec::new(), vec![refused(&what, &error)]);
         }
@@ -30,7 +30,7 @@ pub(super) fn gpus(bus: &Bus) -> (Vec<Gpu>, Vec<Finding>) {
     for number in 0..count {
         match Gpu::open(number) {
             Ok(gpu) => gpus.push(gpu),
-            Err(error) => findings.push(refused(&format!("GPU {number} of CUDA's"), &error)),
+            Err(error) => findings.push(refused(&format!("CUDA GPU {number}"), &error)),
         }
     }
     (gpus, findings)

@@ -48,7 +48,7 @@ fn failed(what: &str, why: &impl std::fmt::Display, remedy: impl Into<String>) -
 }
 
 fn simulated(reads: Reads) -> Result<Vec<Finding>, Finding> {
-    let tools = "`cargo xtask tools` installs what the simulation needs.";
+    let tools = "Run `cargo xtask tools`, which installs the tools of the simulation.";
     let told = |error: peerlane_host::Error| failed("the simulated board", &error, error.remedy());
     let params = peerlane_hdl::Params::default();
     let library =
@@ -89,7 +89,7 @@ fn here(reads: Reads) -> Vec<Finding> {
         findings.push(Finding::note(
             ABOUT,
             "no board can be probed: there is no /dev/peerlane*",
-            "See what is said of the driver. `peerlane doctor --simulated` shows what a probe says.",
+            "See the diagnostics of the driver. `peerlane doctor --simulated` shows the results of a probe.",
         ));
         return findings;
     }
@@ -112,8 +112,8 @@ fn here(reads: Reads) -> Vec<Finding> {
         if gpus.is_empty() && of_amd.is_empty() {
             findings.push(Finding::note(
                 ABOUT,
-                format!("{path} answers; no GPU is there to be probed with it"),
-                "See what is said of CUDA and ROCm. Where nothing is, install the GPU's driver with CUDA (libcuda.so.1), or ROCm (libamdhip64.so).",
+                format!("{path} answers, but there is no GPU to probe with it"),
+                "See the diagnostics of CUDA and ROCm. If there are none, install the GPU's driver with CUDA (libcuda.so.1), or ROCm (libamdhip64.so).",
             ));
         }
         for gpu in &of_amd {
@@ -160,23 +160,23 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     };
     let mut findings = vec![Finding::ok(
         ABOUT,
-        format!("{names}: data come back through the host as they went"),
+        format!("{names}: data sent through the host come back unchanged"),
     )];
     for (what, verdict, remedy) in [
         (
             "direct write, FPGA to GPU",
             &found.write,
-            "See what is said of the way and of the IOMMU. Until then data go through the host.",
+            "See the diagnostics of the way and of the IOMMU. Until this works, data go through the host.",
         ),
         (
             "direct read, GPU to FPGA",
             &found.read,
-            "Many computers pass writes between devices and no reads. Where nobody has proved that the board can read this GPU, `--prove-reads` tries it: when nobody else uses the board, for a read that is not answered has its link reset. Push works where the GPU's driver maps the board's window; else data go through the host.",
+            "Many computers pass writes between devices, but no reads. If no read of this GPU by the board has succeeded yet, try `--prove-reads`, but only while no other program uses the board: after a read that is not answered, the board's link is reset. Push works if the GPU's driver maps the board's window; else data go through the host.",
         ),
         (
             "GPU push, GPU to FPGA",
             &found.push,
-            "CUDA maps a board's window for administrators, or with `options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` in a file of /etc/modprobe.d; else data go through the host.",
+            "CUDA maps a board's window for root, or with `options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` in a file of /etc/modprobe.d; else data go through the host.",
         ),
     ] {
         let text = format!("{names}: {what}: {verdict}");
@@ -190,15 +190,15 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     if found.unknown() {
         findings.push(Finding::note(
             ABOUT,
-            format!("{names}: where the GPU's memory lies for the board is not known"),
-            "Its driver may have moved it into the host's memory, so that what is called direct goes through that. Compare the rates with those through the host: `peerlane bench transfers`.",
+            format!("{names}: the place of the GPU's memory is not known"),
+            "The GPU's driver may have moved it into host memory; a direct route then goes through host memory. Compare the rates with those through the host: `peerlane bench transfers`.",
         ));
     }
     if found.reads_lost {
         findings.push(Finding::wrong(
             ABOUT,
-            format!("{}: a read was never answered, and the board takes no more", board.name()),
-            "Unbind the board and reset it (echo 1 > reset in its sysfs directory). `peerlane doctor --no-reads` leaves this probe out.",
+            format!("{}: a read was not answered, and the board takes no more reads", board.name()),
+            "Unbind the board and reset it (echo 1 > reset in its sysfs directory). `peerlane doctor --no-reads` skips this probe.",
         ));
     }
     for direction in Direction::BOTH {

@@ -28,18 +28,18 @@ fn way(bus: &Bus, board: &Pci, gpu: &Pci) -> Finding {
         return Finding::note(
             ABOUT,
             format!(
-                "{names} are behind different host bridges: what goes between them crosses the processor, or two"
+                "{names} are below different host bridges: traffic between them crosses one or two processors"
             ),
-            "Put both into slots of one processor, or behind one PCIe switch, and believe the probe.",
+            "Put both into slots of one processor, or below one PCIe switch, and rely on the probe.",
         );
     };
     let Some(bridge) = bus.at(meet) else {
         return Finding::note(
             ABOUT,
             format!(
-                "{names} meet in the root complex {meet}, which need not pass what goes between two devices, and passes writes more often than reads"
+                "{names} meet in the root complex {meet}, which may not pass traffic between devices; reads are blocked more often than writes"
             ),
-            "Believe the probe. Behind one PCIe switch nothing of this matters.",
+            "Rely on the probe, or put both below one PCIe switch, where this does not matter.",
         );
     };
     // The ports of the switch that lead to the two devices: their ACS settings decide about redirection.
@@ -61,11 +61,11 @@ fn way(bus: &Bus, board: &Pci, gpu: &Pci) -> Finding {
         return Finding::wrong(
             ABOUT,
             format!(
-                "{through}, but ACS of {} sends what goes between them up to the root complex",
+                "{through}, but ACS of {} redirects the traffic between them to the root complex",
                 redirecting.join(" and ")
             ),
             format!(
-                "Boot with pci=disable_acs_redir={} (the kernel's Documentation/admin-guide/kernel-parameters.txt), or turn ACS off in the firmware's settings. Devices of virtual machines are no longer kept apart by it then.",
+                "Boot with pci=disable_acs_redir={} (the kernel's Documentation/admin-guide/kernel-parameters.txt), or turn ACS off in the firmware's settings. ACS then no longer isolates the devices of virtual machines.",
                 redirecting.join(";")
             ),
         );
@@ -73,12 +73,14 @@ fn way(bus: &Bus, board: &Pci, gpu: &Pci) -> Finding {
     match unseen {
         true => Finding::note(
             ABOUT,
-            format!("{through}; whether ACS redirects what goes between them cannot be read"),
-            "Run it as root: others read only 64 bytes of a device's configuration.",
+            format!(
+                "{through}; the ACS settings, which can redirect the traffic between them, cannot be read"
+            ),
+            "Run the command as root: other users can read only 64 bytes of a device's configuration.",
         ),
         false => Finding::ok(
             ABOUT,
-            format!("{through}, which passes what goes between them"),
+            format!("{through}, which passes the traffic between them"),
         ),
     }
 }

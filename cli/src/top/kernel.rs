@@ -27,11 +27,11 @@ impl Kernel {
     pub fn new(root: &Path, device: Option<&Path>) -> Result<Self, Error> {
         let number = match device {
             Some(device) => number(device).ok_or_else(|| {
-                let remedy = "Name one as /dev/peerlane0.";
-                refused(device, "this is no device node of a board", remedy)
+                let remedy = "Give a node such as /dev/peerlane0.";
+                refused(device, "this is not the device node of a board", remedy)
             })?,
             None => first(root).ok_or_else(|| {
-                let remedy = "`peerlane doctor` looks for the reason. `peerlane top --simulated` shows the simulated board.";
+                let remedy = "Run `peerlane doctor` to find the reason. `peerlane top --simulated` shows the simulated board.";
                 refused(&root.join("dev"), "there is no board here: no /dev/peerlane*", remedy)
             })?,
         };
@@ -42,7 +42,7 @@ impl Kernel {
         };
         let node = root.join(format!("dev/peerlane{number}"));
         if !node.exists() {
-            let remedy = "`ls /dev/peerlane*` lists those that there are; `peerlane doctor` looks for the reason.";
+            let remedy = "`ls /dev/peerlane*` lists boards; `peerlane doctor` finds the reason.";
             return Err(refused(&node, "there is no such board", remedy));
         }
         // Fails before the screen is taken over.
@@ -57,12 +57,12 @@ impl Kernel {
         std::fs::read_to_string(&file).map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => refused(
                 &file,
-                "the counters of all users' channels are the administrator's to read",
-                "Run it as root: `sudo env \"PATH=$PATH\" peerlane top`.",
+                "only root can read the counters of all users' channels",
+                "Run the command as root: `sudo env \"PATH=$PATH\" peerlane top`.",
             ),
             io::ErrorKind::NotFound => refused(
                 &file,
-                "the driver shows no counters",
+                "the driver's counters are not visible",
                 "Mount debugfs: `mount -t debugfs debugfs /sys/kernel/debug`. It needs a kernel with CONFIG_DEBUG_FS.",
             ),
             _ => Error::io(&file, "read the board's counters", &error),
@@ -161,7 +161,7 @@ impl Source for Kernel {
             let remedy = "Use a program and a driver of the same version.";
             refused(
                 place,
-                "the driver's counters are not as this program knows them",
+                "the driver's counters have an unknown format",
                 remedy,
             )
         })?;
@@ -356,7 +356,7 @@ mod tests {
         let named = Kernel::new(root.path(), Some(Path::new("/dev/peerlane7")));
         assert!(told(named).contains("no such board"));
         let named = Kernel::new(root.path(), Some(Path::new("/dev/null")));
-        assert!(told(named).contains("no device node"));
+        assert!(told(named).contains("not the device node"));
         let channel = ChannelCounters::default();
         write(
             "sys/kernel/debug/peerlane3/counters",

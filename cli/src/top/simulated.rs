@@ -79,7 +79,7 @@ impl Simulated {
     /// If a tool is missing, or the board reports an error.
     pub fn new() -> Result<Self, Error> {
         let tool = |error: &dyn std::fmt::Display| {
-            let remedy = "`cargo xtask tools` installs what the simulation needs.";
+            let remedy = "Run `cargo xtask tools`, which installs the tools of the simulation.";
             Error::new(
                 ErrorKind::Tool,
                 Place::file("the block"),
@@ -116,7 +116,7 @@ impl Simulated {
 
 impl Source for Simulated {
     fn name(&self) -> String {
-        "the simulated board, under a load of its own; simulated time".into()
+        "the simulated board, under its own load; simulated time".into()
     }
 
     fn pass(&mut self) -> Result<(), Error> {

@@ -114,7 +114,7 @@ impl fmt::Display for EntryError {
                     "bus address {address:#x} is not a multiple of {page_size}"
                 )
             }
-            Self::Malformed { raw } => write!(f, "{raw:#018x} is no ATT entry"),
+            Self::Malformed { raw } => write!(f, "{raw:#018x} is not an ATT entry"),
         }
     }
 }
@@ -319,14 +319,14 @@ impl fmt::Display for AllocError {
                 f,
                 "{words} words of storage do not suit an ATT of {entries} entries"
             ),
-            Self::Zero => f.write_str("a run of no ATT entries was asked for"),
+            Self::Zero => f.write_str("a run without ATT entries was asked for"),
             Self::Full {
                 wanted,
                 largest,
                 free,
             } => write!(
                 f,
-                "no {wanted} consecutive ATT entries are free: {free} are in all, {largest} in the longest run"
+                "{wanted} consecutive ATT entries are not free: {free} are free in all, {largest} in the longest run"
             ),
             Self::NotAllocated { first, count } => write!(
                 f,

@@ -43,7 +43,7 @@ impl fmt::Display for LocalRangeError {
         match self {
             Self::Unaligned { address } => write!(
                 f,
-                "a channel's range cannot begin or end at FPGA address {address:#x}: it is no multiple of 4 KiB"
+                "a channel's range cannot begin or end at FPGA address {address:#x}: it is not a multiple of 4 KiB"
             ),
             Self::Range { base, end, memory } => write!(
                 f,

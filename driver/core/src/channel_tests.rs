@@ -76,8 +76,8 @@ impl Bus for Model {
                 if self.accept {
                     assert!(self.ring.is_some(), "no ring");
                     assert!(self.range.iter().all(Option::is_some), "no range");
-                    assert!(self.moderation.is_some(), "somebody else's moderation");
-                    assert_eq!(self.refused, 0, "somebody else's refusals");
+                    assert!(self.moderation.is_some(), "another context's moderation");
+                    assert_eq!(self.refused, 0, "another context's refusals");
                 }
             }
             0x90 => {

@@ -137,9 +137,9 @@ impl fmt::Display for DescriptorError {
                 f,
                 "{length} bytes at FPGA address {address:#x} do not lie in the FPGA's memory"
             ),
-            Self::Peer { raw } => write!(f, "{raw:#x} is no ATT address"),
+            Self::Peer { raw } => write!(f, "{raw:#x} is not an ATT address"),
             Self::PeerRange { peer, length } => {
-                write!(f, "{length} bytes at {peer} end behind the ATT")
+                write!(f, "{length} bytes at {peer} run past the end of the ATT")
             }
             Self::Reserved { dword } => {
                 write!(

@@ -125,26 +125,38 @@ impl Fault {
                 | Self::Poisoned,
                 Direction::FromFpga,
             ) => {
-                "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers. After a read that was never answered, reads are refused for a while: see to that one first."
+                "The block could not read back the data that it wrote: register the memory for \
+                 writing only, if the computer passes no reads between peers. After a read that \
+                 was never answered, reads are refused for a while: fix that one first."
             }
             (Self::ReadTimeout, Direction::ToFpga) => {
-                "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come, to other peers, too, where this one holds all that the board may have under way."
+                "The computer may not pass reads between peers: use a route by writes. Reads may \
+                 stay refused until the late answers have come. Reads of other peers are refused, \
+                 too, if this peer holds all reads that the board may have in progress."
             }
             (Self::PortDown, _) => {
-                "Answers that are owed may still come: try again in a second. If they do not, reads need a reset of the link. The kernel driver makes it by itself, which ends the transfers of all programs. A driver in the process needs it from outside, and then a reset of the block. A port that stands (STATUS.port_dead) goes on when the link is back and Bus Master Enable is set again. One that has lost data of a read (LINK.rx_failed) needs a reset of the link or a new configuration of the FPGA."
+                "Outstanding answers may still come: try again in a second. If they do not, reads \
+                 need a reset of the link. The kernel driver makes it by itself, which ends the \
+                 transfers of all programs. For a driver in the process, reset the link by other \
+                 means, and then the block. A stopped port (STATUS.port_dead) continues when the \
+                 link is back and Bus Master Enable is set again. A port that has lost data of a \
+                 read (LINK.rx_failed) needs a reset of the link or a new configuration of the \
+                 FPGA."
             }
             (Self::Aborted, _) => "Submit the transfer again.",
             (Self::AttOwner, _) => {
                 "Register the memory for this channel too, or use the channel that it was registered for."
             }
             (Self::AttInvalid, _) => {
-                "The region was given back during the transfer, or the memory's owner took it back: register the memory again."
+                "The region was unregistered during the transfer, or the memory's owner has \
+                 invalidated it: register the memory again."
             }
             (Self::AttPermission, Direction::ToFpga) => {
                 "Register the memory again, for reading. A board with a Txs port that was reset for lost reads only writes other devices' memory until that memory is registered again."
             }
             (Self::AttPermission | Self::AttBounds | Self::AttPageSize, _) => {
-                "The board's ATT does not hold what was registered: register the memory again, and see that no other program uses the board."
+                "The board's ATT does not hold the region as it was registered: register the \
+                 memory again, and see that no other program uses the board."
             }
             (Self::LocalRange, _) => {
                 "Give FPGA addresses inside the context's FPGA memory, or allocate more of it before the channel is used."
@@ -153,7 +165,9 @@ impl Fault {
                 "The board refused the descriptor: check that the FPGA image matches this software."
             }
             (Self::Unsupported, Direction::ToFpga) => {
-                "Nothing answers at this bus address, or its owner takes no reads: check that the memory is still mapped by its owner, and that the platform passes reads between peers."
+                "No device answers at this bus address, or its owner takes no reads: check that \
+                 the memory is still mapped by its owner, and that the computer passes reads \
+                 between peers."
             }
             (Self::CompleterAbort, Direction::ToFpga) => {
                 "The memory's owner refused the read: check its own error report, and that it may be read in such pieces."
@@ -174,14 +188,17 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Length => "the length is zero or the FPGA range runs past the end of FPGA memory",
-            Self::AttBounds => "the address lies behind the ATT",
+            Self::AttBounds => "the address lies after the end of the ATT",
             Self::AttInvalid => "the ATT entry maps nothing",
             Self::AttOwner => "the ATT entry does not belong to the channel",
             Self::AttPermission => "the ATT entry does not permit this direction",
             Self::AttPageSize => "the ATT entry has another page size",
-            Self::ReadTimeout => "a read was not answered in time, or found no room behind such reads",
+            Self::ReadTimeout => {
+                "a read was not answered in time, or such reads left no room for it"
+            }
             Self::PortDown => {
-                "the PCIe port is closed: answers to earlier reads are owed, or it takes nothing any more, or has lost data"
+                "the PCIe port is closed: answers to earlier reads are outstanding, or it accepts \
+                 no more requests, or has lost data"
             }
             Self::Aborted => "the descriptor was stopped by a reset or by an abort of its channel",
             Self::Descriptor => "the descriptor has reserved bits set or names an unknown port",
@@ -192,7 +209,9 @@ impl fmt::Display for Fault {
             Self::Unsupported => "a read was answered with Unsupported Request",
             Self::CompleterAbort => "a read was answered with Completer Abort",
             Self::Poisoned => "a read was answered with poisoned data",
-            Self::Alignment => "the write does not begin and end at multiples of the port's granularity",
+            Self::Alignment => {
+                "the write does not begin and end at multiples of the port's granularity"
+            }
         })
     }
 }
@@ -227,7 +246,7 @@ mod tests {
         }
         // Causes in the library come before causes in other programs.
         let invalid = Fault::AttInvalid.remedy(Direction::ToFpga);
-        assert!(invalid.contains("given back"), "{invalid}");
+        assert!(invalid.contains("unregistered"), "{invalid}");
         // FPGA memory is a context's, and a channel is not opened with any.
         let local = Fault::LocalRange.remedy(Direction::ToFpga);
         assert!(local.contains("allocate"), "{local}");

@@ -424,8 +424,11 @@ mod tests {
             assert!(fences.waits(turn, true, 10));
             fences.will_look_again(turn);
         }
-        assert!(fences.waits(&mut second, false, 20), "out of turn");
-        assert!(fences.waits(&mut Turn::default(), false, 20), "out of turn");
+        assert!(fences.waits(&mut second, false, 20), "out of order");
+        assert!(
+            fences.waits(&mut Turn::default(), false, 20),
+            "out of order"
+        );
         fences.leave(&mut first);
         assert!(!fences.waits(&mut second, false, 20));
         // No thread is next for ever.

@@ -158,7 +158,7 @@ impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => {
-                f.write_str("a range of no FPGA memory was asked for: ask for one byte at least")
+                f.write_str("a range without FPGA memory was asked for: ask for one byte at least")
             }
             Self::Exists => f.write_str("the channel has FPGA memory already: free it first"),
             Self::Held { channel } => write!(
@@ -167,13 +167,14 @@ impl fmt::Display for MemoryError {
             ),
             Self::Full { wanted, largest } => write!(
                 f,
-                "{wanted:#x} bytes of FPGA memory are not free in one piece, the largest has {largest:#x}: ask for less, or have others free theirs"
+                "{wanted:#x} bytes of FPGA memory are not free in one piece, the largest has \
+                 {largest:#x}: ask for less, or close contexts that have FPGA memory"
             ),
             Self::NotOffered => f.write_str(
                 "no FPGA memory is offered under this token any more: allocate without it",
             ),
             Self::Restarted => {
-                f.write_str("the board was started anew meanwhile: allocate once more")
+                f.write_str("the board was started again during the call: allocate once more")
             }
             Self::Channel(channel) => write!(f, "there is no channel {channel}"),
         }

@@ -151,7 +151,7 @@ impl fmt::Display for LayoutError {
             ),
             Self::Seam { address } => write!(
                 f,
-                "two pieces of the memory meet at bus address {address:#x}, which is no multiple of 4 KiB"
+                "two pieces of the memory meet at bus address {address:#x}, which is not a multiple of 4 KiB"
             ),
             Self::TooLong { entries } => write!(
                 f,

@@ -97,7 +97,7 @@ impl fmt::Display for PlaceError {
             }
             Self::Overlap { one, other } => write!(f, "{one} overlaps {other}"),
             Self::Msix { there: true } => {
-                f.write_str("the block has an MSI-X table, but no place is known of it")
+                f.write_str("the block has an MSI-X table, but its place is not known")
             }
             Self::Msix { there: false } => {
                 f.write_str("a place of an MSI-X table is known, but the block has none")
@@ -279,7 +279,7 @@ mod tests {
         };
         assert_eq!(
             refused(none, &good, BAR),
-            "the block has an MSI-X table, but no place is known of it"
+            "the block has an MSI-X table, but its place is not known"
         );
         assert!(PLACES.check_csr(0x3000).is_err());
     }

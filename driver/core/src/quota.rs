@@ -116,7 +116,9 @@ impl fmt::Display for Exceeded {
                 limit,
             } => write!(
                 f,
-                "{wanted} ATT entries besides the {held} that the channel holds are more than the {limit} that it may: register less at a time, give regions back, or raise context_entries"
+                "{wanted} ATT entries in addition to the {held} that the channel holds exceed its \
+                 limit of {limit}: register less at a time, unregister regions, or raise \
+                 context_entries"
             ),
             Self::User {
                 held,
@@ -124,11 +126,14 @@ impl fmt::Display for Exceeded {
                 limit,
             } => write!(
                 f,
-                "{wanted} ATT entries besides the {held} that the user's channels hold are more than the {limit} that they may: register less at a time, give regions back, or raise user_entries"
+                "{wanted} ATT entries in addition to the {held} that the user's channels hold \
+                 exceed the user's limit of {limit}: register less at a time, unregister regions, \
+                 or raise user_entries"
             ),
             Self::Channels { limit } => write!(
                 f,
-                "the user has {limit} channels already, as many as one may: close one, or raise user_channels"
+                "the user has {limit} channels already, the most that a user may have: close one, \
+                 or raise user_channels"
             ),
             Self::Memory {
                 held,
@@ -136,7 +141,9 @@ impl fmt::Display for Exceeded {
                 limit,
             } => write!(
                 f,
-                "{wanted:#x} bytes of FPGA memory besides the {held:#x} that the user's channels have are more than the {limit:#x} that they may: ask for less, free some, or raise user_memory_mib"
+                "{wanted:#x} bytes of FPGA memory in addition to the {held:#x} that the user's \
+                 channels have exceed the user's limit of {limit:#x}: ask for less, free some, or \
+                 raise user_memory_mib"
             ),
             Self::Pinned {
                 held,
@@ -144,7 +151,9 @@ impl fmt::Display for Exceeded {
                 limit,
             } => write!(
                 f,
-                "{wanted:#x} bytes of a device's memory besides the {held:#x} that the user's channels have pinned are more than the {limit:#x} that they may: register less at a time, give regions back, or raise user_gpu_mib"
+                "{wanted:#x} bytes of a device's memory in addition to the {held:#x} that the \
+                 user's channels have pinned exceed the user's limit of {limit:#x}: register less \
+                 at a time, unregister regions, or raise user_gpu_mib"
             ),
         }
     }

@@ -41,42 +41,49 @@ pub const UNREACHABLE: Refusal = Refusal {
     errno: 121,
     kind: Kind::NoWay,
     // Documentation/driver-api/pci/p2pdma.rst of the kernel; the driver's `near`.
-    fix: "The kernel knows no way between board and GPU: peerlane doctor shows what is between them. Put both behind one PCIe switch, \
-          boot with iommu=pt, or move data through host memory. The driver's parameter any_distance=1 tries the way all the same.",
+    fix: "The kernel knows no way between board and GPU: peerlane doctor shows the devices between \
+          them. Put both below one PCIe switch, boot with iommu=pt, or move data through host \
+          memory. The driver's parameter any_distance=1 tries the way in spite of that.",
 };
 
 /// The memory's own driver does not let the board into it (`EHOSTUNREACH`).
 pub const REFUSED: Refusal = Refusal {
     errno: 113,
     kind: Kind::NoWay,
-    fix: "The memory's own driver does not let the board into it, by a rule of its own that no parameter of this driver changes; the kernel's log may say which. \
-          NVIDIA's driver does so on chipsets that it does not count as passing transfers between devices: put board and GPU behind one PCIe switch, or load it with \
-          NVreg_GrdmaPciTopoCheckOverride=1 (\"options nvidia NVreg_GrdmaPciTopoCheckOverride=1\" in /etc/modprobe.d), and verify the data that arrive. \
-          Else export the memory by another interface, or move data through host memory.",
+    fix: "The memory's own driver does not let the board into it, by a rule of its own that no \
+          parameter of this driver changes; the kernel's log may say which. NVIDIA's driver does \
+          so on chipsets that it does not count as passing transfers between devices: put board \
+          and GPU below one PCIe switch, or load NVIDIA's driver with \
+          NVreg_GrdmaPciTopoCheckOverride=1 (\"options nvidia NVreg_GrdmaPciTopoCheckOverride=1\" \
+          in /etc/modprobe.d), and verify the data that arrive. Otherwise export the memory by \
+          another interface, or move data through host memory.",
 };
 
 /// The memory's own driver had no room to map it (`ENOBUFS`).
 pub const FULL: Refusal = Refusal {
     errno: 105,
     kind: Kind::NoRoom,
-    fix: "The GPU's BAR has no room for more memory that others reach, or its driver had no memory for the mapping: give back regions of the GPU's memory, also in other \
-          programs, register less at a time, or have the firmware set up a larger BAR (Resizable BAR). nvidia-smi -q shows BAR1 of NVIDIA's.",
+    fix: "The GPU's BAR has no room for more memory that other devices reach, or its driver had no \
+          memory for the mapping: unregister regions of the GPU's memory, also in other programs, \
+          register less at a time, or have the firmware set up a larger BAR (Resizable BAR). \
+          nvidia-smi -q shows BAR1 of NVIDIA GPUs.",
 };
 
 /// The memory is not there any more, or its device is gone (`ESTALE`).
 pub const GONE: Refusal = Refusal {
     errno: 116,
     kind: Kind::Gone,
-    fix: "The memory's owner took it back, or the owner's device is gone: export the memory again and register that. If that is refused, too, look at \
-          the device and its driver.",
+    fix: "The memory's owner has invalidated it, or the owner's device is gone: export the memory \
+          again and register that. If that is refused, too, look at the device and its driver.",
 };
 
 /// The memory's own driver hands it over in a way that cannot be right (`EPROTO`).
 pub const WRONG: Refusal = Refusal {
     errno: 71,
     kind: Kind::NoWay,
-    fix: "The memory's own driver gave addresses that cannot be right, and the kernel's log says which: update that driver. Of a GPU whose BAR does not show all of \
-          its memory, have the firmware set up a larger one (Resizable BAR).",
+    fix: "The memory's own driver gave addresses that cannot be right, and the kernel's log says \
+          which: update that driver. If the GPU's BAR does not show all of its memory, have the \
+          firmware set up a larger one (Resizable BAR).",
 };
 
 /// All refusals.

@@ -6,7 +6,7 @@
 //! hold integers of the CPU's byte order; `to_bytes` and `from_bytes` convert from and to the little
 //! endian form in memory.
 
-/// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
+/// Hash of the map, the value of MAP_ID. Refuse hardware with another hash.
 pub const MAP_ID: u32 = 0xd4f4_9f9a;
 
 /// Version of the map.
@@ -1220,12 +1220,12 @@ pub enum StatusCode {
 }
 
 impl StatusCode {
-    /// The value in a record or register.
+    /// Returns the value in a record or register.
     pub const fn raw(self) -> u32 {
         self as u32
     }
 
-    /// The meaning of a value, or the value itself if it has none.
+    /// Returns the meaning of a value; the value itself, as the error, if it is unknown.
     pub const fn from_raw(raw: u32) -> Result<Self, u32> {
         match raw {
             0 => Ok(StatusCode::Ok),
@@ -1263,12 +1263,12 @@ pub enum PageSize {
 }
 
 impl PageSize {
-    /// The value in a record or register.
+    /// Returns the value in a record or register.
     pub const fn raw(self) -> u32 {
         self as u32
     }
 
-    /// The meaning of a value, or the value itself if it has none.
+    /// Returns the meaning of a value; the value itself, as the error, if it is unknown.
     pub const fn from_raw(raw: u32) -> Result<Self, u32> {
         match raw {
             0 => Ok(PageSize::Kib4),
@@ -1290,12 +1290,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The value in a record or register.
+    /// Returns the value in a record or register.
     pub const fn raw(self) -> u32 {
         self as u32
     }
 
-    /// The meaning of a value, or the value itself if it has none.
+    /// Returns the meaning of a value; the value itself, as the error, if it is unknown.
     pub const fn from_raw(raw: u32) -> Result<Self, u32> {
         match raw {
             0 => Ok(Direction::Write),
@@ -1314,12 +1314,12 @@ pub enum Port {
 }
 
 impl Port {
-    /// The value in a record or register.
+    /// Returns the value in a record or register.
     pub const fn raw(self) -> u32 {
         self as u32
     }
 
-    /// The meaning of a value, or the value itself if it has none.
+    /// Returns the meaning of a value; the value itself, as the error, if it is unknown.
     pub const fn from_raw(raw: u32) -> Result<Self, u32> {
         match raw {
             0 => Ok(Port::Memory),
@@ -1397,7 +1397,7 @@ impl AttEntry {
 
     /// `entry` bits 4:3: Size of the page.
     ///
-    /// A value without a meaning comes back as the error.
+    /// An unknown value is returned as the error.
     pub const fn entry_page_size(self) -> Result<PageSize, u32> {
         PageSize::from_raw((self.entry >> 3) as u32 & 0x3)
     }
@@ -1423,14 +1423,14 @@ impl AttEntry {
         self
     }
 
-    /// The record as it lies in memory.
+    /// Returns the bytes of the record in memory.
     pub fn to_bytes(self) -> [u8; 8] {
         let mut bytes = [0; 8];
         bytes[0..8].copy_from_slice(&self.entry.to_le_bytes());
         bytes
     }
 
-    /// The record that lies in memory as `bytes`.
+    /// Returns the record that has these bytes in memory.
     pub fn from_bytes(bytes: &[u8; 8]) -> Self {
         let word = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -1440,7 +1440,7 @@ impl AttEntry {
         }
     }
 
-    /// The record as the 32-bit words that a register window takes, lowest offset first.
+    /// Returns the 32-bit words of the record for a register window, lowest offset first.
     pub fn to_words(self) -> [u32; 2] {
         let bytes = self.to_bytes();
         core::array::from_fn(|index| {
@@ -1502,7 +1502,7 @@ impl MsixEntry {
         self
     }
 
-    /// The record as it lies in memory.
+    /// Returns the bytes of the record in memory.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[0..8].copy_from_slice(&self.message_address.to_le_bytes());
@@ -1511,7 +1511,7 @@ impl MsixEntry {
         bytes
     }
 
-    /// The record that lies in memory as `bytes`.
+    /// Returns the record that has these bytes in memory.
     pub fn from_bytes(bytes: &[u8; 16]) -> Self {
         let word = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -1523,7 +1523,7 @@ impl MsixEntry {
         }
     }
 
-    /// The record as the 32-bit words that a register window takes, lowest offset first.
+    /// Returns the 32-bit words of the record for a register window, lowest offset first.
     pub fn to_words(self) -> [u32; 4] {
         let bytes = self.to_bytes();
         core::array::from_fn(|index| {
@@ -1584,7 +1584,7 @@ impl Descriptor {
     /// `peer` bits 63:62: Page size of the region. It must be equal to the page size of every entry
     /// that the transfer touches.
     ///
-    /// A value without a meaning comes back as the error.
+    /// An unknown value is returned as the error.
     pub const fn peer_page_size(self) -> Result<PageSize, u32> {
         PageSize::from_raw((self.peer >> 62) as u32 & 0x3)
     }
@@ -1612,7 +1612,7 @@ impl Descriptor {
 
     /// `local` bits 63:60: The FPGA-side port.
     ///
-    /// A value without a meaning comes back as the error.
+    /// An unknown value is returned as the error.
     pub const fn local_port(self) -> Result<Port, u32> {
         Port::from_raw((self.local >> 60) as u32 & 0xf)
     }
@@ -1728,7 +1728,7 @@ impl Descriptor {
         self
     }
 
-    /// The record as it lies in memory.
+    /// Returns the bytes of the record in memory.
     pub fn to_bytes(self) -> [u8; 64] {
         let mut bytes = [0; 64];
         bytes[0..8].copy_from_slice(&self.peer.to_le_bytes());
@@ -1743,7 +1743,7 @@ impl Descriptor {
         bytes
     }
 
-    /// The record that lies in memory as `bytes`.
+    /// Returns the record that has these bytes in memory.
     pub fn from_bytes(bytes: &[u8; 64]) -> Self {
         let word = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -1758,7 +1758,7 @@ impl Descriptor {
         }
     }
 
-    /// The record as the 32-bit words that a register window takes, lowest offset first.
+    /// Returns the 32-bit words of the record for a register window, lowest offset first.
     pub fn to_words(self) -> [u32; 16] {
         let bytes = self.to_bytes();
         core::array::from_fn(|index| {
@@ -1827,7 +1827,7 @@ impl Completion {
 
     /// `status` bits 1: Direction of the transfer.
     ///
-    /// A value without a meaning comes back as the error.
+    /// An unknown value is returned as the error.
     pub const fn status_direction(self) -> Result<Direction, u32> {
         Direction::from_raw((self.status >> 1) & 0x1)
     }
@@ -1856,7 +1856,7 @@ impl Completion {
     /// `status` bits 23:16: Result of the descriptor. The block writes no code from 128 on: with
     /// these codes, software marks slots that hold no record.
     ///
-    /// A value without a meaning comes back as the error.
+    /// An unknown value is returned as the error.
     pub const fn status_code(self) -> Result<StatusCode, u32> {
         StatusCode::from_raw((self.status >> 16) & 0xff)
     }
@@ -1869,7 +1869,7 @@ impl Completion {
         self
     }
 
-    /// The record as it lies in memory.
+    /// Returns the bytes of the record in memory.
     pub fn to_bytes(self) -> [u8; 32] {
         let mut bytes = [0; 32];
         bytes[0..4].copy_from_slice(&self.cookie.to_le_bytes());
@@ -1884,7 +1884,7 @@ impl Completion {
         bytes
     }
 
-    /// The record that lies in memory as `bytes`.
+    /// Returns the record that has these bytes in memory.
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         let word = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -1899,7 +1899,7 @@ impl Completion {
         }
     }
 
-    /// The record as the 32-bit words that a register window takes, lowest offset first.
+    /// Returns the 32-bit words of the record for a register window, lowest offset first.
     pub fn to_words(self) -> [u32; 8] {
         let bytes = self.to_bytes();
         core::array::from_fn(|index| {

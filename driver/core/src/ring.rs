@@ -114,7 +114,7 @@ impl fmt::Display for RingError {
             Self::Record { slot, error } => write!(f, "slot {slot} of the ring: {error}"),
             Self::Emptied { slot } => write!(
                 f,
-                "slot {slot} of the ring was emptied: the channel was started anew, or its board is gone"
+                "slot {slot} of the ring was emptied: the channel was started again, or its board is gone"
             ),
             Self::Size { size_log2 } => {
                 write!(

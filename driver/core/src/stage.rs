@@ -91,7 +91,7 @@ mod tests {
                     invalidations += 1;
                 }
                 if matches!(act, Act::Fence | Act::Both) && stage.fence() {
-                    prop_assert!(held, "a fence read memory that was let go");
+                    prop_assert!(held, "a fence read memory that was released");
                     fences += 1;
                 }
                 if act == Act::LetGo {

@@ -38,11 +38,13 @@ impl fmt::Display for WindowError {
         match self {
             Self::Unaligned { base } => write!(
                 f,
-                "the window into FPGA memory cannot stand at {base:#x}: it is no multiple of 64 KiB"
+                "the window into FPGA memory cannot be placed at {base:#x}: it is not a multiple \
+                 of 64 KiB"
             ),
             Self::Outside { base } => write!(
                 f,
-                "the window into FPGA memory at {base:#x} would show what its user may not touch"
+                "the window into FPGA memory at {base:#x} would show memory that its user may not \
+                 access"
             ),
         }
     }

@@ -17,7 +17,7 @@ fn regs_are_current() {
     }
     assert!(
         committed == file.text,
-        "driver/core/src/regs.rs is not what regmap/peerlane.toml gives; \
+        "driver/core/src/regs.rs differs from the output for regmap/peerlane.toml; \
          `PEERLANE_BLESS=1 cargo test -p peerlane-core --test generated` writes it"
     );
 }

@@ -151,7 +151,7 @@ fn msix_entries() {
     assert_eq!(get("vector_control", "mask"), 1);
     // Faults, the kernel and one a channel.
     let Content::Table { entries, .. } = map.block("msix").unwrap().content else {
-        panic!("the MSI-X table is no table");
+        panic!("the MSI-X table is not a table");
     };
     assert!(entries as usize >= chan::COUNT + 2);
 }

@@ -49,7 +49,7 @@ struct Hardware {
 impl Hardware {
     fn check(&self) {
         for (reached, held) in self.reaches.iter().zip(self.held) {
-            assert!(!self.master || !reached || held, "memory that was let go");
+            assert!(!self.master || !reached || held, "memory that was released");
         }
     }
 }
@@ -339,7 +339,7 @@ fn somebody_looks(world: &World) {
         armed,
     } = *world.people.lock().unwrap();
     let owed = users > 0 || waits && state != State::Running;
-    assert!(armed || !owed, "nobody will ever look: {state:?}");
+    assert!(armed || !owed, "no thread will ever look: {state:?}");
 }
 
 /// Checks that the next thread will find the board watched, too.
@@ -379,7 +379,7 @@ fn two_let_memory_of_a_stuck_board_go() {
 }
 
 #[test]
-#[should_panic(expected = "memory that was let go")]
+#[should_panic(expected = "memory that was released")]
 fn a_cut_that_is_seen_too_early() {
     let parts: &[Part] = &[let_first_go, let_second_go];
     at_once(Wrong::PublishedFirst, true, parts, anyhow_it_ends);
@@ -399,7 +399,7 @@ fn memory_is_let_go_while_the_function_is_reset() {
 }
 
 #[test]
-#[should_panic(expected = "memory that was let go")]
+#[should_panic(expected = "memory that was released")]
 fn a_start_that_wipes_nothing() {
     let parts: &[Part] = &[let_first_go, World::reset_function];
     at_once(Wrong::Unwiped, true, parts, anyhow_it_ends);
@@ -417,7 +417,7 @@ fn a_start_that_is_cut_off() {
 }
 
 #[test]
-#[should_panic(expected = "memory that was let go")]
+#[should_panic(expected = "memory that was released")]
 fn a_start_that_does_not_look() {
     let parts: &[Part] = &[let_first_go, sticks, World::reset_function];
     at_once(Wrong::BlindStart, false, parts, anyhow_it_ends);
@@ -459,7 +459,7 @@ fn whoever_opens_is_looked_after() {
 }
 
 #[test]
-#[should_panic(expected = "nobody will ever look: CutOff")]
+#[should_panic(expected = "no thread will ever look: CutOff")]
 fn a_board_that_was_cut_off_while_nobody_had_it() {
     at_once(
         Wrong::UnwatchedRefusal,
@@ -470,7 +470,7 @@ fn a_board_that_was_cut_off_while_nobody_had_it() {
 }
 
 #[test]
-#[should_panic(expected = "nobody will ever look: Running")]
+#[should_panic(expected = "no thread will ever look: Running")]
 fn an_open_that_arms_nothing() {
     at_once(Wrong::UnwatchedOpen, false, &[World::open], somebody_looks);
 }

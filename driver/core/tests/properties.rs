@@ -324,7 +324,7 @@ fn bus_address(list: &[Segment], mut offset: u64) -> u64 {
         }
         offset -= segment.length;
     }
-    panic!("behind the list");
+    panic!("after the list");
 }
 
 proptest! {
@@ -444,7 +444,7 @@ proptest! {
                     board.room += usize::from(ticket.freed);
                     prop_assert!(board.room > 0, "doorbell refused: no slot");
                     board.room -= 1;
-                    prop_assert!(board.room < board.ring.len(), "a slot told twice");
+                    prop_assert!(board.room < board.ring.len(), "a slot reported twice");
                     board.queues[side].push_back(ticket.cookie);
                     expected[side].push_back(ticket.cookie);
                 },

@@ -162,15 +162,15 @@ impl Board {
             ),
             Failure::PortDead => dev_err!(
                 self.device(),
-                "the PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer; the board is cut off from memory, reset and started again\n"
+                "the PCIe port is dead: it accepts no more requests, has lost data, or waits for peers that do not answer; the board is cut off from memory, reset and started again\n"
             ),
             Failure::Reopened => dev_err!(
                 self.device(),
-                "the PCIe port stood still for a while, as it does without Bus Master Enable; what was under way is lost\n"
+                "the PCIe port was stopped for a while, as it is without Bus Master Enable; transfers in progress are lost\n"
             ),
             Failure::Forgotten => dev_err!(
                 self.device(),
-                "the block was reset, and not by this driver; what was under way is lost\n"
+                "the block was reset, and not by this driver; transfers in progress are lost\n"
             ),
             Failure::Kernels => dev_err!(
                 self.device(),
@@ -299,7 +299,7 @@ impl Board {
             self.tell_given_up();
             dev_err!(
                 self.device(),
-                "an error of the bus was not mended within {} s: the board is given up; reset the function, or remove and rescan it\n",
+                "an error of the bus was not corrected within {} s: the board is given up; reset the function, or remove and rescan it\n",
                 self.settings.recovery_s
             );
         }
@@ -531,7 +531,7 @@ impl Board {
         }
         dev_err!(
             self.device(),
-            "the board cannot be started again: configure its FPGA anew, then reset or rescan it\n"
+            "the board cannot be started again: configure its FPGA again, then reset or rescan it\n"
         );
     }
 }

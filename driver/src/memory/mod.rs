@@ -128,7 +128,7 @@ unsafe fn segments(
             do_once_lite! {
                 dev_err!(
                     device,
-                    "the owner of memory hands it over wrongly: {}\n",
+                    "the owner of memory gives a wrong list of addresses: {}\n",
                     Text(error)
                 );
             }

@@ -455,7 +455,7 @@ impl Drop for Pages {
         do_once_lite! {
             dev_warn!(
                 hold.device,
-                "GPU memory of process {} cannot be given back from here; the driver is held until its owner frees it\n",
+                "GPU memory of process {} cannot be released from here; the driver stays in use until the process frees it\n",
                 hold.process
             );
         }

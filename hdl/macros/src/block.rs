@@ -56,7 +56,7 @@ fn fresh(input: &DeriveInput, all: &[&Field]) -> Result<Option<TokenStream>, Err
     let (name, visibility) = (&input.ident, &input.vis);
     let parts = format_ident!("{name}Given");
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let about = format!("What a [`{name}`] is made of, beside what is fresh.");
+    let about = format!("Fields of a [`{name}`] that the caller gives; the others are defaults.");
     let (given_names, given_types): (Vec<_>, Vec<_>) =
         given.iter().map(|f| (&f.ident, &f.ty)).unzip();
     let mut generics = input.generics.clone();

@@ -11,7 +11,10 @@ pub(crate) fn expand(mirror: &Ident, input: &DeriveInput) -> Result<TokenStream,
     let mut turned = input.clone();
     turned.ident = mirror.clone();
     turned.attrs.clear();
-    let about = format!(" [`{}`] as the other side has it.", input.ident);
+    let about = format!(
+        " [`{}`], from the other side of the connection.",
+        input.ident
+    );
     turned.attrs.push(parse_quote!(#[doc = #about]));
     if let Data::Struct(data) = &mut turned.data {
         for field in &mut data.fields {

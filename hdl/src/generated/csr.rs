@@ -5,7 +5,7 @@
 //!
 //! Reads have a latency of two cycles and hold their value until the next. Writes act only with all
 //! byte enables set. A stored field or a pulse changes in the cycle after the write; a `_we` strobe
-//! and its index are valid in the cycle of the write, beside the slave's `writedata`.
+//! and its index are valid in the cycle of the write, together with the slave's `writedata`.
 
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -383,7 +383,7 @@ impl Logic for CsrRegs {
         if self.act.val() & (self.address.val() == 32) {
             self.channel_select_channel_reg.d.next = self.writedata.val().get_bits::<6>(0);
         }
-        // Reads: registered, and 0 where nothing is.
+        // Reads: registered; 0 at unused addresses.
         self.read_reg.d.next = self.read.val();
         self.address_reg.d.next = self.address.val();
         if self.read_reg.q.val() {

@@ -29,7 +29,7 @@ fn snapshots(channels_log2: usize, seed: u64, count: usize) {
         }
         rig.cycle(&with_take(traffic.next()));
         let expected = rig.truth.clone();
-        assert!(!rig.busy, "busy only behind the take");
+        assert!(!rig.busy, "busy only after the snapshot starts");
         if number % 4 == 3 {
             traffic.change(rig.channels);
         }
@@ -54,7 +54,10 @@ fn snapshots(channels_log2: usize, seed: u64, count: usize) {
                     candidate.count(inputs);
                     candidate == shown
                 });
-            assert!(found, "snapshot {number}, seed {seed}, is of no one cycle");
+            assert!(
+                found,
+                "snapshot {number}, seed {seed}, does not match any single cycle"
+            );
         } else {
             let cycles = rig.idle(|| traffic.next());
             assert!(cycles <= 64 * rig.channels + 128 + 8, "{cycles} cycles");

@@ -37,7 +37,7 @@ fn an_abort_ends_a_descriptor_that_waits_for_the_other_direction() {
         control(&mut rig, 3, RUN | ABORT);
         let record = rig.wait_on(3, 1000);
         assert_eq!((record.cookie, record.code), (2, ABORTED), "{record:?}");
-        assert_eq!(rig.poll_on(3), None, "the other has ended after all");
+        assert_eq!(rig.poll_on(3), None, "the other one has ended");
     }
 }
 
@@ -57,7 +57,11 @@ fn nothing_of_a_chained_descriptor_leaves_before_its_own_direction_has_ended() {
         rig.queue_on(2, read, descriptor(first, 0, 64, RECORD, 1));
         rig.queue_on(2, read, descriptor(second, 0, 64, RECORD | chained, 2));
         rig.board.run(2000).unwrap();
-        assert_eq!(rig.poll_on(2), None, "the first has ended too soon to tell");
+        assert_eq!(
+            rig.poll_on(2),
+            None,
+            "the first ended too early for this test"
+        );
         assert_eq!(rig.board.stats().txs.first_request_cycle, None);
         for cookie in [1, 2] {
             let record = rig.wait_on(2, 10_000);
@@ -95,7 +99,7 @@ fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
             took
         });
         println!(
-            "read {read}, channel {channel}: {alone} cycles alone, {beside} beside one that waits"
+            "read {read}, channel {channel}: {alone} cycles alone, {beside} with one that waits"
         );
         assert!(beside <= alone + alone / 20, "{beside} cycles, not {alone}");
     }

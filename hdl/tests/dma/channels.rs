@@ -280,7 +280,7 @@ pub fn drains(params: &Params) {
             .board
             .bar_read32(Space::Chan, (2 << 12) + chan::REFUSED as u64)
             .unwrap();
-        assert_eq!(other, 0, "a page tells of its own channel only");
+        assert_eq!(other, 0, "a page has the state of only its own channel");
         rig.board
             .bar_write32(Space::Chan, (1 << 12) + chan::REFUSED as u64, refused)
             .unwrap();

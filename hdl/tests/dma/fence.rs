@@ -169,7 +169,7 @@ pub fn records_while_fences_flush(params: &Params) {
             let record = rig.wait_on(channel, 20_000);
             assert_eq!((record.code, record.bytes), (0, data.len() as u32));
             let got = gpu(&mut rig, at, data.len() as u64);
-            same("what the record says is there", &got, &data);
+            same("the data of the record have arrived", &got, &data);
         }
     }
 }

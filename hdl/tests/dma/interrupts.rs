@@ -391,7 +391,7 @@ fn are_found(params: &Params, faults: &[Fault], all: fn(&Library, &Params)) {
         }
         let library = library_of(&design);
         let found = catch_unwind(|| all(&library, params)).is_err();
-        assert!(found, "nobody sees {fault:?}");
+        assert!(found, "no test detects {fault:?}");
     }
 }
 

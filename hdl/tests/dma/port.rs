@@ -183,7 +183,7 @@ fn a_port_that_goes_on_opens_by_itself_and_no_record_lies() {
                 let moved = record.bytes as usize;
                 assert!(record.code == 8 || moved == LENGTH, "{record:?}");
                 let at = cookie * EACH + AT;
-                same("what was moved", &there[at..at + moved], &data[..moved]);
+                same("the moved data", &there[at..at + moved], &data[..moved]);
             }
             for (cookie, piece) in there.chunks(EACH).enumerate() {
                 let around: Vec<_> = (piece[..AT].iter()).chain(&piece[AT + LENGTH..]).collect();
@@ -238,7 +238,7 @@ fn a_record_that_outlives_a_dead_port_is_whole() {
             assert_eq!(
                 (record.code, record.bytes, record.cookie, record.fault),
                 (LOCAL_RANGE, 0, d.cookie, d.peer),
-                "held behind {cycles} cycles"
+                "held after {cycles} cycles"
             );
         }
     }

@@ -211,7 +211,7 @@ pub fn cut_off(params: &Params, config: &BoardConfig) {
         assert_eq!(rig.poll(), None);
         let mut got = vec![0; mine.len()];
         rig.board.gpu_mut().read(0, &mut got).unwrap();
-        same("what another has", &got, &mine);
+        same("memory of the other owner", &got, &mine);
         let peer = rig.map_gpu(2 * MIB, MIB);
         rig.transfer(false, peer, 0, 5000);
         rig.transfer(true, peer, 0, 5000);
@@ -276,9 +276,9 @@ fn a_txs_board_that_is_bus_master_again_goes_on() {
         rig.board.gpu_mut().read(0, &mut there).unwrap();
         let (end, whole) = (20 + LENGTH as usize, there.len());
         same("before it", &there[..20], &before[..20]);
-        same("behind it", &there[end..], &before[end..whole]);
+        same("after it", &there[end..], &before[end..whole]);
         if in_time {
-            same("what was sent", &there[20..end], &data);
+            same("the sent data", &there[20..end], &data);
         }
         rig.open_channel(0);
         let pages = rig.board.gpu_mut().pin(MIB, MIB).unwrap();

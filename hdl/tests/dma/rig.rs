@@ -301,7 +301,8 @@ pub fn same(what: &str, got: &[u8], want: &[u8]) {
     if let Some(at) = got.iter().zip(want).position(|(a, b)| a != b) {
         let end = (at + 16).min(got.len());
         panic!(
-            "{what}: byte {at} of {} is the first wrong one: {:02x?}, not {:02x?}; it stands at {:?}",
+            "{what}: byte {at} of {} is the first wrong one: {:02x?}, not {:02x?}; these bytes are at {:?} of the \
+             expected data",
             got.len(),
             &got[at..end],
             &want[at..end],

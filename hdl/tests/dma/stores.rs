@@ -75,7 +75,7 @@ fn stored(rig: &mut Rig, peer: u64, from: usize, to: usize, rng: &mut ChaCha8Rng
     rig.board.gpu_mut().read(offset, &mut got).unwrap();
     same("data", &got, &data);
     rig.board.run(2000).unwrap();
-    assert!(rig.poll().is_none(), "a doorbell of parts has rung");
+    assert!(rig.poll().is_none(), "a doorbell in parts took effect");
 }
 
 fn all(params: &Params, config: BoardConfig) {

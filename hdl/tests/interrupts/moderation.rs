@@ -29,7 +29,7 @@ impl Channel {
     /// Fires in this cycle: for the events up to three cycles ago, by the settings three cycles ago.
     fn fires(&mut self, now: u64) -> Reason {
         let told = self.waiting.iter().take_while(|w| w.0 + 3 <= now).count();
-        assert!(told > 0, "cycle {now}: fires for nothing");
+        assert!(told > 0, "cycle {now}: fires without an event");
         let oldest = self.waiting[0].0;
         let urgent = self.waiting.drain(..told).any(|w| w.1);
         let (_, count, time) = self

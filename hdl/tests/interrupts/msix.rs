@@ -317,10 +317,7 @@ impl Board {
                 vector.idle = 0;
             } else if !in_the_way {
                 vector.idle += 1;
-                assert!(
-                    vector.idle <= patience,
-                    "cycle {now}: vector {n} is forgotten"
-                );
+                assert!(vector.idle <= patience, "cycle {now}: vector {n} is lost");
             }
         }
 

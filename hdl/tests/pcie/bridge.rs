@@ -253,7 +253,7 @@ impl Bench {
     fn bus(&mut self) {
         if self.get("host_readdatavalid") == 1 {
             let data = self.get("host_readdata");
-            let (value, mask) = self.owed.pop_front().expect("data that nobody wants");
+            let (value, mask) = self.owed.pop_front().expect("data that were not requested");
             if !self.drops {
                 assert_eq!(data & mask, value & mask, "cycle {}", self.cycle);
             }
@@ -595,7 +595,7 @@ fn planted_faults_of_the_bridge_are_found() {
         let library = peerlane_block::library_of(TOP, &design).unwrap();
         assert!(
             catch_unwind(|| all(&library)).is_err(),
-            "nobody sees `{to}`"
+            "no test detects `{to}`"
         );
     }
 }

@@ -185,7 +185,7 @@ fn settle(rig: &mut Rig) {
             || rig.hip.root.owed() != 0
             || !rig.hip.quiet();
         still = if busy { 0 } else { still + 1 };
-        assert!(rig.cycle < last, "it does not come to rest");
+        assert!(rig.cycle < last, "it does not become idle");
     }
 }
 

@@ -261,7 +261,7 @@ fn are_found(faults: &[(&str, &str, &str)], all: impl Fn(&Library) + std::panic:
         let library = peerlane_block::library_of(TOP, &design).unwrap();
         assert!(
             catch_unwind(|| all(&library)).is_err(),
-            "{name}: nobody sees `{to}`"
+            "{name}: no test detects `{to}`"
         );
     }
 }

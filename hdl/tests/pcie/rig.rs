@@ -245,8 +245,8 @@ impl Rig {
             still = if busy { 0 } else { still + 1 };
             assert!(
                 self.cycle < last,
-                "{} posts and {} asks wait, {:?} are not answered, of the host's {}; {} reads came, {} \
-                 tags wait, {} are under way; {:?}",
+                "{} posts and {} asks wait, {:?} are not answered, {} of the host; {} reads came, {} \
+                 tags wait, {} are in progress; {:?}",
                 self.posts.len(),
                 self.asks.len(),
                 self.open,
@@ -354,7 +354,7 @@ impl Rig {
                 return;
             }
             if bytes == 0 || done + bytes > ask.bytes {
-                self.break_rule(format!("{bytes} bytes behind {done} of {ask:?}"));
+                self.break_rule(format!("{bytes} bytes after {done} of {ask:?}"));
                 return;
             }
             let at = ask.address + u64::from(done);

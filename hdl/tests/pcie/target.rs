@@ -376,7 +376,10 @@ fn kept(library: &Library) {
     }
     rig.hip.config.not_ready = 100;
     rig.run(2000);
-    assert_eq!(rig.hip.bytes.0, sent, "it has not left");
+    assert_eq!(
+        rig.hip.bytes.0, sent,
+        "it waits until the interface is ready"
+    );
     rig.hip.config.not_ready = 0;
     rig.finish(20_000);
     assert_eq!(rig.hip.host.ends.len(), reads.len());

@@ -71,7 +71,7 @@ impl miette::Diagnostic for EmitError {
 #[non_exhaustive]
 pub enum Problem {
     /// rust-hdl's own check found signals that nothing drives.
-    #[error("not driven, says rust-hdl's check of connections")]
+    #[error("not driven, according to rust-hdl's check of connections")]
     Open,
     /// rust-hdl's own check found a read before the first write.
     #[error("read before it is written in `update`")]
@@ -83,7 +83,7 @@ pub enum Problem {
     #[error("unknown name")]
     UnknownName,
     /// Two enums of one name with different states are visible in the block.
-    #[error("two states of that name have different values")]
+    #[error("two states of this name have different values")]
     AmbiguousState,
     /// An array of blocks or signals indexed by something that is not a constant.
     #[error("array index `{index}` is not a constant of the unrolled loops")]
@@ -93,7 +93,7 @@ pub enum Problem {
     },
     /// Arithmetic in a bit index, where `.index()` is invisible in the AST.
     #[error(
-        "arithmetic in a bit index: it may wrap at the signal's width or not, the AST does not tell"
+        "arithmetic in a bit index: the AST does not show whether it wraps at the signal's width"
     )]
     AmbiguousIndex,
     /// A constant bit index past the end.
@@ -133,7 +133,7 @@ pub enum Problem {
     #[error("bidirectional signals are not supported")]
     Bidirectional,
     /// A signal without bits.
-    #[error("a signal of no bits")]
+    #[error("a signal without bits")]
     ZeroWidth,
     /// A block without Verilog, or of a kind that has no place in plain Verilog output.
     #[error("a block {kind} cannot be emitted")]
@@ -155,7 +155,7 @@ pub enum Problem {
     ClockExpression,
     /// A local signal is read, inside a slice, cast or dynamic index, between two assignments.
     #[error(
-        "read between two of its assignments inside an expression that needs a wire of its own"
+        "read between two of its assignments, and inside an expression that needs a separate wire"
     )]
     OrderedHoist,
     /// A child's input is read in the block of statements that assigns it.

@@ -29,7 +29,7 @@ pub enum JoinError {
         second: usize,
     },
     /// A port that no part has, or that is narrower already.
-    #[error("no port `{0}` can be made that narrow")]
+    #[error("the port `{0}` does not exist, or is already as narrow")]
     Narrow(String),
 }
 

@@ -164,7 +164,7 @@ pub fn emit<B: Block>(name: &str, top: &B, header: &str) -> Result<Design, EmitE
             block: name.to_owned(),
             signal: None,
             problem: Problem::NoVerilog {
-                kind: "that is no `LogicBlock`",
+                kind: "that is not a `LogicBlock`",
             },
         });
     };

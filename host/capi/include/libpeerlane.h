@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Generated from host/capi/src by `cargo xtask regen`. Do not edit. */
 /*
- * Moves data between an FPGA board with the Peerlane block and memory beside it.
+ * Moves data between an FPGA board with the Peerlane block and memory of the host or a GPU.
  *
  *     struct pl_device *device;
  *     if (pl_open(NULL, &device) != PL_OK)
  *             fprintf(stderr, "%s. %s\n", pl_error_text(), pl_error_remedy());
  *
- * Results: 0 or more is good, below 0 is one of the errors below. Nothing has happened after an error,
- * unless the function says otherwise.
+ * Results: 0 or more is success, a value below 0 is one of the errors below. After an error nothing has been done,
+ * unless the description of the function says otherwise.
  *
- * Handles: whoever made one ends it, once: transfers, then queues (which ends what is under way), then regions. Devices
- * in any order: what needs a device keeps it open. NULL is refused where a handle is needed. A handle that was ended, or is none, must not be given: it is not found out.
+ * Handles: the program that makes a handle ends it, once: first transfers, then queues (which ends transfers in
+ * progress), then regions. It can close devices in any order: an object that needs a device keeps the device open. NULL
+ * is refused where a handle is needed. A handle that was ended, or a value that is not a handle, must not be given: the
+ * library does not detect it.
  *
- * Threads: all functions may be called from several threads at a time, with the same handles too, but for those
+ * Threads: all functions may be called from several threads at a time, also with the same handles, except those
  * that end a handle. None may be called from a signal handler.
  *
- * Processes: a child of a fork must not use what its parent opened; let it open the device itself.
+ * Processes: a child of a fork must not use handles of its parent; have it open the device itself.
  */
 
 #ifndef LIBPEERLANE_H
@@ -25,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whoever does not look at such a result may free memory that the board still writes. */
+/* A program that ignores such a result may free memory that the board still writes. */
 #if defined(__GNUC__) || defined(__clang__)
 #define PL_MUST_USE __attribute__((warn_unused_result))
 #else

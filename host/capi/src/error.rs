@@ -226,7 +226,7 @@ pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
         Err(_) => Failure {
             code: PL_INTERNAL,
             text: "an error of libpeerlane: see standard error".into(),
-            remedy: "Report it, with what standard error says.",
+            remedy: "Report it, with the text on standard error.",
             number: 0,
             piece: None,
         },
@@ -266,7 +266,7 @@ pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
         PL_BROKEN => c"PL_BROKEN",
         PL_INTERNAL => c"PL_INTERNAL",
         PL_TOO_LARGE => c"PL_TOO_LARGE",
-        _ => c"no code of libpeerlane",
+        _ => c"not a code of libpeerlane",
     };
     name.as_ptr()
 }

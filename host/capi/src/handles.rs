@@ -142,7 +142,7 @@ pub unsafe extern "C" fn pl_open(path: *const c_char, device: *mut *mut pl_devic
         }
         // SAFETY: the caller promises a string.
         let path = unsafe { CStr::from_ptr(path) }.to_str();
-        let path = path.map_err(|_| Failure::invalid("the path is no UTF-8"))?;
+        let path = path.map_err(|_| Failure::invalid("the path is not UTF-8"))?;
         Ok(pl_device(open_device(Some(path))?))
     };
     // SAFETY: the caller promises the place.
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn pl_register_dmabuf(
 ) -> c_int {
     let by = |device: &Device, permissions| {
         if file < 0 {
-            return Err(Failure::invalid(format!("{file} is no file descriptor")));
+            return Err(Failure::invalid(format!("{file} is not a file descriptor")));
         }
         // SAFETY: it is used within the call only; the driver refuses one that is not open.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
@@ -384,7 +384,7 @@ impl Patch for Copy {
         match unsafe { (self.copy)(user, offset, bytes.as_ptr().cast(), bytes.len() as u64) } {
             0 => Ok(()),
             number => Err(Error::Ends {
-                reason: format!("the program's function gave {number}"),
+                reason: format!("the program's function returned {number}"),
             }),
         }
     }

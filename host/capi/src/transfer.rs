@@ -110,7 +110,7 @@ impl pl_request {
         let direction = match self.direction {
             PL_FROM_FPGA => Direction::FromFpga,
             PL_TO_FPGA => Direction::ToFpga,
-            other => return Err(Failure::invalid(format!("{other} is no direction"))),
+            other => return Err(Failure::invalid(format!("{other} is not a direction"))),
         };
         Ok(Request {
             direction,
@@ -150,7 +150,7 @@ fn check_size<T>(what: &str, size: u64) -> Result<(), Failure> {
     match size == has as u64 {
         true => Ok(()),
         false => Err(Failure::invalid(format!(
-            "{what} of {size} bytes, and one has {has}"
+            "{what} has {size} bytes instead of {has}"
         ))),
     }
 }
@@ -300,14 +300,16 @@ pub unsafe extern "C" fn pl_list_submit(
         let (queue, first) = unsafe { (get(queue, "queue")?, get(pieces, "pieces")?) };
         let terms = terms(flags)?;
         if count == 0 {
-            return Err(Failure::invalid("a list of no pieces"));
+            return Err(Failure::invalid("a list without pieces"));
         }
         // Pieces of another size lie elsewhere.
         check_size::<pl_request>("a request", first.size)
             .map_err(|failure| failure.of_piece(Some(0)))?;
         let bytes = count.saturating_mul(size_of::<pl_request>() as u64);
         if isize::try_from(bytes).is_err() {
-            return Err(Failure::invalid(format!("no memory has {count} pieces")));
+            return Err(Failure::invalid(format!(
+                "{count} pieces are more than memory can have"
+            )));
         }
         // SAFETY: the caller promises `count` pieces, and they have fewer bytes than memory can have.
         let pieces = unsafe { std::slice::from_raw_parts(pieces, count as usize) };
@@ -317,7 +319,7 @@ pub unsafe extern "C" fn pl_list_submit(
                 // SAFETY: the caller promises the handles.
                 0 => unsafe { piece.read() },
                 flags => Err(Failure::invalid(format!(
-                    "flags {flags:#x} are the list's to have"
+                    "flags {flags:#x} belong to the list, not to a piece"
                 ))),
             };
             asked.push(read.map_err(|failure| failure.of_piece(Some(index)))?);
@@ -475,7 +477,7 @@ pub unsafe extern "C" fn pl_transfer_stop(
 ) -> c_int {
     run(|| {
         let Ok(grace) = u64::try_from(nanoseconds) else {
-            let text = format!("a transfer cannot have {nanoseconds} ns to end");
+            let text = format!("{nanoseconds} ns are not a time that a transfer can have to end");
             return Err(Failure::invalid(text));
         };
         // SAFETY: the caller promises both.

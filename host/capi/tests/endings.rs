@@ -447,5 +447,5 @@ fn each_code_has_its_name() {
         (found, name(0), name(1)),
         (13, "PL_OK".into(), "PL_OK".into())
     );
-    assert_eq!(name(-14), "no code of libpeerlane");
+    assert_eq!(name(-14), "not a code of libpeerlane");
 }

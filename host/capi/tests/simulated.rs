@@ -158,10 +158,7 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
     }
     let mut found = vec![0; 2 * LENGTH as usize];
     memory.read(0, &mut found)?;
-    ensure!(
-        found[LENGTH as usize..] == bytes,
-        "what came back is something else"
-    );
+    ensure!(found[LENGTH as usize..] == bytes, "other bytes came back");
     Ok(())
 }
 

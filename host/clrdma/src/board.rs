@@ -139,7 +139,7 @@ impl Board {
             CL_INVALID_MEM_OBJECT => Ok(Arc::new(board)),
             CL_INVALID_DEVICE => Err(Failure::new(
                 CLRDMA_WRONG_DRIVER,
-                "the device is no board of Peerlane's that is open. Give the FPGA's device, and one of the context",
+                "the device is not an open board of Peerlane. Give the FPGA's device, and one of the context",
             )),
             code => Err(board.failure(code)),
         }

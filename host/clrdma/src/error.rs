@@ -72,7 +72,7 @@ pub(crate) fn run(f: impl FnOnce() -> Result<(), Failure>) -> c_int {
         Ok(Ok(())) => return CLRDMA_OK,
         Ok(Err(failure)) => failure,
         Err(_) => Failure::failed(
-            "an error of libpeerlane_clrdma: report it, with what standard error says",
+            "an error of libpeerlane_clrdma: report it, with the text on standard error",
         ),
     };
     let text = CString::new(failure.text.replace(char::is_control, " ")).unwrap_or_default();

@@ -91,8 +91,8 @@ impl State {
         let found = self.lock().buffers.get(&handle.addr()).cloned();
         found.ok_or_else(|| {
             Failure::invalid(
-                "the buffer is none of clrdma_create_pinnable_buffer_nvidia's: other buffers have no address on the \
-                 GPU",
+                "clrdma_create_pinnable_buffer_nvidia has not made the buffer: other buffers have \
+                 no address on the GPU",
             )
         })
     }
@@ -104,7 +104,7 @@ impl State {
         let found = buffers.find(|buffer| buffer.has(address, bytes)).cloned();
         found.ok_or_else(|| {
             Failure::invalid(format!(
-                "{bytes} bytes at {address:#x} do not lie in a buffer of clrdma_create_pinnable_buffer_nvidia's"
+                "{bytes} bytes at {address:#x} do not lie in a buffer of clrdma_create_pinnable_buffer_nvidia"
             ))
         })
     }

@@ -212,7 +212,9 @@ pub(crate) fn run(
         Err(Failure::new(CLRDMA_TIMEOUT, text))
     };
     let Some(turn) = buffer.turn(deadline) else {
-        return late("another transfer with the GPU's buffer goes on. Give this one more time");
+        return late(
+            "another transfer with the GPU's buffer goes on. Give this transfer more time",
+        );
     };
     if bytes == 0 {
         return Ok(());
@@ -224,7 +226,7 @@ pub(crate) fn run(
     };
     if !buffer.hand_over(deadline)? {
         return late(
-            "commands of the GPU's queue go on. End them before (clFinish), or give the transfer more time",
+            "commands of the GPU's queue go on. Wait for their end first (clFinish), or give the transfer more time",
         );
     }
     let moved = move_or_mend((&board, &buffer, direction), all, deadline);
@@ -235,14 +237,14 @@ pub(crate) fn run(
         let thread = std::thread::Builder::new().name("clrdma".into());
         let _ = thread.spawn(move || drop(behind));
         return late(
-            "the copy goes on, for a minute at most. Neither use nor release both buffers until then; a transfer of 0 \
-             bytes with the GPU's waits for it",
+            "the copy goes on, for a minute at most. Neither use nor release the two buffers until \
+             then; a transfer of 0 bytes with the GPU's buffer waits for that",
         );
     }
     let taken = buffer.take_back();
     match moved? {
         Ok(()) => taken,
         Err(Why::Code(code)) => Err(board.explain(code)),
-        Err(_) => late("nothing of it goes on. Give the transfer more time"),
+        Err(_) => late("no part of it goes on. Give the transfer more time"),
     }
 }

@@ -155,7 +155,7 @@ pub fn handed_on(bench: &dyn Bench) -> Result<()> {
             .map_err(told)?,
     )?;
     same(
-        "what was taken over",
+        "the memory that was taken over",
         &bytes(&memory)?,
         &vec![0; BYTES as usize],
     )

@@ -66,7 +66,7 @@ pub fn restarted(bench: &dyn Bench) -> Result<()> {
             match transfer.map_err(told)?.poll() {
                 Ok(Some(moved)) => ensure!(moved == LENGTH as u64),
                 Err(Error::Stopped) => {}
-                other => bail!("{other:?} behind a restart"),
+                other => bail!("{other:?} after a restart"),
             }
         }
         work.queue.set_piece(u32::MAX);

@@ -138,7 +138,7 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
             ensure!(write.poll().map_err(told)?.is_some(), "it ends later");
         }
         same(
-            "what was read",
+            "the bytes that were read",
             &work.fpga(copy, 32)?,
             &target.expected[..32],
         )?;

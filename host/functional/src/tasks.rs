@@ -33,11 +33,15 @@ pub fn awaited(bench: &dyn Bench) -> Result<()> {
         Ok(sum + back.ended().await?)
     });
     ensure!(moved.map_err(told)? == 2 * length);
-    same("what came back", &bytes(&memory)?[LENGTH..], &expected)
+    same(
+        "the bytes that came back",
+        &bytes(&memory)?[LENGTH..],
+        &expected,
+    )
 }
 
 fn ensure_same(first: u64, again: u64) {
-    assert_eq!(first, again, "an end that was told changes");
+    assert_eq!(first, again, "a reported end changes");
 }
 
 /// Returns the sum of two transfers, which are polled at once.
@@ -115,7 +119,7 @@ pub fn turned(bench: &dyn Bench) -> Result<()> {
     ensure!(moved.map_err(told)? == length);
     ensure!(
         dropped.0.load(Ordering::Relaxed) == 0,
-        "nobody waits for what was dropped"
+        "no task waits for the dropped future"
     );
     Ok(())
 }

@@ -32,7 +32,7 @@ pub enum Error {
         name: String,
     },
     /// The GPU lets no other device into its memory.
-    #[error("the GPU {gpu} lets no other device into its memory")]
+    #[error("the GPU {gpu} gives no other device access to its memory")]
     NoPeers {
         /// The GPU's place on the bus.
         gpu: String,
@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// Pieces of memory that lie side by side, and that CUDA's driver does not export as one dma-buf.
     #[error(
-        "CUDA's driver does not export {length} bytes as one that lie in {pieces} pieces: {name}"
+        "CUDA's driver does not export {length} bytes in {pieces} pieces as one dma-buf: {name}"
     )]
     Pieces {
         /// Bytes.
@@ -126,9 +126,7 @@ pub enum Error {
         reason: String,
     },
     /// The board's driver takes no bus addresses.
-    #[error(
-        "the board's driver takes no bus addresses, from nobody: they are all that DirectGMA gives"
-    )]
+    #[error("the board's driver accepts no bus addresses, and DirectGMA gives only those")]
     BusAddress,
     /// A buffer that was to be resident has no bus address.
     #[error("the GPU's driver has given a buffer of {length} bytes no bus address")]
@@ -138,7 +136,8 @@ pub enum Error {
     },
     /// Addresses that DirectGMA cannot store to.
     #[error(
-        "DirectGMA cannot store to {length} bytes at bus address {address:#x}, with signals at {marker:#x}: both begin at pages of 4096 bytes, and none at 0"
+        "DirectGMA cannot store to {length} bytes at bus address {address:#x}, with signals at \
+         {marker:#x}: both must begin at multiples of 4096 bytes, and not at 0"
     )]
     Misplaced {
         /// Bus address of the first byte.
@@ -196,29 +195,36 @@ impl Error {
             Self::NoPeers { .. } => {
                 "Transfer through host memory: this GPU, its driver or a virtual machine lacks GPUDirect RDMA."
             }
-            Self::Bounds { .. } => "Name bytes inside of the buffer.",
+            Self::Bounds { .. } => "Name bytes inside the buffer.",
             Self::Pieces { .. } => {
-                "Register each piece for itself, or take memory in one piece: of PyTorch without expandable_segments (PYTORCH_CUDA_ALLOC_CONF). Pieces must be one GPU's, made with the same properties."
+                "Register each piece by itself, or use memory in one piece: with PyTorch, turn \
+                 expandable_segments off (PYTORCH_CUDA_ALLOC_CONF). Pieces must belong to one GPU, \
+                 and be made with the same properties."
             }
             Self::Empty => "Ask for one byte at least.",
             Self::NotShareable { .. } => {
-                "Take memory that is made by cuMemCreate, on a GPU that has virtual memory management."
+                "Use memory that is made by cuMemCreate, on a GPU that has virtual memory management."
             }
             Self::NoFlush { .. } => {
-                "Launch the kernel after the transfer has ended: a launch orders by itself."
+                "Launch the kernel after the transfer has ended: a launch alone orders it after \
+                 the transfer."
             }
             Self::Transfer(_) => {
-                "Look at the fault; what was enqueued behind the step has run all the same."
+                "Look at the fault. The work that was enqueued after the step has run in spite of \
+                 it."
             }
             Self::Late => {
-                "The board may still do it: stop the queue before the memory is used for something else. Or other steps had the queue for so long, or the board was started anew and has refused the doorbell: then open another device."
+                "The board may still execute it: stop the queue before the memory is used for \
+                 something else. Or other steps used the queue for so long, or the board was \
+                 started again and has refused the doorbell: then open another device."
             }
             Self::Foreign => "Make the stream in the context of the queue's GPU.",
             Self::Capturing => {
-                "Take the call for a stream that is captured, which asks for a promise about the graph."
+                "Use the call for a stream that is captured, which requires a promise about the graph."
             }
             Self::NotCapturing => {
-                "Take the call for a stream that runs what it is given, or begin the capture before (cuStreamBeginCapture)."
+                "Use the call for a stream that runs its work at once, or begin the capture first \
+                 (cuStreamBeginCapture)."
             }
             Self::OpenCl { .. } => {
                 "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy through host memory, by clEnqueueReadBuffer and clEnqueueWriteBuffer."
@@ -231,16 +237,20 @@ impl Error {
                 "Move data through host memory, and report it with the versions of ROCm and of the kernel."
             }
             Self::NoDirectGma { .. } => {
-                "Take dma-bufs of the GPU's memory, which ROCm exports, or copy through host memory. DirectGMA is for FirePro and Radeon Pro cards whose driver has it turned on."
+                "Use dma-bufs of the GPU's memory, which ROCm exports, or copy through host \
+                 memory. DirectGMA is for FirePro and Radeon Pro cards whose driver has it turned \
+                 on."
             }
             Self::BusAddress => {
-                "Take dma-bufs of the GPU's memory, which ROCm exports, have the GPU push into the board's window, or copy through host memory."
+                "Use dma-bufs of the GPU's memory, which ROCm exports, have the GPU push into the \
+                 board's window, or copy through host memory."
             }
             Self::NotResident { .. } => {
                 "Ask for less, or give DirectGMA a larger aperture in the settings of the GPU's driver."
             }
             Self::Misplaced { .. } => {
-                "Take the address of the board's BAR from its file resource in sysfs, and add the window's place in it."
+                "Read the address of the board's BAR in its file resource in sysfs, and add the \
+                 window's offset in the BAR."
             }
             Self::OpenClCall { .. } => "Look the code up in CL/cl.h.",
             Self::Board(error) => error.remedy(),
@@ -272,7 +282,11 @@ fn cuda_remedy(call: &str, code: i32) -> &'static str {
 
 /// Hint of the condition under which NVIDIA's driver maps another device's registers into CUDA. The key is one of its
 /// registry, which the module's parameter `NVreg_RegistryDwords` has (NVSHMEM's installation guide, on IBGDA).
-const MAP_REGISTERS: &str = "Run it as an administrator, or have NVIDIA's module permit every process to map other devices' registers: put `options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` into a file of /etc/modprobe.d, and load the module anew. Else let the host start transfers (Queue).";
+const MAP_REGISTERS: &str = "Run it as an administrator, or have NVIDIA's module permit every \
+                             process to map other devices' registers: put `options nvidia \
+                             NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` into a file of \
+                             /etc/modprobe.d, and load the module again. Otherwise let the host \
+                             start transfers (Queue).";
 
 /// Returns the hint for a result of HIP's (hip_runtime_api.h) or HSA's (hsa.h, hsa_ext_amd.h), whose numbers are far
 /// apart.

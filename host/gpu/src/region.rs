@@ -24,7 +24,7 @@ impl GpuRegion {
     pub(crate) fn new(region: Region, offset: u64, length: u64) -> Result<Self> {
         let address = region.att_address().checked_add(offset);
         let address = address.ok_or_else(|| peerlane_host::Error::Broken {
-            reason: format!("a region's byte {offset} lies behind the address table"),
+            reason: format!("a region's byte {offset} lies after the end of the address table"),
         })?;
         Ok(Self {
             region,
@@ -367,15 +367,11 @@ mod tests {
         drop(buffer);
         assert!(
             least.regions.lock().unwrap().is_empty(),
-            "the cache lets go of a buffer that goes"
+            "the cache releases a buffer that goes"
         );
 
         let buffer = gpu.plain_buffer(1 << 20).unwrap();
-        assert_eq!(
-            buffer.address(),
-            address,
-            "the stand-in uses addresses again"
-        );
+        assert_eq!(buffer.address(), address, "the mock uses addresses again");
         let region = buffer
             .register_cached(&cache, &device, 0..1 << 20, both)
             .unwrap();

@@ -382,7 +382,7 @@ fn count(handle: u64, more: i32) -> Option<()> {
 unsafe extern "C" fn retain_handle(place: *mut c_ulonglong, address: *mut c_void) -> c_int {
     match holder(address.addr() as u64) {
         Some((_, _, Some(handle))) => call("retain", || {
-            count(handle, 1).expect("what is mapped has memory");
+            count(handle, 1).expect("mapped memory exists");
             put(place, handle);
         }),
         Some((_, _, None)) => unreachable!("the handle of memory of cuMemAlloc"),
@@ -591,5 +591,5 @@ pub(crate) fn gpu() -> Gpu {
         ..Driver::refusing()
     };
     fail(NOTHING);
-    Gpu::open_with(Box::leak(Box::new(driver)), 0).expect("the stand-in does what it is told")
+    Gpu::open_with(Box::leak(Box::new(driver)), 0).expect("the mock opens")
 }

@@ -49,7 +49,7 @@ macro_rules! call {
     ($name:literal ($($kind:ty = $argument:expr),*)) => {{
         type Function = unsafe extern "C" fn($($kind),*) -> c_int;
         // SAFETY: the function of this name has this type, and its pointers are to living places.
-        unsafe { cuda().get::<Function>($name).expect("the stand-in has it")($($argument),*) }
+        unsafe { cuda().get::<Function>($name).expect("the mock has it")($($argument),*) }
     }};
 }
 

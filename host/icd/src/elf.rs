@@ -25,11 +25,11 @@ pub(crate) fn check(path: &Path) -> Result<(), String> {
     let length = about.len();
     let read = |at: u64, bytes: &mut [u8]| {
         let read = file.read_exact_at(bytes, at);
-        read.map_err(|_| why("it is cut off: not all of it is there".into()))
+        read.map_err(|_| why("it is cut off: its end is missing".into()))
     };
     let mut header = [0; HEADER];
     if file.read_at(&mut header, 0).unwrap_or(0) < 4 || header[..4] != *b"\x7fELF" {
-        return Err(why("it is no library (no ELF file)".into()));
+        return Err(why("it is not a library (not an ELF file)".into()));
     }
     read(0, &mut header)?;
     let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
@@ -48,7 +48,7 @@ pub(crate) fn check(path: &Path) -> Result<(), String> {
         )));
     }
     if half(16) != SHARED {
-        return Err(why("it is no shared library".into()));
+        return Err(why("it is not a shared library".into()));
     }
     let table = word(&header, 32);
     for index in 0..u64::from(half(56)) {
@@ -98,8 +98,8 @@ mod tests {
         let mut narrow = own[..HEADER].to_vec();
         narrow[4] = 1;
         assert!(said(&narrow).contains("32-bit pointers"));
-        assert!(said(b"INPUT(libother.so)").contains("no library"));
-        assert!(said(b"").contains("no library"));
+        assert!(said(b"INPUT(libother.so)").contains("not a library"));
+        assert!(said(b"").contains("not a library"));
         assert!(check(Path::new("/")).unwrap_err().contains("a directory"));
         assert!(
             check(Path::new("/nowhere/lib.so"))

@@ -76,7 +76,7 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
     }
     if symbol(c"clGetPlatformIDs").is_null() {
         return Err(format!(
-            "{name} is no OpenCL library: it has no clGetPlatformIDs"
+            "{name} is not an OpenCL library: it has no clGetPlatformIDs"
         ));
     }
     // The library may be linked with a loader, which has functions of all names.
@@ -114,7 +114,7 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
         (result, _) => {
             let error = result.unwrap_or_default();
             Err(format!(
-                "{name} has no platform: its clGetPlatformIDs answers {error}"
+                "{name} has no platform: its clGetPlatformIDs returns {error}"
             ))
         }
     }
@@ -142,7 +142,7 @@ pub(crate) fn check_boards(vendor: &Vendor) -> Result<(), String> {
         }
     }
     Err(format!(
-        "the vendor library has a platform, and no board answers: its clGetDeviceIDs finds none ({answer})"
+        "the vendor library has a platform, but no board answers: its clGetDeviceIDs finds no device ({answer})"
     ))
 }
 
@@ -220,7 +220,7 @@ impl Extensions {
 
 fn open(library: &Path) -> Result<*mut c_void, String> {
     let name = CString::new(library.as_os_str().as_bytes())
-        .map_err(|_| format!("{}: no name of a file", library.display()))?;
+        .map_err(|_| format!("{}: not a file name", library.display()))?;
     let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL | libc::RTLD_NODELETE;
     // SAFETY: the constructors of a library that the user has named run.
     let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
@@ -241,6 +241,6 @@ fn open(library: &Path) -> Result<*mut c_void, String> {
     };
     Err(match library.as_os_str().as_bytes().contains(&b'/') {
         true => error,
-        false => format!("{error} (a name without / is looked for where ld.so(8) says)"),
+        false => format!("{error} (a name without / is searched in the places of ld.so(8))"),
     })
 }

@@ -63,7 +63,7 @@ fn start() -> &'static Vendor {
         let vendor = match load::vendor(&config::Config::of_this_machine()) {
             Ok(vendor) if objects::set_up() => vendor,
             Ok(_) => {
-                config::explain("no room for handles: 1 GiB of addresses is not to be had");
+                config::explain("no room for handles: 1 GiB of addresses is not available");
                 Vendor::NONE
             }
             Err(why) => {

@@ -39,12 +39,13 @@ pub(crate) fn is_running() -> bool {
 pub(crate) fn run() -> Result<(), String> {
     let cannot = |why: &dyn std::fmt::Display| {
         format!(
-            "cannot try the vendor library in a process of its own: {why} (PEERLANE_ICD_PROBE=0 loads it untried)"
+            "cannot test the vendor library in a process of its own: {why} (PEERLANE_ICD_PROBE=0 loads it without a \
+             test)"
         )
     };
     let own = file_of(run as *const c_void)
         .and_then(|path| path.canonicalize().ok())
-        .ok_or_else(|| cannot(&"this library does not know its file"))?;
+        .ok_or_else(|| cannot(&"this library cannot find its own file"))?;
     // SAFETY: reads a word that the kernel gave.
     let base = unsafe { libc::getauxval(libc::AT_BASE) };
     let linker = match base {
@@ -62,7 +63,7 @@ pub(crate) fn run() -> Result<(), String> {
     let output = child
         .stdout
         .take()
-        .ok_or_else(|| cannot(&"it has no output"))?;
+        .ok_or_else(|| cannot(&"the process has no output"))?;
     let said = listen(output, Instant::now() + LIMIT);
     judge(said, &mut child)
 }

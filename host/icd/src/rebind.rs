@@ -98,7 +98,7 @@ pub(crate) fn rebind(handles: &[*mut c_void]) -> Result<(), String> {
     for handle in handles {
         // SAFETY: handles of libraries that stay loaded.
         let loaded = unsafe { Loaded::of(*handle) };
-        all.push(loaded.ok_or("the dynamic linker says nothing of a library")?);
+        all.push(loaded.ok_or("the dynamic linker has no information about a library")?);
     }
     let shared = Shared::of_this_process();
     for (index, library) in all.iter().enumerate() {

@@ -126,8 +126,12 @@ impl Device {
             Err(_) => file.call_method0("fileno")?.extract()?,
         };
         if number < 0 {
-            let text = format!("{number} is no file descriptor");
-            return Err(error::invalid(py, &text, "Give that of a dma-buf."));
+            let text = format!("{number} is not a file descriptor");
+            return Err(error::invalid(
+                py,
+                &text,
+                "Give the file descriptor of a dma-buf.",
+            ));
         }
         // SAFETY: it is used within the call only. The driver refuses one that is not open.
         let file = unsafe { BorrowedFd::borrow_raw(number) };

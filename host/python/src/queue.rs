@@ -194,7 +194,7 @@ impl Queue {
                 "{length} bytes at {offset} do not lie in a region of {} bytes",
                 registered.length
             );
-            return Err(invalid(py, &text, "Name bytes inside of the region."));
+            return Err(invalid(py, &text, "Name bytes inside the region."));
         }
         let queue = slf.get();
         let fpga_address = fpga.address(py, &queue.owner)?;
@@ -239,7 +239,7 @@ fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
         None => Ok(None),
         Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds).ok()),
         Some(seconds) => {
-            let text = format!("{seconds} s is no time to wait");
+            let text = format!("{seconds} s is not a time to wait");
             let remedy = "Give 0 or more, or None to wait for as long as it takes.";
             Err(invalid(py, &text, remedy))
         }
@@ -370,7 +370,7 @@ impl Queue {
             (Ok(to), Err(_)) => (Direction::ToFpga, to, source),
             (Err(_), Ok(from)) => (Direction::FromFpga, from, destination),
             _ => {
-                let text = "one of destination and source is FpgaMemory, and the other a Region";
+                let text = "destination and source must be one FpgaMemory and one Region";
                 return Err(PyTypeError::new_err(text));
             }
         };

@@ -182,7 +182,7 @@ impl Region {
                 "{PROBE_BYTES} bytes at {offset} do not lie in a region of {} bytes",
                 registered.length
             );
-            return Err(invalid(py, &text, "Name bytes inside of the region."));
+            return Err(invalid(py, &text, "Name bytes inside the region."));
         }
         let at = registered.offset + offset;
         let region = registered.region(py)?;

@@ -47,13 +47,13 @@ pub(crate) fn open() -> Result<Device> {
 static LAST: Mutex<Option<Least>> = Mutex::new(None);
 
 fn over(least: Least) -> Result<Device> {
-    *LAST.lock().expect("nobody has panicked") = Some(least.clone());
+    *LAST.lock().expect("no thread has panicked") = Some(least.clone());
     Device::over(least)
 }
 
 /// Returns the number of calls of the last board's driver, and of looks at its ring.
 pub(crate) fn counts() -> (usize, usize) {
-    let last = LAST.lock().expect("nobody has panicked");
+    let last = LAST.lock().expect("no thread has panicked");
     let counts = (last.as_ref()).map(|least| (least.count(), least.looks.load(Ordering::Relaxed)));
     counts.unwrap_or_default()
 }
@@ -70,11 +70,11 @@ pub(crate) fn watched(file: OwnedFd) -> Result<Device> {
 pub(crate) fn stuck(number: i32, forgets: f64) -> Result<Device> {
     let least = Least::new();
     let sleep = move || thread::sleep(Duration::from_secs_f64(forgets));
-    *least.in_unregister.lock().expect("nobody has panicked") = Some(Box::new(sleep));
+    *least.in_unregister.lock().expect("no thread has panicked") = Some(Box::new(sleep));
     least.stuck.store(true, Ordering::Relaxed);
-    *least.clock.lock().expect("nobody has panicked") = Some(Duration::ZERO);
+    *least.clock.lock().expect("no thread has panicked") = Some(Duration::ZERO);
     let refused = Errno::from_raw_os_error(number);
-    *least.refuse_stop.lock().expect("nobody has panicked") = Some(refused);
+    *least.refuse_stop.lock().expect("no thread has panicked") = Some(refused);
     over(least)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn away() -> Result<Device> {
     let least = Least::new();
     least.stuck.store(true, Ordering::Relaxed);
     least.real.store(true, Ordering::Relaxed);
-    *least.refuse_stop.lock().expect("nobody has panicked") = Some(Errno::AGAIN);
+    *least.refuse_stop.lock().expect("no thread has panicked") = Some(Errno::AGAIN);
     over(least)
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn slow() -> Result<Device> {
     let least = Least::new();
     least.real.store(true, Ordering::Relaxed);
     let sleep = || thread::sleep(Duration::from_secs(1));
-    *least.in_post.lock().expect("nobody has panicked") = Some(Box::new(sleep));
+    *least.in_post.lock().expect("no thread has panicked") = Some(Box::new(sleep));
     over(least)
 }
 

@@ -67,8 +67,8 @@ impl Kind {
             ),
             other => (
                 format!("the tensor is on a device of DLPack's type {other}"),
-                "Give a tensor of the host or of a GPU of NVIDIA's or AMD's. Other memory goes as a dma-buf that its driver \
-                 exports: Device.register_dmabuf.",
+                "Give a tensor of the host or of an NVIDIA or AMD GPU. Register other memory as a \
+                 dma-buf that its driver exports: Device.register_dmabuf.",
             ),
         };
         Err(error::unsupported(py, &text, remedy))
@@ -107,11 +107,11 @@ fn bytes(py: Python<'_>, shape: &[i64], element: u64) -> PyResult<u64> {
     let all = shape.iter().try_fold(element, |all, &length| {
         all.checked_mul(u64::try_from(length).ok()?)
     });
-    all.ok_or_else(|| error::invalid(py, "an array of no possible size", "Give another array."))
+    all.ok_or_else(|| error::invalid(py, "an array of an impossible size", "Give another array."))
 }
 
 fn gaps(py: Python<'_>) -> PyErr {
-    let text = "the array's elements do not lie one behind the other";
+    let text = "the array's elements are not contiguous";
     error::invalid(
         py,
         text,
@@ -145,8 +145,8 @@ impl Source {
         }
         let kind = object.get_type().name()?;
         let text = format!("a {kind} has no memory that can be registered");
-        let remedy = "Give an object with the buffer protocol, __dlpack__ or __cuda_array_interface__: a bytearray, an \
-                      array of NumPy's, a tensor of PyTorch's.";
+        let remedy = "Give an object with the buffer protocol, __dlpack__ or \
+                      __cuda_array_interface__: a bytearray, a NumPy array, a PyTorch tensor.";
         Err(error::invalid(py, &text, remedy))
     }
 
@@ -186,7 +186,7 @@ impl Source {
             .get(2..)
             .and_then(|digits| digits.parse::<u64>().ok());
         let element = element.ok_or_else(|| {
-            let text = format!("the type {elements:?} of __cuda_array_interface__ is none");
+            let text = format!("the type {elements:?} of __cuda_array_interface__ is not valid");
             error::invalid(py, &text, "See Numba's documentation of it.")
         })?;
         let strides = match interface.get_item("strides")? {
@@ -233,8 +233,12 @@ impl Source {
             if !refused.is_instance_of::<PyBufferError>(py) {
                 return refused;
             }
-            let text = format!("__dlpack__ does not give the tensor's memory: {}", refused.value(py));
-            let remedy = "Give one that can be exported: writable, without gradient (detach()), and no view that is lazy.";
+            let text = format!(
+                "__dlpack__ does not give the tensor's memory: {}",
+                refused.value(py)
+            );
+            let remedy = "Give a tensor that can be exported: writable, without gradient \
+                          (detach()), and not a lazy view.";
             let error = error::invalid(py, &text, remedy);
             error.set_cause(py, Some(refused));
             error
@@ -251,7 +255,7 @@ impl Source {
         let shape = numbers(tensor.shape).unwrap_or_default();
         let element = element(tensor.bits, tensor.lanes).ok_or_else(|| {
             let text = format!(
-                "the tensor's elements have {} times {} bits, and these are no whole bytes",
+                "the tensor's elements have {} times {} bits, and these are not whole bytes",
                 tensor.lanes, tensor.bits
             );
             error::unsupported(py, &text, "Give a view of its bytes (dtype uint8).")

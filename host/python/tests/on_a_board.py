@@ -17,7 +17,7 @@ BYTES = 64 << 10
 
 
 class Timers:
-    """How often a loop has called a turn by its timer: the file should have done it."""
+    """Counts the turns that a loop has called by its timer: the file should have called them."""
 
     def __init__(self):
         self.turn = _asyncio._Turner.turn
@@ -111,7 +111,7 @@ def main():
             print(f"{course.__name__}: {time.monotonic() - begin:.2f} s")
         assert threading.active_count() == 1, "a thread was started"
         in_threads()
-        assert timers.late == 0, f"{timers.late} turns by the timer: nothing told the loop"
+        assert timers.late == 0, f"{timers.late} turns by the timer: the file did not notify the loop"
     assert not _asyncio._turners
     print("awaited well")
 

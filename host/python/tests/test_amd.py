@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Memory of an AMD GPU on the simulated board. HIP and HSA are stand-ins, which hold back what the board writes."""
+"""Memory of an AMD GPU on the simulated board. HIP and HSA are mocks, which hold back the board's writes."""
 
 import ctypes
 
@@ -9,7 +9,7 @@ LENGTH = 5000
 
 
 class Hip:
-    """The calls of HIP's that PyTorch makes."""
+    """The calls of HIP that PyTorch makes."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libamdhip64.so.6")
@@ -25,7 +25,7 @@ def hip(monkeypatch):
 
 
 class Tensor:
-    """Bytes in the GPU's memory. PyTorch for AMD has CUDA's interface, and DLPack says whose the memory is."""
+    """Bytes in the GPU's memory. PyTorch for AMD has CUDA's interface, and DLPack says which GPU has the memory."""
 
     def __init__(self, hip, data):
         self.hip, self.length = hip, len(data)
@@ -56,7 +56,7 @@ def test_what_the_board_wrote_is_seen_after_a_flush(hip, device):
     target = device.register(back)
     assert target.is_gpu
     assert queue.copy(target, fpga).wait(10.0) == LENGTH
-    assert back.tobytes() == bytes(LENGTH), "the stand-in holds nothing back"
+    assert back.tobytes() == bytes(LENGTH), "the mock holds nothing back"
     target.flush()
     assert back.tobytes() == data
     # No data for the host's memory are held back.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Memory of a GPU on the simulated board. CUDA's driver is a stand-in, and so is PyTorch, which has no NumPy: pip installs
+"""Memory of a GPU on the simulated board. CUDA's driver is a mock, and so is PyTorch, which has no NumPy: pip installs
 none with it."""
 
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the package has on a machine without a board and without a GPU, as ``pip install`` makes it."""
+"""The package on a machine without a board and without a GPU, as ``pip install`` makes it."""
 
 import ast
 import subprocess
@@ -51,7 +51,7 @@ def test_stubs_and_library_have_the_same_names():
 
 
 class OnAGpu:
-    """An array of CUDA's, as far as a machine without a GPU can tell."""
+    """A CUDA array, as far as a machine without a GPU can check."""
 
     __cuda_array_interface__ = {"data": (1 << 40, False), "shape": (4, 2), "typestr": "<f4", "version": 3}
 
@@ -76,5 +76,5 @@ def test_memory_of_a_gpu_needs_a_gpu():
         assert raised.value.remedy
     array = OnAGpu()
     array.__cuda_array_interface__ = OnAGpu.__cuda_array_interface__ | {"strides": (4, 16)}
-    with _peerlane.simulated() as device, pytest.raises(peerlane.InvalidError, match="one behind the other"):
+    with _peerlane.simulated() as device, pytest.raises(peerlane.InvalidError, match="not contiguous"):
         device.register(array)

@@ -82,7 +82,7 @@ def test_dlpack(device):
 
 
 class Lazy(Tensor):
-    """One that its package does not give out."""
+    """A tensor that its package does not export."""
 
     def __dlpack__(self, **arguments):
         raise BufferError("Can't export tensors that require gradient")
@@ -300,7 +300,7 @@ def test_one_transfer_is_called_off(device):
     assert again.wait() == 1 << 20
     assert again.stop(grace=1) == 1 << 20
     for wrong in [-1, float("nan")]:
-        with pytest.raises(peerlane.InvalidError, match="no time to wait"):
+        with pytest.raises(peerlane.InvalidError, match="not a time to wait"):
             again.stop(wrong)
 
 
@@ -353,7 +353,7 @@ def test_times_are_as_elsewhere_in_python(device):
     transfer = queue.copy(fpga, region)
     for wrong in [-1, -0.5, float("nan")]:
         for wait in [transfer.wait, queue.drain]:
-            with pytest.raises(peerlane.InvalidError, match="no time to wait"):
+            with pytest.raises(peerlane.InvalidError, match="not a time to wait"):
                 wait(wrong)
     with pytest.raises(TypeError):
         transfer.wait("1")
@@ -498,7 +498,7 @@ def test_a_task_that_gives_up_stops_nothing(device):
 
 
 class WithAFile:
-    """A queue of a board that has a file, as the kernel's: an event counter. Its one transfer ends when that is told."""
+    """A queue of a board that has a file, as the kernel's: an event counter. Its one transfer ends when the counter is written."""
 
     def __init__(self):
         self.file = os.eventfd(0, os.EFD_NONBLOCK)
@@ -586,7 +586,7 @@ def test_a_probe_tells_what_the_board_reads():
 
 
 def test_dma_bufs(device):
-    """A file in memory stands for a dma-buf."""
+    """A file in memory replaces a dma-buf."""
     file = os.memfd_create("dma-buf")
     os.truncate(file, 1 << 16)
     os.pwrite(file, pattern(4), 100)
@@ -614,7 +614,7 @@ def test_dma_bufs(device):
     for wrong in [{"length": 0}, {"offset": LENGTH + 1}, {"read": False, "write": False}]:
         with pytest.raises(peerlane.InvalidError):
             device.register_dmabuf(copy, **{"length": 4} | wrong)
-    with pytest.raises(peerlane.InvalidError, match="no file descriptor"):
+    with pytest.raises(peerlane.InvalidError, match="not a file descriptor"):
         device.register_dmabuf(-1, 4)
     with pytest.raises(AttributeError):
         device.register_dmabuf("a name", 4)
@@ -671,7 +671,7 @@ def test_the_bits_of_an_elements_lanes_are_counted_together(device, bits, lanes,
 
 
 def test_elements_of_no_whole_bytes_are_refused(device):
-    with pytest.raises(peerlane.Error, match="no whole bytes"):
+    with pytest.raises(peerlane.Error, match="not whole bytes"):
         device.register(Packed(4, 1, 16))
 
 
@@ -702,7 +702,7 @@ def test_daemon_threads_that_wait_do_not_abort_the_exit(waits):
 
 
 def test_a_copy_that_ctrl_c_has_ended_does_not_abort_the_exit():
-    """Its memory is let go of by a thread that is none of Python's, which asks for the lock while the interpreter ends."""
+    """A thread outside of Python releases its memory, and asks for the lock while the interpreter ends."""
     _, said = at_an_end("""
         import _thread
         class Last:
@@ -762,7 +762,7 @@ def test_ctrl_c_ends_a_wait_and_others_run_meanwhile(end):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_a_fork_may_collect_garbage(device):
-    """The board's page and ring are not there in a child: no call of the collector's may look at them."""
+    """The board's page and ring are not there in a child: no call of the collector may access them."""
     fpga = device.allocate(1 << 20)
     queue = device.queue()
     transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))

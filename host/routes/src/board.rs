@@ -77,7 +77,7 @@ impl Board {
         if memory.start < scratch.end && scratch.start < memory.end {
             return Err(Error::side(
                 device.name(),
-                "memory for probes is written over: it must be apart from the caller's",
+                "memory for probes is overwritten: it must not overlap the caller's",
             ));
         }
         Ok(Self::of(device, queue, memory, scratch))

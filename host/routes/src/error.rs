@@ -40,7 +40,7 @@ pub enum Error {
         code: i32,
     },
     /// There is no OpenCL.
-    #[error("OpenCL is not to be had: {reason}")]
+    #[error("OpenCL is not available: {reason}")]
     NoOpenCl {
         /// The reason.
         reason: String,
@@ -70,7 +70,7 @@ pub enum Error {
         why: String,
     },
     /// A device returns other bytes than it was given: no route can be trusted.
-    #[error("{side} gives back other bytes than it was given: {what}")]
+    #[error("{side} returns other bytes than were written to it: {what}")]
     Untrue {
         /// The owner of the memory.
         side: String,
@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// The copy has failed or was cancelled, and a device goes on with a piece that it has begun, because it can
     /// neither end the piece in time nor stop it.
-    #[error("{why}; a device goes on with a piece that it has begun")]
+    #[error("{why}; a device continues with a piece that it has begun")]
     UnderWay {
         /// The error that the copy has ended with.
         why: String,
@@ -98,7 +98,7 @@ pub enum Error {
     /// or lost.
     #[error(
         "the board was reset while {side} stored to its window: of {length} bytes some may be lost{}",
-        if *.memory { ", and so may be what FPGA memory held before" } else { "" }
+        if *.memory { ", and so may be the earlier content of FPGA memory" } else { "" }
     )]
     Lost {
         /// The owner of the memory that was copied.
@@ -121,7 +121,7 @@ pub enum Error {
         why: String,
     },
     /// A caller has cancelled the copy.
-    #[error("the copy was called off after {done} of {length} bytes")]
+    #[error("the copy was cancelled after {done} of {length} bytes")]
     Cancelled {
         /// Bytes that have arrived, from the start without a gap.
         done: u64,
@@ -135,24 +135,26 @@ impl Error {
     pub fn remedy(&self) -> String {
         match self {
             Self::Board(error) => error.remedy().into(),
-            Self::Side { .. } => "Look at what the device's own driver says.".into(),
+            Self::Side { .. } => "Look at the messages of the device's own driver.".into(),
             Self::Busy { room: true, .. } => {
-                "Free memory of the device, or let go of what other programs have registered of it; then try again.".into()
+                "Free memory of the device, or have other programs unregister memory of it; then try again.".into()
             }
-            Self::Busy { .. } => "Have the other program let go of it, then try again.".into(),
+            Self::Busy { .. } => "Have the other program release it, then try again.".into(),
             Self::OpenCl { .. } => "Look the code up in CL/cl.h.".into(),
             Self::NoOpenCl { .. } => {
                 "Install an OpenCL loader (ocl-icd-libopencl1) and a driver for the device.".into()
             }
             Self::Bounds { .. } => "Name a range within the memory.".into(),
             Self::Refused { .. } => {
-                "Take Route::Auto, which uses what works. `peerlane doctor` says what the computer lacks.".into()
+                "Use Route::Auto, which selects a route that works. `peerlane doctor` says which \
+                 features the computer lacks.".into()
             }
             Self::Untrue { .. } => {
                 "Look for a defect of the device or its driver: this is not about routes.".into()
             }
             Self::Deadline { .. } => {
-                "Give more time, or ask `peerlane doctor` which part is slow. Nothing is under way any more.".into()
+                "Give more time, or ask `peerlane doctor` which part is slow. No transfer is in \
+                 progress any more.".into()
             }
             Self::UnderWay { .. } => {
                 "Neither use nor free the memory of both sides until the device has ended its work (cuCtxSynchronize, clFinish).".into()
@@ -161,12 +163,15 @@ impl Error {
                 "Copy again: the board is started again by its driver, and registrations stay.".into()
             }
             Self::Lost { memory: true, .. } => {
-                "Begin anew with what FPGA memory is to hold, then copy again: the FPGA was configured anew, or its link reset.".into()
+                "Write the content of FPGA memory again, then copy again: the FPGA was configured \
+                 again, or its link was reset.".into()
             }
             Self::Unseen { .. } => {
-                "Have the device read them by work that begins after this (on a GPU, a kernel that is launched now): that orders by itself. Work that runs already may see what was there before. Or copy again by Route::Concurrent.".into()
+                "Have the device read them by work that begins after this (on a GPU, a kernel that \
+                 is launched now): such work sees them. Work that runs already may see the earlier \
+                 bytes. Or copy again by Route::Concurrent.".into()
             }
-            Self::Cancelled { .. } => "Nothing is under way any more; what has arrived stays.".into(),
+            Self::Cancelled { .. } => "No copy is in progress; bytes that arrived stay.".into(),
         }
     }
 

@@ -93,10 +93,10 @@ impl fmt::Display for Verdict {
         match self {
             Self::Works => f.write_str("works"),
             Self::Unproven => {
-                f.write_str("works, but nothing proves that data have arrived when the end is told")
+                f.write_str("works, but nothing proves that data have arrived at the reported end")
             }
             Self::Detour => {
-                f.write_str("works, but the memory lies in the host's, not in the device")
+                f.write_str("works, but the memory lies in host memory, not in the device")
             }
             Self::Absent(why) => f.write_str(why),
             Self::Busy(why) => write!(f, "not now: {why}"),
@@ -158,7 +158,7 @@ fn difference(found: &[u8], expected: &[u8], before: &[u8], places: &[u64]) -> O
         (place..place + EACH as usize).contains(&at)
     });
     let Some(&place) = place else {
-        return Some(format!("byte {at:#x} changed, which nobody named"));
+        return Some(format!("byte {at:#x} changed, which was not to be written"));
     };
     let range = place as usize..(place + EACH) as usize;
     let found = &found[range.clone()];
@@ -223,7 +223,7 @@ impl Prober<'_> {
             (Some(read), _) => (read, lost),
             (None, true) => self.read()?,
             (None, false) => (
-                Verdict::Absent("it was not tried, as was asked for".into()),
+                Verdict::Absent("it was not tried, as requested".into()),
                 false,
             ),
         };
@@ -357,7 +357,7 @@ impl Prober<'_> {
         let found = self.get(DEVICE)?;
         Ok(match difference(&found, &expected, &before, &places) {
             None => Verdict::Wrong(format!(
-                "{what} when the end was told, and the data only later"
+                "{what} when the end was reported, and the data only later"
             )),
             Some(_) => Verdict::Wrong(what),
         })
@@ -442,6 +442,9 @@ mod tests {
         assert_eq!(say(&found), "other bytes arrived at 0x400");
         let mut found = expected.clone();
         found[3000] = 9;
-        assert_eq!(say(&found), "byte 0xbb8 changed, which nobody named");
+        assert_eq!(
+            say(&found),
+            "byte 0xbb8 changed, which was not to be written"
+        );
     }
 }

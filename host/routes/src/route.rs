@@ -74,7 +74,7 @@ impl FromStr for Route {
         let mut all = [Self::Auto].into_iter().chain(Self::ALL);
         all.find(|route| route.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|route| route.name()).collect();
-            format!("there is no route {name}: it is auto, {}", names.join(", "))
+            format!("there is no route {name}: use auto, {}", names.join(", "))
         })
     }
 }

@@ -106,7 +106,7 @@ struct State {
 }
 
 /// The reason why a board moves no data to itself any more, except data that a device stores to it.
-const READS_LOST: &str = "the board takes no reads, since one was never answered: reset its link";
+const READS_LOST: &str = "the board accepts no reads since one was never answered: reset its link";
 
 /// Measured costs of the routes of a direction.
 #[derive(Debug, Clone)]
@@ -219,7 +219,7 @@ impl Routes {
     /// Returns the reason why a route does not work in a direction.
     fn refusal(findings: &Findings, route: Route, direction: Direction) -> Option<String> {
         let verdict = match route {
-            _ if !route.goes(direction) => return Some("it goes the other way only".into()),
+            _ if !route.goes(direction) => return Some("it works the other way only".into()),
             Route::DirectRead | Route::Concurrent | Route::Sequential
                 if findings.reads_lost && direction == Direction::ToFpga =>
             {
@@ -366,7 +366,7 @@ impl Routes {
         };
         let rate = length as f64 / seconds / 1e6;
         let mut why = format!(
-            "{length} bytes in {} ({rate:.0} MB/s) by what was measured",
+            "{length} bytes in {} ({rate:.0} MB/s) by measured figures",
             micros(seconds)
         );
         if let Some((next, later)) = times.get(1) {

@@ -78,7 +78,7 @@ pub trait Side: Send + Sync {
         let _ = (device, range, permissions);
         Err(Error::side(
             self.name(),
-            "its memory is not for other devices to reach",
+            "other devices cannot reach its memory",
         ))
     }
 

@@ -206,7 +206,7 @@ mod tests {
         fn wait(&mut self, _: Duration) -> Result<bool> {
             match std::mem::replace(&mut self.told, true) {
                 true => Ok(true),
-                false => Err(Error::side("an engine", "it was told to fail")),
+                false => Err(Error::side("an engine", "it fails on purpose")),
             }
         }
     }

@@ -124,7 +124,10 @@ mod tests {
 
     impl Window {
         fn take(&self) -> Result<Box<dyn Push>> {
-            assert!(!self.0.swap(true, Ordering::SeqCst), "somebody has it");
+            assert!(
+                !self.0.swap(true, Ordering::SeqCst),
+                "another thread has it"
+            );
             Ok(Box::new(Stores(self.clone())))
         }
     }

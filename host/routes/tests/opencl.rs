@@ -184,11 +184,11 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn the_example_tells_the_librarys_remedy() {
-    let reason = "nobody has it".into();
+    let reason = "no device has it".into();
     let error = Error::NoOpenCl { reason };
     let told = format!("{:?}", two_platforms::with_remedy(error.clone().into()));
     assert!(
-        told.starts_with(&error.remedy()) && told.contains("nobody has it"),
+        told.starts_with(&error.remedy()) && told.contains("no device has it"),
         "{told}"
     );
 }

@@ -115,7 +115,7 @@ impl Backend for SimBoard {
         let found = memories.find(|(_, memory)| address & NOWHERE != 0 && inside(memory));
         let Some((id, memory)) = found else {
             return Err(BackendError::Range(format!(
-                "{length} bytes at {address:#x} are no {kind:?} memory of the simulated board: \
+                "{length} bytes at {address:#x} are not {kind:?} memory of the simulated board: \
                  allocate memory by the device"
             )));
         };

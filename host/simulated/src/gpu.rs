@@ -112,7 +112,7 @@ impl Side for SimGpu {
     fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
         // A board has one window, with one holder at a time.
         if std::mem::replace(&mut self.board.lock().window_taken, true) {
-            let taken = "somebody has the board's window";
+            let taken = "another user has the board's window";
             return Err(Error::busy(self.name(), taken, false));
         }
         Ok(Box::new(Stores {
@@ -217,7 +217,9 @@ impl Push for Stores {
             || fpga < range.start
             || fpga + self.window() > range.end
         {
-            return Err(failed(format_args!("the window cannot stand at {fpga:#x}")));
+            return Err(failed(format_args!(
+                "the window cannot be placed at {fpga:#x}"
+            )));
         }
         self.base = fpga;
         self.gpu

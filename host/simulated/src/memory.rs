@@ -194,7 +194,7 @@ impl Sim {
         let process = self.process.as_ref();
         if range.is_empty() || process.is_none_or(|process| !process.shows(&range)) {
             return Err(BackendError::Range(format!(
-                "{length} bytes at bus address {address:#x} are no peer's"
+                "{length} bytes at bus address {address:#x} are not a peer's"
             )));
         }
         let whole = process::pages(&range);

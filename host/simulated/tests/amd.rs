@@ -634,7 +634,7 @@ fn a_child_of_a_fork_gives_nothing_back() {
     assert!(
         command
             .status()
-            .expect("the child gives something back")
+            .expect("the child releases something")
             .success()
     );
     // The parent's values go with the closure.
@@ -651,12 +651,12 @@ fn a_child_of_a_fork_gives_nothing_back() {
 fn directgma_is_there_where_device_and_platform_have_it() {
     let (_turn, fake) = fake();
     let device = fake.directgma();
-    assert_eq!(device.name(), "FirePro (stand-in)");
+    assert_eq!(device.name(), "FirePro (mock)");
     assert_eq!(device.bus(), Some("0000:c3:00.0"));
     for (fault, says) in [
         (
             Fault::NoExtension,
-            "FirePro (stand-in) has no cl_amd_bus_addressable_memory; Radeon (stand-in) has no",
+            "FirePro (mock) has no cl_amd_bus_addressable_memory; Radeon (mock) has no",
         ),
         (Fault::NoFunctions, "has no clEnqueueWaitSignalAMD"),
     ] {
@@ -868,7 +868,7 @@ fn a_bus_address_is_a_living_buffers_and_no_more() {
     );
     assert!(error.remedy().contains("aperture"));
     fake.fault(Fault::None);
-    assert_eq!(fake.pages(), before, "it was given back");
+    assert_eq!(fake.pages(), before, "it was released");
     // More than the aperture has: CL_MEM_OBJECT_ALLOCATION_FAILURE.
     let error = gpu.buffer(1 << 30).unwrap_err();
     assert!(
@@ -910,7 +910,7 @@ fn signals_go_both_ways() {
         .unwrap();
     assert!(
         !signal.wait(Duration::from_millis(20)).unwrap(),
-        "nobody has signalled"
+        "no signal has come"
     );
     let told = queue.from_fpga(fpga.base() + 16 * KIB, marker.pages().part(0..4));
     told.unwrap().wait(SECOND).unwrap();

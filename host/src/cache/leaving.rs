@@ -21,7 +21,7 @@ struct UnderWay {
 
 /// Regions that go when this is dropped: at once if there are no other references to them, otherwise with the last
 /// reference. The driver does not cache them.
-#[must_use = "what it has goes when it is dropped, and not with a lock"]
+#[must_use = "its regions are released when it is dropped; drop it without a lock"]
 pub(super) struct Leaving<'a> {
     of: &'a Departures,
     /// None where there are no regions.

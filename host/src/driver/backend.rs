@@ -50,7 +50,7 @@ pub enum BackendError {
     #[error("the board does not answer")]
     Gone,
     /// There is no memory left.
-    #[error("no {wanted} bytes of {kind:?} memory are free")]
+    #[error("{wanted} bytes of {kind:?} memory are not free")]
     OutOfMemory {
         /// Kind of the memory.
         kind: MemoryKind,
@@ -58,13 +58,13 @@ pub enum BackendError {
         wanted: u64,
     },
     /// There is no memory of the process at an address: a kernel's `EFAULT`.
-    #[error("the process has no memory at {address:#x}, or not as much")]
+    #[error("the process has no memory at {address:#x}, or less than was asked for")]
     NoProcessMemory {
         /// The first byte that was asked for.
         address: u64,
     },
     /// An access outside of allocated memory or a register space.
-    #[error("access outside of what exists: {0}")]
+    #[error("access outside of memory and registers: {0}")]
     Range(String),
     /// Any other error, for example the simulated board's own errors.
     #[error("{0}")]
@@ -152,7 +152,9 @@ pub trait Backend: Send {
     /// returns `true`.
     fn pin_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
         let _ = (address, length);
-        Err(BackendError::Other("bus addresses are not taken".into()))
+        Err(BackendError::Other(
+            "the backend does not accept bus addresses".into(),
+        ))
     }
 
     /// Unpins memory, once for each time that it was pinned. No ATT entry maps it any more.

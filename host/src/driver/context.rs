@@ -156,7 +156,7 @@ impl Held {
         let range = LocalRange::new(range, inner.fpga.bytes()).map_err(Error::LocalRange)?;
         inner.channel(self.number)?.range = range;
         let steps = channel::set_range(self.number, &range);
-        inner.board.run("taken a range", steps)
+        inner.board.run("accepted a range", steps)
     }
 
     /// Checks that the library does not have the channel's page and ring.
@@ -514,6 +514,6 @@ impl Context for Held {
         let mut inner = self.present()?;
         inner.channel(self.number)?.moderation = moderation;
         let steps = [channel::moderate(self.number, moderation)];
-        inner.board.run("taken the moderation", steps)
+        inner.board.run("accepted the interrupt moderation", steps)
     }
 }

@@ -328,7 +328,7 @@ impl Inner {
         };
         self.board.set_patience(timeout);
         let steps = steps::reset().into_iter().chain(table::fence(Reach::Host));
-        self.board.run("come to rest after a reset", steps)
+        self.board.run("become idle after a reset", steps)
     }
 
     /// Starts the block, which must be idle, with all channels and regions that exist.
@@ -337,7 +337,7 @@ impl Inner {
             self.board.write(Register::Csr(csr::PORT_TIMEOUT), cycles)?;
         }
         let pace = link::set_pace(self.board.backend.link());
-        self.board.run("taken the pace of the link", [pace])?;
+        self.board.run("accepted the pace of the link", [pace])?;
         self.regions.program_all(&mut self.board)?;
         self.board.run("started", steps::start())?;
         self.board.check_present()?;

@@ -253,14 +253,14 @@ impl Regions {
 impl State {
     fn program(&self, board: &mut Board) -> Result<()> {
         let Self { region, pinned, .. } = self;
-        board.run("taken owners", table::set_owners(region.owners()))?;
+        board.run("accepted owners", table::set_owners(region.owners()))?;
         let segments = pinned.segments.iter().copied();
         let pages = pages(segments, pinned.offset, region.layout());
         for steps in table::map(region, pages) {
             let steps = steps.map_err(|error| Error::Broken {
                 reason: error.to_string(),
             })?;
-            board.run("taken an entry", steps)?;
+            board.run("accepted an entry", steps)?;
         }
         Ok(())
     }

@@ -150,7 +150,7 @@ impl<K> Work<K> {
             ends,
             ..
         } = self.order;
-        let short = || broken("a transfer has fewer pieces than it said");
+        let short = || broken("a transfer has fewer pieces than its count");
         let (peer, local, length) = self.next_place().ok_or_else(short)?;
         let descriptor = Descriptor {
             peer,
@@ -244,7 +244,7 @@ impl<K> Work<K> {
             Ok(()) if well => None,
             Ok(()) => {
                 let error = broken(format_args!(
-                    "a descriptor of {length} bytes ended well after {}",
+                    "a descriptor of {length} bytes ended without an error after {}",
                     record.bytes_done
                 ));
                 self.fail(error.clone());

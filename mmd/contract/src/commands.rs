@@ -77,7 +77,11 @@ impl Command {
     /// Checks that nothing was reported after an end.
     fn was_on_time(&self) {
         sleep(PREEMPTED * 2);
-        assert_eq!(self.late.load(Ordering::SeqCst), 0, "told after the end");
+        assert_eq!(
+            self.late.load(Ordering::SeqCst),
+            0,
+            "reported after the end"
+        );
     }
 }
 
@@ -320,7 +324,7 @@ pub fn host_memory_of_a_board_that_was_closed_is_there_too(bench: &dyn Bench) {
     assert_eq!(
         command.hand(|op| write(op, memory, at)),
         -1,
-        "nobody to tell it"
+        "no handler for its end"
     );
     let (runtime, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
     // SAFETY: it needs no pointer.

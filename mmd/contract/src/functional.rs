@@ -42,7 +42,7 @@ pub fn contexts_of_every_version_open(bench: &dyn Bench) {
             assert!(found == data);
             let resets = bench.resets();
             runtime.close();
-            assert!(bench.resets() > resets, "kernels run on after a close");
+            assert!(bench.resets() > resets, "kernels continue after a close");
         }
     }
 }
@@ -360,13 +360,13 @@ pub fn a_board_has_one_user_and_handles_are_its_own(bench: &dyn Bench) {
         assert_eq!(
             mmd.read(handle, none, 1, to, 1, 1 << 40),
             -1,
-            "behind the memory"
+            "after the end of the memory"
         );
         assert_eq!(mmd.read(handle, none, 1, to, 1, usize::MAX), -1);
         assert_eq!(
             mmd.read(handle, none, 1, to, 0, 0x4000),
             -1,
-            "behind the registers"
+            "after the end of the registers"
         );
         assert_eq!(mmd.read(handle, none, 1, none, 1, PLACE), -1);
     }

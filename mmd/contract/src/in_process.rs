@@ -27,7 +27,7 @@ impl std::ops::Deref for InProcess {
 }
 
 // SAFETY of all calls: by the promise of the trait's functions.
-#[allow(clippy::undocumented_unsafe_blocks, reason = "said above for all")]
+#[allow(clippy::undocumented_unsafe_blocks, reason = "stated above for all")]
 impl Calls for InProcess {
     unsafe fn get_offline_info(
         &self,

@@ -39,7 +39,7 @@ pub type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 /// The functions of `aocl_mmd.h` that a runtime calls. Their names are without `aocl_mmd_`.
 #[allow(
     clippy::missing_safety_doc,
-    reason = "it is that of the interface, said below"
+    reason = "it is that of the interface, stated below"
 )]
 pub trait Calls: Send + Sync {
     /// # Safety

@@ -163,10 +163,10 @@ unsafe fn symbol<T: std::marker::Copy>(
 }
 
 // SAFETY of all calls: by the promise of the trait's functions, and of the code that has loaded the library.
-#[allow(clippy::undocumented_unsafe_blocks, reason = "said above for all")]
+#[allow(clippy::undocumented_unsafe_blocks, reason = "stated above for all")]
 #[allow(
     clippy::not_unsafe_ptr_arg_deref,
-    reason = "an operation is handed back, and nothing else is done with it"
+    reason = "an operation is only returned to the caller"
 )]
 impl Calls for Library {
     unsafe fn get_offline_info(

@@ -151,11 +151,11 @@ impl Loader {
             "program" => return self.program(file()?),
             "close" => {
                 let runtime = self.runtime.take().ok_or("no board is open")?;
-                let runtime = Arc::into_inner(runtime).ok_or("transfers are under way")?;
+                let runtime = Arc::into_inner(runtime).ok_or("transfers are in progress")?;
                 runtime.close();
             }
             "exit" => std::process::exit(number(rest.first())? as i32),
-            _ => return Err("no such order".into()),
+            _ => return Err("no such command".into()),
         }
         Ok("ok")
     }

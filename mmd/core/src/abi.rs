@@ -30,11 +30,11 @@ const NO_MEMORY: c_int = -2;
 const INVALID_POINTER: c_int = -5;
 
 /// Text for a program where there is no board: a runtime does not report why it finds no device.
-const NO_BOARD: &str = "there is no board: no /dev/peerlane0. Is its driver loaded (lsmod), and the board seen (lspci -d \
-                        1172:)? `peerlane doctor` says what is missing";
+const NO_BOARD: &str = "there is no board: /dev/peerlane0 does not exist. Check that the driver is loaded (lsmod) and \
+                        that the board is on the bus (lspci -d 1172:). `peerlane doctor` reports the missing part";
 
 /// Text for a child of a fork.
-const FORKED: &str = "a forked process cannot use its parent's board: let it call execve";
+const FORKED: &str = "a forked process cannot use its parent's board: call execve in it";
 
 /// Most bytes of a transfer, of a board's name, of an image: the largest size of an object (`isize::MAX`).
 const MOST: usize = isize::MAX as usize;
@@ -184,9 +184,7 @@ impl Mmd {
         ops::call();
         let board = self.lock().boards.get(&handle).cloned();
         if board.is_none() {
-            say(format_args!(
-                "no board that is open has the handle {handle}"
-            ));
+            say(format_args!("no open board has the handle {handle}"));
         }
         board
     }
@@ -433,7 +431,7 @@ impl Mmd {
     ) -> c_int {
         self.moving(handle, |board| {
             if length > MOST || destination.is_null() && length > 0 {
-                say("a read to nowhere, or of more than there can be");
+                say("a read into NULL, or of too many bytes");
                 return -1;
             }
             // SAFETY: by the caller's promise.
@@ -470,7 +468,7 @@ impl Mmd {
         }
         self.moving(handle, |board| {
             if length > MOST || source.is_null() && length > 0 {
-                say("a write from nowhere, or of more than there can be");
+                say("a write from NULL, or of too many bytes");
                 return -1;
             }
             // SAFETY: by the caller's promise.
@@ -522,7 +520,7 @@ impl Mmd {
         self.with(handle, |board| {
             let programmed = guarded(-1, || {
                 if image.is_null() || size > MOST {
-                    say("a program without an image");
+                    say("a program whose image is NULL or too large");
                     return -1;
                 }
                 // SAFETY: by the caller's promise.

@@ -129,7 +129,7 @@ impl Board {
         // One context holds all memory, and only that context gets the OpenCL side.
         let memory = device.allocate_all(0).map_err(|error| match error {
             Error::Memory { source, .. } if source == Errno::BUSY => {
-                "another program runs OpenCL kernels on it, or holds all of its memory: end that one"
+                "another program runs OpenCL kernels on it, or holds all of its memory: end that program"
                     .into()
             }
             error => told(error),
@@ -430,7 +430,7 @@ impl Board {
             self.operations.told(op);
         }
         say(format_args!(
-            "{}: a transfer was asked for after the board was closed",
+            "{}: a transfer was requested after the board was closed",
             self.name
         ));
         -1
@@ -500,10 +500,10 @@ impl Board {
         })?;
         if marked && self.kernels.is_marked()? {
             let reason = format!(
-                "the programmer tells of no error, but this board's FPGA has kept its configuration, so it has configured \
-                 another one. {JTAG_CABLE}_{0} and {JTAG_DEVICE}_{0} say where on JTAG this board is (`jtagconfig` lists \
-                 cables and devices). The board whose FPGA was configured must be programmed, and its function reset, \
-                 before it is used",
+                "the programmer reports no error, but this board's FPGA has kept its configuration: the programmer has \
+                 configured another FPGA. Set {JTAG_CABLE}_{0} and {JTAG_DEVICE}_{0} to this board's place on JTAG \
+                 (`jtagconfig` lists cables and devices). Program the board whose FPGA was configured, and reset its \
+                 function, before it is used",
                 self.name
             );
             return Err(Error::Program { reason });

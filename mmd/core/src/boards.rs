@@ -53,7 +53,7 @@ impl Boards for Nodes {
 
     fn open(&self, name: &str) -> Result<Found, String> {
         let number = number(name).ok_or_else(|| {
-            format!("\"{name}\" is no board: names are peerlane0, peerlane1, ...")
+            format!("\"{name}\" is not a board: names are peerlane0, peerlane1, ...")
         })?;
         let node = PathBuf::from(format!("/dev/{name}"));
         let device = Device::open(&node).map_err(|error| format!("{error}. {}", error.remedy()))?;
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(number(name), None, "{name}");
         }
         let error = Nodes.open("acl0").err().unwrap();
-        assert!(error.contains("\"acl0\" is no board"), "{error}");
+        assert!(error.contains("\"acl0\" is not a board"), "{error}");
         let error = Nodes.open("peerlane4000000000").err().unwrap();
         assert!(error.contains("/dev/peerlane4000000000"), "{error}");
     }

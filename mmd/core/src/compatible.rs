@@ -38,8 +38,8 @@ const RESISTORS: [u32; 11] = [
 const PUMPS: [u32; 5] = [5, 10, 20, 30, 40];
 
 /// Hint for all of them.
-const REMEDY: &str = "The runtime would end the program at this. Program the FPGA with a package of this board \
-                      (aocl program), or have it configured so at power-up (aocl flash)";
+const REMEDY: &str = "The runtime would end the program. Program the FPGA with a package of this board (aocl program), \
+                      or write such a package into the board's flash memory (aocl flash)";
 
 /// Checks before a runtime gets a board, and again when the FPGA is configured again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +170,7 @@ fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String
                 && RESISTORS.contains(&r)
                 && PUMPS.contains(&cp);
             if !good {
-                let what = format!("the setting of its kernels' clock is none: {setting:?}");
+                let what = format!("the setting of its kernels' clock is not valid: {setting:?}");
                 return Ok(Err(what));
             }
             // The runtime reads all settings, and treats a clock with two as one without (`acl_pll_is_valid`).
@@ -180,9 +180,8 @@ fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String
         }
         OF_20_NM => {}
         other => {
-            let what = format!(
-                "its kernels' clock says that it is of version {other:#010x}, which is not known"
-            );
+            let what =
+                format!("its kernels' clock reports version {other:#010x}, which is not known");
             return Ok(Err(what));
         }
     }
@@ -201,15 +200,17 @@ fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
         let begin: String = text.chars().take(40).collect();
         let begin = begin.escape_debug();
         let edition = match version(text) {
-            Some(PRO) => ". It is of AOCL's Pro Edition, whose boards are not supported",
+            Some(PRO) => ". It is a text of AOCL's Pro Edition, whose boards are not supported",
             _ => "",
         };
-        format!("its ROM says \"{begin}\"..., which the runtime does not read: {error}{edition}")
+        format!(
+            "its ROM has the text \"{begin}\"..., which the runtime does not read: {error}{edition}"
+        )
     })?;
     for memory in &read.memories {
         if memory.start < held.start || memory.start >= held.end {
             return Err(format!(
-                "its ROM says that FPGA memory begins at {:#x}, but the board has {:#x} to {:#x} for OpenCL",
+                "its ROM has FPGA memory from {:#x} on, but the board has {:#x} to {:#x} for OpenCL",
                 memory.start, held.start, held.end
             ));
         }
@@ -231,9 +232,9 @@ fn check_calibration(registers: &Registers) -> Result<(), String> {
     }
     let status = dword(registers, Area::Status, 0).map_err(told)?;
     Err(format!(
-        "its memory is not calibrated (status {status:#x}, which is to be 0): neither transfers nor kernels would get an \
-         answer. Turn the computer off and on, program the FPGA with another package (aocl program), or look at the \
-         board's memory modules"
+        "its memory is not calibrated (status {status:#x}, expected 0): transfers and kernels would get no answer. \
+         Turn the computer off and on, program the FPGA with another package (aocl program), or check the board's \
+         memory modules"
     ))
 }
 
@@ -251,19 +252,19 @@ fn check_memory(memories: &[Range<u64>], held: &Range<u64>) -> Result<Option<Str
         return Ok(None);
     }
     let has = format!(
-        "OpenCL gives out the first {} MiB of its memory, but this program has only the first {} MiB: the other {} MiB \
-         are held by other programs, or set apart for them by the driver's parameter memory_pool_mib",
+        "OpenCL allocates from the first {} MiB of its memory, but this program has only the first {} MiB: the other \
+         {} MiB are held by other programs, or reserved for them by the driver's parameter memory_pool_mib",
         mib(end),
         mib(held.end),
         mib(end - held.end)
     );
     match std::env::var_os(LESS).unwrap_or_default().to_str() {
         Some("" | "0") => Err(format!(
-            "{has}. OpenCL does not know of that, and its kernels would overwrite them. End those programs, or load \
-             the driver without a pool. Or set {LESS}=1, and see to it that no buffer lies there: OpenCL gives out \
-             addresses from 0 on, and from the middle on with CL_CHANNEL_2_INTELFPGA"
+            "{has}. OpenCL does not detect this, and its kernels would overwrite that memory. End those programs, or \
+             load the driver without a pool. Or set {LESS}=1, and make sure that no buffer lies there: OpenCL \
+             allocates addresses from 0 on, and from the middle on with CL_CHANNEL_2_INTELFPGA"
         )),
         Some("1") => Ok(Some(format!("{has}. {LESS} accepts that"))),
-        _ => Err(format!("{LESS}: neither 0 nor 1")),
+        _ => Err(format!("{LESS} is neither 0 nor 1")),
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn say(message: impl Display) {
 /// Ends the process, because there is no way to report an error to OpenCL. The message consists of sentences.
 pub(crate) fn end(message: impl Display) -> ! {
     say(format_args!(
-        "{message} OpenCL has no way to hear of this, so the program ends here."
+        "{message} This error cannot be reported to OpenCL, so the program ends here."
     ));
     std::process::abort()
 }
@@ -290,15 +290,14 @@ pub(crate) fn at_exit() {
         let registered = unsafe { libc::pthread_atfork(Some(before), Some(parent), Some(forked)) };
         if registered != 0 {
             say(
-                "a forked process may take seconds to end, and keeps the board from others until then: pthread_atfork \
-                 failed",
+                "pthread_atfork failed: a forked process may take seconds to end, and the board is in use until then",
             );
         }
         // SAFETY: it is a function of this library, which is never unloaded, and calls nothing that may be
         // destroyed before it.
         let registered = unsafe { libc::atexit(exit) };
         if registered != 0 {
-            say("the end of the process may be disturbed by interrupts: atexit failed");
+            say("atexit failed: interrupts may disturb the end of the process");
         }
     });
 }

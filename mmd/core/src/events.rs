@@ -128,7 +128,8 @@ impl Watch<'_> {
                 Err(error) => {
                     if !told {
                         say(format_args!(
-                            "{}: the kernels' interrupt cannot be had ({error}): they are looked at every {PERIOD:?}",
+                            "{}: the kernels' interrupt is not available ({error}): the kernels are polled every \
+                             {PERIOD:?}",
                             self.name
                         ));
                     }

@@ -219,7 +219,7 @@ mod tests {
         drop((writer, handed));
         assert!(
             !is_closed(&reader, 500),
-            "the child has lost what it was handed"
+            "the child has lost the file that it inherited"
         );
         drop(child);
         assert!(is_closed(&reader, 20_000));

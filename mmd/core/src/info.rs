@@ -55,7 +55,7 @@ impl Flavour {
             Some((name, value)) if !value.is_empty() => {
                 let version = self.version_here();
                 say(format_args!(
-                    "{name}: \"{value}\" is no version from 13.1 to 18.1, such as 14.0: it is {version} instead"
+                    "{name}: \"{value}\" is not a version from 13.1 to 18.1, such as 14.0; used instead: {version}"
                 ));
                 version
             }

@@ -55,7 +55,7 @@ fn core(image: &[u8]) -> Result<&[u8], String> {
     let content = |name| section(image, name).filter(|bytes: &&[u8]| !bytes.is_empty());
     let core = content(CORE).ok_or_else(|| {
         format!(
-            "the program has no image for PCIe (section {CORE} of fpga.bin): its BSP is not made for CvP"
+            "the program has no image for PCIe (section {CORE} of fpga.bin): its BSP does not support CvP"
         )
     })?;
     let hash = |name| content(name).map(<[u8]>::trim_ascii);
@@ -76,7 +76,7 @@ fn way(image: &[u8], board: &dyn OpenCl) -> Result<Way, String> {
         match board.configures() {
             true => Ok(Way::Cvp),
             false => Err(
-                "what the board's FPGA is configured with does not let it be programmed over PCIe"
+                "the configuration in the board's FPGA does not permit programming over PCIe"
                     .into(),
             ),
         }
@@ -114,10 +114,14 @@ impl Programmer for CvpOrJtag {
         // It may have no configuration now.
         match self.0.check(image, board) {
             Ok(()) => {
-                say(format_args!("{reason}. It is programmed by JTAG"));
+                say(format_args!(
+                    "{reason}. The FPGA is programmed by JTAG instead"
+                ));
                 self.0.program(image, board)
             }
-            Err(jtag) => Err(format!("{reason}. Nor by JTAG: {jtag}")),
+            Err(jtag) => Err(format!(
+                "{reason}. Programming by JTAG is not possible either: {jtag}"
+            )),
         }
     }
 }

@@ -65,8 +65,8 @@ pub fn board_settings<const N: usize>(
     if !alone && own.iter().all(Option::is_none) {
         let wanted = names.map(|name| format!("{name}_{board}"));
         return Err(format!(
-            "the computer has several boards, and nothing says where on JTAG this one is: set {} (`jtagconfig` lists the \
-             cables and the devices on each)",
+            "the computer has several boards, and this board's place on JTAG is not known: set {} (`jtagconfig` lists \
+             the cables and the devices on each)",
             wanted.join(" or ")
         ));
     }
@@ -122,11 +122,12 @@ impl Programmer for Jtag {
     fn program(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String> {
         let held = board.file().map(|file| file.try_clone_to_owned());
         let held = held.transpose();
-        let held = held.map_err(|error| format!("no copy of the board's file: {error}"))?;
+        let held =
+            held.map_err(|error| format!("cannot duplicate the board's file descriptor: {error}"))?;
         let (tool, place) = (quartus_pgm()?, self.place()?);
         let sof = section(image, SOF).unwrap_or_default();
         let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
-        let no_file = |error| failed("no temporary file", error);
+        let no_file = |error| failed("cannot make a temporary file", error);
         let mut file = tempfile::Builder::new()
             .prefix("peerlane-")
             .suffix(".sof")
@@ -134,7 +135,7 @@ impl Programmer for Jtag {
             .map_err(no_file)?;
         file.write_all(sof)
             .and_then(|()| file.flush())
-            .map_err(|error| failed("the temporary file", error))?;
+            .map_err(|error| failed("cannot write the temporary file", error))?;
         let mut said = tempfile::tempfile().map_err(no_file)?;
         let mut ended = tempfile::tempfile().map_err(no_file)?;
         let copy = |file: &File| file.try_clone().map_err(no_file);
@@ -151,7 +152,8 @@ impl Programmer for Jtag {
             .spawn()
             .map_err(|error| failed("/bin/sh", error))?
             .wait();
-        let status = content(&mut ended).map_err(|error| failed("the programmer's end", error))?;
+        let status =
+            content(&mut ended).map_err(|error| failed("the programmer's exit status", error))?;
         let status = match (status.trim(), waited) {
             ("0", _) => return Ok(()),
             ("", Ok(shell)) => format!("ended with its shell ({shell})"),
@@ -159,12 +161,12 @@ impl Programmer for Jtag {
             (status, _) => format!("ended with exit status: {status}"),
         };
         let text = content(&mut said);
-        let text = text.map_err(|error| failed("what the programmer said", error))?;
+        let text = text.map_err(|error| failed("the programmer's output", error))?;
         let error = text.lines().find(|line| line.starts_with("Error"));
         Err(format!(
             "{} {status}: {}",
             tool.display(),
-            error.unwrap_or("it gave no reason")
+            error.unwrap_or("it printed no error")
         ))
     }
 }
@@ -216,7 +218,7 @@ pub fn quartus_tool(tool: &str, variable: &str) -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os(variable).map(PathBuf::from) {
         return match named.is_file() {
             true => Ok(named),
-            false => Err(format!("{variable}: {} is no file", named.display())),
+            false => Err(format!("{variable}: {} is not a file", named.display())),
         };
     }
     let roots = QUARTUS.into_iter().filter_map(std::env::var_os);

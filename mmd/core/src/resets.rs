@@ -45,10 +45,11 @@ impl Resets {
     pub(crate) fn look(&self) {
         if self.was_reset() {
             end(format_args!(
-                "{}: the board was reset under the program: its PCIe function or its link, by a sleep of the machine, \
-                 or by a configuration of the FPGA that the program did not ask for; the kernel's log says more. What \
-                 the program has put into its memory, its kernels and their clock is lost. Run the program again; if \
-                 its kernels do not work then, program the FPGA before (aocl program).",
+                "{}: the board was reset while the program used it. Possible causes are a reset of its PCIe function \
+                 or its link, a sleep of the computer, and a configuration of the FPGA that the program did not \
+                 request; the kernel's log has more. The contents of FPGA memory and the state of the kernels and \
+                 their clock are lost. Run the program again. If its kernels do not work then, program the FPGA first \
+                 (aocl program).",
                 self.name
             ));
         }

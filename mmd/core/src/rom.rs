@@ -252,8 +252,8 @@ impl Kernels {
                 bytes
             }
             other => Ok(Err(format!(
-                "its kernel interface says that it is of version {other:#010x}, which is not known: {SHORT_ROM:#x} and \
-                 {LONG_ROM:#x} are"
+                "its kernel interface reports version {other:#010x}, which is not known (known: {SHORT_ROM:#x} and \
+                 {LONG_ROM:#x})"
             ))),
         }
     }
@@ -267,7 +267,7 @@ impl Kernels {
         let Some(length) = length.filter(|length| (1..LONGEST / 2).contains(length)) else {
             let found = digits.escape_ascii();
             return Ok(Err(format!(
-                "its ROM has \"{found}\" where the length of its text is to be"
+                "its ROM has \"{found}\" in place of the length of its text"
             )));
         };
         let mut bytes = vec![0; length as usize];
@@ -317,7 +317,9 @@ fn instead(bytes: &[u8]) -> Rom {
             Rom::Instead(Arc::new(Text { bytes, version }))
         }
         Err(error) => {
-            say(format_args!("the board's ROM stays as it is. {error}"));
+            say(format_args!(
+                "the text of the board's ROM is not rewritten. {error}"
+            ));
             Rom::Own
         }
     }

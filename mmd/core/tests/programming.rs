@@ -66,27 +66,27 @@ impl OpenCl for Board {
     }
 
     fn bytes(&self, _: Area) -> u64 {
-        unreachable!("it is at rest")
+        unreachable!("the test does not use it")
     }
 
     fn read(&self, _: Area, _: u64, _: &mut [u8]) -> peerlane_host::Result<()> {
-        unreachable!("it is at rest")
+        unreachable!("the test does not use it")
     }
 
     fn write(&self, _: Area, _: u64, _: &[u8]) -> peerlane_host::Result<()> {
-        unreachable!("it is at rest")
+        unreachable!("the test does not use it")
     }
 
     fn arm(&self) -> peerlane_host::Result<()> {
-        unreachable!("it is at rest")
+        unreachable!("the test does not use it")
     }
 
     fn wait(&self, _: Option<Duration>) -> peerlane_host::Result<bool> {
-        unreachable!("it is at rest")
+        unreachable!("the test does not use it")
     }
 
     fn wake(&self) {
-        unreachable!("it is at rest")
+        unreachable!("the test does not use it")
     }
 
     fn reprogram(
@@ -94,7 +94,7 @@ impl OpenCl for Board {
         _: bool,
         _: &mut dyn FnMut() -> peerlane_host::Result<()>,
     ) -> peerlane_host::Result<()> {
-        unreachable!("it is done already")
+        unreachable!("the test programs by itself")
     }
 }
 
@@ -375,7 +375,7 @@ fn cvp_alone_is_said_to_be_impossible() {
     assert_eq!(choose(&[CORE, SOF], &board(true, true)), Ok(()));
     for (sections, board, why) in [
         (&[SOF][..], board(true, true), ".acl.core.rbf"),
-        (&[CORE, SOF], board(false, true), "does not let it"),
+        (&[CORE, SOF], board(false, true), "does not permit"),
         (&[CORE, SOF], board(true, false), "the kernel's log"),
     ] {
         let error = choose(sections, &board).unwrap_err();

@@ -30,7 +30,7 @@ pub enum PackageError {
     #[error("it has two sections {0}")]
     Twice(&'static str),
     /// A section is not text.
-    #[error("the section {0} is no text")]
+    #[error("the section {0} is not text")]
     NoText(&'static str),
     /// The package needs no change.
     #[error("its autodiscovery text is of version {NEW} already")]
@@ -51,21 +51,21 @@ impl PackageError {
                 "Copy the file again, or compile the kernels again."
             }
             Self::Format(_) | Self::Twice(_) | Self::NoText(_) => {
-                "Give the .aocx file that aoc has written, as it was written."
+                "Pass the .aocx file that aoc wrote, without changes."
             }
             Self::Missing(_) => {
-                "Give an .aocx that was compiled for a board: an .aoco, an fpga.bin and what was compiled for the \
+                "Pass an .aocx file that was compiled for a board: an .aoco, an fpga.bin and a package for the \
                  emulator or a simulator have nothing to rewrite."
             }
-            Self::New => "The open runtime reads it as it is: there is nothing to do.",
+            Self::New => "The open runtime reads it without changes: there is nothing to do.",
             Self::Text(UpgradeError::Version(word)) if version(word) == Some(PRO) => {
-                "That is not supported, nor are the boards that it is for. For a board that `peerlane extend` takes, compile the \
-                 kernels with AOCL's Standard Edition, 14.1 to 18.1, in the version of the board's BSP."
+                "The Pro Edition and its boards are not supported. For a board that `peerlane extend` supports, \
+                 compile the kernels with AOCL's Standard Edition, 14.1 to 18.1, in the version of the board's BSP."
             }
             Self::Text(UpgradeError::Version(_)) => {
-                "Packages of AOCL 14.1 to 18.1, Standard Edition, can be rewritten: compile the kernels with one of these, if the board's BSP is \
-                 for it. Board and kernels of 13.1 and 14.0 go with the SDK's own runtime (docs/program/opencl.md, \"Which \
-                 board with which runtime\")."
+                "Packages of AOCL 14.1 to 18.1, Standard Edition, can be rewritten: compile the kernels with one of \
+                 these versions, if the board's BSP is for it. Boards and kernels of 13.1 and 14.0 need the SDK's own \
+                 runtime (docs/program/opencl.md, \"Which board with which runtime\")."
             }
             Self::Text(_) => {
                 "Compile the kernels again; if that does not help, report the text of the section."

@@ -11,7 +11,7 @@ const NO_BITS: u64 = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
     /// It is of another format.
-    #[error("it is no ELF file of 32 or 64 bits with the least significant byte first")]
+    #[error("it is not an ELF file of 32 or 64 bits with the least significant byte first")]
     Other,
     /// It ends early.
     #[error("it is cut off: {what} should end at byte {end}, and the file has {length} bytes")]
@@ -113,7 +113,7 @@ impl<'a> Elf<'a> {
         }
         let table = self.count.checked_mul(self.size);
         let end = table.and_then(|bytes| self.table.checked_add(bytes));
-        let end = end.ok_or_else(|| damaged("its section headers lie nowhere"))?;
+        let end = end.ok_or_else(|| damaged("the place of its section headers is not valid"))?;
         if end > self.file.len() as u64 {
             return Err(short("the table of sections".into(), end));
         }
@@ -128,12 +128,12 @@ impl<'a> Elf<'a> {
                 None => "a section without a name".into(),
             };
             let last = header.offset.checked_add(header.size);
-            let last = last.ok_or_else(|| damaged(&format!("{name} lies nowhere")))?;
+            let last = last.ok_or_else(|| damaged(&format!("the place of {name} is not valid")))?;
             if last > self.file.len() as u64 {
                 return Err(short(name, last));
             }
             if header.offset < first || header.offset < end && last > self.table {
-                return Err(damaged(&format!("{name} lies over headers")));
+                return Err(damaged(&format!("{name} overlaps headers")));
             }
         }
         Ok(())

@@ -109,7 +109,7 @@ pub fn present(text: &str) -> Result<Present> {
 fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
     let count = words.count("the number of memories")?;
     if !(1..=MEMORIES).contains(&count) {
-        return words.wrong(format!("{count} memories: 1 to {MEMORIES} there can be"));
+        return words.wrong(format!("{count} memories: 1 to {MEMORIES} are possible"));
     }
     let mut own = Vec::new();
     for _ in 0..count {
@@ -131,7 +131,7 @@ fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
         let (mut first, mut last) = (u64::MAX, 0);
         for _ in 0..banks {
             words.groups.push(fields);
-            let begin = words.address("the begin of a bank", 10)?;
+            let begin = words.address("the start of a bank", 10)?;
             let end = words.address("the end of a bank", 10)?;
             (first, last) = (first.min(begin), last.max(end));
             words.end()?;
@@ -147,9 +147,9 @@ fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
             words.text("a memory's port")?;
         }
         if words.has_more() {
-            let mut access = words.number("who has access to a memory")?;
+            let mut access = words.number("a memory's access")?;
             while access != 0 && words.has_more() {
-                words.text("who has access to a memory")?;
+                words.text("a memory's access")?;
                 access -= 1;
             }
         }
@@ -246,7 +246,7 @@ fn sidebands(words: &mut Words<'_>) -> Result<()> {
         let signals = words.count("a group's sideband signals")?;
         // Data, and at least one other signal.
         if signals < 2 {
-            return words.wrong(format!("{signals} sideband signals: there are 2 at least"));
+            return words.wrong(format!("{signals} sideband signals: at least 2 are needed"));
         }
         let fields = words.number("a sideband signal's words")?;
         for _ in 0..signals {
@@ -301,7 +301,9 @@ fn kernel(words: &mut Words<'_>, named: bool) -> Result<u32> {
     }
     let sizes = words.number("a kernel's largest work-group size")?;
     if !(0..=3).contains(&sizes) {
-        return words.wrong(format!("{sizes} sizes of a work-group: 3 at most"));
+        return words.wrong(format!(
+            "{sizes} sizes of a work-group: at most 3 are possible"
+        ));
     }
     for _ in 0..sizes {
         words.number("a kernel's largest work-group size")?;
@@ -343,7 +345,7 @@ fn argument(words: &mut Words<'_>, named: bool) -> Result<()> {
         words.number("a local argument's size")?;
     }
     let piped = words.number("an argument's type qualifier")? == PIPE;
-    if piped && words.number("who reaches a pipe")? != 0 {
+    if piped && words.number("a pipe's access")? != 0 {
         words.text("a pipe's channel")?;
     }
     if named {
@@ -397,7 +399,7 @@ impl<'a> Words<'a> {
         let digits = format!("{sign}{}", &rest[..end.unwrap_or(rest.len())]);
         match digits.parse::<i32>() {
             Ok(number) => Ok(number.into()),
-            Err(_) => self.wrong(format!("\"{word}\" is no number: {what}")),
+            Err(_) => self.wrong(format!("\"{word}\" is not a number: {what}")),
         }
     }
 
@@ -422,7 +424,7 @@ impl<'a> Words<'a> {
         let number = u64::from_str_radix(&digits[..end.unwrap_or(digits.len())], base);
         match number {
             Ok(number) => Ok(number),
-            Err(_) => self.wrong(format!("\"{word}\" is no number: {what}")),
+            Err(_) => self.wrong(format!("\"{word}\" is not a number: {what}")),
         }
     }
 
@@ -461,7 +463,7 @@ impl<'a> Words<'a> {
     /// Checks the runtime's assertion for groups.
     fn check(&self) -> Result<()> {
         match self.groups.iter().any(|left| *left < 0) {
-            true => self.wrong("a group has more words than it says".into()),
+            true => self.wrong("a group has more words than its count".into()),
             false => Ok(()),
         }
     }

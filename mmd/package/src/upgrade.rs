@@ -68,9 +68,9 @@ impl fmt::Display for UpgradeError {
                 write!(f, "it ends after {words} words, before {what}")
             }
             Self::Number { what, place, word } => {
-                write!(f, "word {place} (\"{word}\") is no number: {what}")
+                write!(f, "word {place} (\"{word}\") is not a number: {what}")
             }
-            Self::Long { place } => write!(f, "word {place} and what follows has no meaning"),
+            Self::Long { place } => write!(f, "word {place} and later words have no meaning"),
         }
     }
 }
@@ -167,7 +167,7 @@ fn memory(words: &mut Words<'_>) -> Result<Vec<String>, UpgradeError> {
     // Number of fields of each bank.
     memory.push("2".into());
     for _ in 0..banks {
-        memory.push(words.text("the begin of a bank")?.into());
+        memory.push(words.text("the start of a bank")?.into());
         memory.push(words.text("the end of a bank")?.into());
     }
     // Its allocation, its port, its users, its number.

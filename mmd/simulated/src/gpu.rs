@@ -41,7 +41,7 @@ pub extern "C" fn peerlane_simulated_gpu_allocate(board: c_uint, bytes: usize) -
             // Each simulation allocates addresses by itself.
             if let Some(other) = lock().insert(address, memory) {
                 lock().insert(address, other);
-                return refused(&"another board's GPU has memory at this address");
+                return refused(&"the GPU of another board has memory at this address");
             }
             without_provenance_mut(address)
         }

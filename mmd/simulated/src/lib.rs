@@ -141,7 +141,7 @@ fn program(image: &[u8]) -> Result<Program, String> {
         .data()
         .map_err(|error| format!("{SECTION}: {error}"))?;
     let program = serde_json::from_slice::<Program>(bytes);
-    program.map_err(|error| format!("{SECTION} is no program of the simulated board: {error}"))
+    program.map_err(|error| format!("{SECTION} is not a program of the simulated board: {error}"))
 }
 
 impl Simulated {
@@ -229,7 +229,7 @@ impl Boards for Simulated {
 
     fn open(&self, name: &str) -> Result<Found, String> {
         let number = self.names().iter().position(|known| known == name);
-        let number = number.ok_or_else(|| format!("\"{name}\" is no simulated board"))?;
+        let number = number.ok_or_else(|| format!("\"{name}\" is not a simulated board"))?;
         let running = self.run(number)?;
         Ok(Found {
             device: running.driver.open().map_err(|error| error.to_string())?,
@@ -285,7 +285,7 @@ mod tests {
             "{error}"
         );
         let error = boards.open("peerlane0").err().unwrap();
-        assert_eq!(error, "\"peerlane0\" is no simulated board");
+        assert_eq!(error, "\"peerlane0\" is not a simulated board");
     }
 
     #[test]

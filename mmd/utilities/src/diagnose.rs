@@ -156,7 +156,7 @@ pub(crate) fn find(all: &[String], name: &str) -> Result<String> {
         Failure::new(
             format!("there is no board \"{name}\""),
             match all.is_empty() {
-                true => "There is none at all: `aocl diagnose` says why.".into(),
+                true => "No board was found: `aocl diagnose` reports the reason.".into(),
                 false => format!("Name one of {}.", all.join(", ")),
             },
         )
@@ -196,7 +196,7 @@ fn none(machine: &Machine) -> Failure {
     if !bound.is_empty() {
         return Failure::new(
             format!("the driver has the FPGA at {bound}, and there is no /dev/peerlane*"),
-            "Look into the kernel's log for why the board was not started (dmesg | grep peerlane).",
+            "Look up in the kernel's log why the board was not started (dmesg | grep peerlane).",
         );
     }
     let free = slots(&mut of_altera().map(|f| &*f.slot));
@@ -208,8 +208,8 @@ fn none(machine: &Machine) -> Failure {
         ),
         false => Failure::new(
             format!("the driver has not taken the FPGA at {free}"),
-            "Look into the kernel's log (dmesg | grep peerlane): a board that the driver's table does not have needs a \
-             driver built for it (peerlane driver), and an image with other MAP_ID or BUILD_ID is named there.",
+            "Look into the kernel's log (dmesg | grep peerlane): it names an image with another MAP_ID or BUILD_ID. A \
+             board that is not in the driver's table needs a driver that was built for it (peerlane driver).",
         ),
     }
 }
@@ -229,8 +229,8 @@ fn seen(machine: &Machine, name: &str, say: &mut dyn FnMut(String)) -> Result<()
     match says("state").as_deref() {
         None | Some("ready") => Ok(()),
         Some(state) => Err(Failure::new(
-            format!("{name} is not ready but {state}"),
-            "Wait a moment and try again. If it stays, the kernel's log says what has happened \
+            format!("{name} is not ready: its state is {state}"),
+            "Wait a moment and try again. If the state stays, look up the cause in the kernel's log \
              (docs/operate/troubleshooting.md, \"When the log says\").",
         )),
     }
@@ -248,7 +248,7 @@ fn tried(
     let found = found.map_err(|what| {
         Failure::new(
             format!("it cannot be opened: {}", what.trim_end_matches('.')),
-            "More is in the kernel's log: docs/operate/troubleshooting.md explains it (\"When the log says\").",
+            "Look into the kernel's log: docs/operate/troubleshooting.md explains it (\"When the log says\").",
         )
     })?;
     let device = found.device;
@@ -259,8 +259,8 @@ fn tried(
         ),
         Error::Memory { source, .. } if source == Errno::PERM || source == Errno::ACCESS => Failure::new(
             "this user may not run OpenCL kernels on it",
-            "Run it as root, or write \"options peerlane hold_all=1\" into /etc/modprobe.d/peerlane.conf and load the driver \
-             anew (docs/program/opencl.md, \"Who may run programs\").",
+            "Run it as root, or write \"options peerlane hold_all=1\" into /etc/modprobe.d/peerlane.conf and load the \
+             driver again (docs/program/opencl.md, \"Who may run programs\").",
         ),
         error => error.into(),
     })?;
@@ -278,7 +278,7 @@ fn tried(
     bench.test(range.clone())?;
     let bytes = range.end - range.start;
     say(format!(
-        "{name}: {} of {} MiB of FPGA memory written and read twice by DMA, all as it should be",
+        "{name}: {} of {} MiB of FPGA memory written and read twice by DMA, all data right",
         bytes >> 20,
         memory.length() >> 20
     ));
@@ -291,7 +291,7 @@ fn tried(
             told(machine, name, (rates, slow), say);
         }
         None => say(format!(
-            "{name}: rates cannot be measured, the board's time stands still"
+            "{name}: rates cannot be measured: the board's time does not advance"
         )),
     }
     let tried = match options.no_gpus {
@@ -331,12 +331,12 @@ fn told(
     for (index, way) in ["FPGA to host", "host to FPGA"].into_iter().enumerate() {
         let rate = rates[index];
         let beside = match ceilings {
-            None => ", beside a link that is not known".into(),
+            None => "; the link's rate is not known".into(),
             Some(ceilings) => {
                 let part = rate / ceilings[index];
                 let remark = match part < slow[index] {
                     true => {
-                        ": slower than it should be, see whether the link was trained to the slot's width"
+                        ": slower than expected; check whether the link was trained to the slot's width"
                     }
                     false => "",
                 };
@@ -348,7 +348,7 @@ fn told(
     }
     if link.is_some_and(|link| link.payload.is_none()) {
         say(format!(
-            "{name}: the link's figures are for payloads of 256 bytes; root sees the real ones"
+            "{name}: the link's rates are for payloads of 256 bytes; root gets those of the real payload"
         ));
     }
 }

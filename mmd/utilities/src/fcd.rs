@@ -94,11 +94,11 @@ impl Fcd {
                 if found.as_os_str().as_encoded_bytes().contains(&b':') {
                     return Err(Failure::new(
                         format!(
-                            "{}: .fcd files lie in one directory, and this has a colon",
+                            "{}: .fcd files lie in one directory, and this path has a colon",
                             directory.display()
                         ),
                         format!(
-                            "Name one directory by --fcd-dir, or by {VENDORS}: the runtime takes no list there."
+                            "Name one directory with --fcd-dir, or with {VENDORS}: the runtime reads no list there."
                         ),
                     ));
                 }
@@ -113,7 +113,7 @@ impl Fcd {
             });
             let path = path.ok_or_else(|| {
                 Failure::new(
-                    format!("{library:?} cannot stand in an .{} file", form.extension()),
+                    format!("{library:?} cannot be written into an .{} file", form.extension()),
                     "Give the platform a directory whose name is plain text without blanks at its end.",
                 )
             })?;
@@ -167,7 +167,7 @@ impl Fcd {
             Ok(_) if names_ours(&self.path) => Ok(Some(false)),
             Ok(_) => Err(Failure::new(
                 format!("{} names other libraries", self.path.display()),
-                "Another platform has the same name: uninstall that one, or give this one another name in board_env.xml.",
+                "Another platform has the same name: uninstall it, or change this platform's name in board_env.xml.",
             )),
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>

@@ -55,7 +55,7 @@ impl Board {
         board_settings(&self.name, self.alone, names).map_err(|reason| {
             Failure::new(
                 format!("the flash memory of {} is not written", self.name),
-                format!("Else it might be another board's: {reason}."),
+                format!("It might be another board's flash memory: {reason}."),
             )
         })
     }
@@ -83,11 +83,11 @@ pub fn flash(
     let Some(cof) = setup(platform)? else {
         return Err(Failure::new(
             format!(
-                "nothing in {} says how this board's flash memory is written",
+                "{} does not describe how to write this board's flash memory",
                 platform.root.display()
             ),
-            "Its vendor's BSP has no script `flash`, and no hardware/<board> has a .cof file for quartus_cpf. Write the \
-             .sof as the board's manual says.",
+            "Its vendor's BSP has no script `flash`, and no hardware/<board> has a .cof file for quartus_cpf. Write \
+             the .sof as the board's manual describes.",
         ));
     };
     by_quartus(&cof, &board, &image, say)
@@ -113,7 +113,7 @@ fn script(platform: &Platform) -> Result<Option<PathBuf>> {
                 "{} is a program that drives the vendor's own DMA",
                 script.display()
             ),
-            "That DMA is gone from this board. Write the .sof as the board's manual says.",
+            "This platform does not have that DMA. Write the .sof as the board's manual describes.",
         )),
     }
 }
@@ -150,8 +150,12 @@ fn setup(platform: &Platform) -> Result<Option<PathBuf>> {
     found.sort();
     if let [one, other, ..] = &found[..] {
         return Err(Failure::new(
-            format!("there are several: {}, {}", one.display(), other.display()),
-            "Leave the one that is for this board's flash memory.",
+            format!(
+                "there are several .cof files: {}, {}",
+                one.display(),
+                other.display()
+            ),
+            "Keep only the file for this board's flash memory.",
         ));
     }
     Ok(found.pop())
@@ -165,8 +169,8 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
         quartus_tool(name, variable).map_err(|what| {
             Failure::new(
                 what,
-                "Install Quartus, and have its tools on the PATH or set QUARTUS_ROOTDIR (QUARTUS_ROOTDIR_OVERRIDE with AOCL before \
-                 17.1).",
+                "Install Quartus, and put its tools on the PATH or set QUARTUS_ROOTDIR (QUARTUS_ROOTDIR_OVERRIDE with \
+                 AOCL before 17.1).",
             )
         })
     };
@@ -177,8 +181,11 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
         .filter(|index| index.parse::<u8>().is_ok_and(|n| n > 0));
     let index = index.ok_or_else(|| {
         Failure::new(
-            format!("{DEVICE} does not say which device in the JTAG chain writes the flash memory"),
-            format!("`jtagconfig` lists the chain, the board's manual says which it is: export {DEVICE}=2, for one."),
+            format!(
+                "{DEVICE} does not name the device in the JTAG chain that writes the flash memory"
+            ),
+            format!("Set it, for example by: export {DEVICE}=2. `jtagconfig` lists the chain, and the board's manual \
+                     names the device."),
         )
     })?;
     let sof = section(&image.bytes, SOF).filter(|sof| !sof.is_empty());
@@ -202,7 +209,7 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
                 "{}: it must have one <sof_filename> and one <output_filename>",
                 cof.display()
             ),
-            "Make it anew by Quartus's Convert Programming Files.",
+            "Make the file again with Quartus's Convert Programming Files.",
         )
     })?;
     for (name, bytes) in [("image.sof", sof), ("image.cof", settings.as_bytes())] {
@@ -243,8 +250,8 @@ fn format(cof: &Path, text: &str) -> Result<(&'static str, &'static str)> {
                 "{}: its <output_filename> is \"{named}\", neither a .pof nor a .jic",
                 cof.display()
             ),
-            "Quartus's programmer takes one of these for a flash memory: make the file anew by Quartus's Convert Programming \
-             Files, or write the .sof as the board's manual says.",
+            "Quartus's programmer needs one of these for a flash memory: make the file again with Quartus's Convert \
+             Programming Files, or write the .sof as the board's manual describes.",
         )),
     }
 }
@@ -283,8 +290,8 @@ fn run(command: &mut Command) -> Result<()> {
     }
     match (done, interrupted.load(Ordering::Relaxed)) {
         (Ok(()), true) => Err(Failure::new(
-            "interrupted, after the tool that was at work came to its end without an error",
-            "The message before says what it has done: a flash memory that was being programmed is written.",
+            "interrupted, after the tool in progress ended without an error",
+            "The previous message names the tool's work: if that is programming, the flash memory is written.",
         )),
         (done, _) => done,
     }
@@ -295,8 +302,8 @@ fn to_its_end(command: &mut Command) -> Result<()> {
     let failed = |how: String| {
         Failure::new(
             format!("{tool}: {how}"),
-            "What the tool said stands above. The flash memory may be half-written: do not switch the board off before it \
-             was written once.",
+            "The tool's output is above. The flash memory may be half-written: do not switch the board off before it \
+             has been written completely.",
         )
     };
     let status = command

@@ -84,7 +84,7 @@ pub(crate) fn copied(
         .max(range.start);
     let bytes = BYTES.min(scratch - range.start);
     if bytes == 0 {
-        say("GPUs are not tested: that takes more than 1 MiB of FPGA memory".into());
+        say("GPUs are not tested: the test needs more than 1 MiB of FPGA memory".into());
         return Ok(Vec::new());
     }
     let memories = match gpus.memories(queue.device(), bytes) {
@@ -151,13 +151,14 @@ fn one_way(
     }
     let what = match verdict {
         Verdict::Works if findings.unknown() => {
-            "without a copy in between, the data compared; whether in the GPU or in the host's memory is not known".into()
+            "without a copy in between, the data compared; it is not known whether the data lie in the GPU or in the \
+             host's memory".into()
         }
         Verdict::Works => "directly, the data compared".into(),
         other => other.to_string(),
     };
     Ok(match best {
-        Duration::ZERO => format!("{what}; the board's time stands still"),
+        Duration::ZERO => format!("{what}; the board's time does not advance"),
         best => format!("{:.2} GB/s {what}", bytes as f64 / best.as_secs_f64() / 1e9),
     })
 }
@@ -167,7 +168,7 @@ fn checked(names: &str, findings: &Findings) -> Result<()> {
     if findings.reads_lost {
         return Err(Failure::new(
             format!(
-                "{names}: a read of the GPU's memory was never answered, and the board takes no more"
+                "{names}: a read of the GPU's memory was never answered, and the board accepts no more reads"
             ),
             "Reset the board (echo 1 > reset in its sysfs directory). The computer does not pass reads between the two: \
              docs/program/README.md, \"Requirements on the computer\".",
@@ -179,9 +180,9 @@ fn checked(names: &str, findings: &Findings) -> Result<()> {
     ] {
         if let Verdict::Wrong(what) = verdict {
             return Err(Failure::new(
-                format!("{names}: {way}: data arrive wrong, and nothing reports it: {what}"),
-                "`peerlane doctor` looks at the way between the two, and says what to do. Until then no program may copy \
-                 between them directly.",
+                format!("{names}: {way}: data arrive wrong, without an error: {what}"),
+                "Run `peerlane doctor`: it checks the path between the two, and prints hints. Until then no program \
+                 may copy between them directly.",
             ));
         }
     }

@@ -90,7 +90,8 @@ pub fn install(
     for form in Form::ALL {
         for stale in Fcd::of(machine, platform, directory, form)?.stale() {
             say(format!(
-                "{}: names a library that is not there; the runtime says so at each start. Remove it, if its platform is gone",
+                "{}: names a library that is not there; the runtime reports this at each start. Remove the file if its \
+                 platform is gone",
                 stale.display()
             ));
         }
@@ -98,7 +99,8 @@ pub fn install(
     if let Some(kind) = kind(platform) {
         for fcd in misplaced(machine, platform, kind, directory) {
             say(format!(
-                "{}: goes, the runtime of this version does not read it, and the one that does ends programs",
+                "{}: will be removed: the runtime of this version does not read it, and the runtime that reads it ends \
+                 programs",
                 fcd.path.display()
             ));
             wanted.push(Wanted {
@@ -211,7 +213,7 @@ fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
         // In a tree of files no system runs yet that would not read them.
         } else if !directory.is_dir() && machine.commands().is_some() {
             say(format!(
-                "{}: this system has no such directory; see to it that you may use /dev/peerlane*",
+                "{}: this system has no such directory; make sure that your user may open /dev/peerlane*",
                 path.display()
             ));
         } else {
@@ -237,8 +239,8 @@ fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
     let found = commands.run("modprobe", &["--dry-run", "peerlane"]);
     found.map_err(|stopped| match stopped {
         Stopped::Absent => Failure::new(
-            format!("whether the driver is installed cannot be seen: modprobe: {stopped}"),
-            "Install it (Debian's package kmod), or load the driver by hand.",
+            format!("cannot check whether the driver is installed: modprobe: {stopped}"),
+            "Install modprobe (Debian's package kmod), or load the driver by hand.",
         ),
         Stopped::Failed(said) => Failure::new(
             format!("the driver is not installed for this kernel (modprobe: {said})"),
@@ -288,7 +290,7 @@ fn start(
     loaded.map_err(|error| {
         Failure::new(
             format!("the driver cannot be loaded (modprobe: {error})"),
-            "Run it as root; the kernel's log says why a module is refused.",
+            "Run this as root. If the module is refused, the kernel's log has the reason.",
         )
     })?;
     say("the driver is loaded".into());
@@ -321,7 +323,8 @@ pub fn uninstall(
                 let which = match options.directory {
                     Some(_) => String::new(),
                     None => format!(
-                        "; if it was written where {VENDORS} says, run this with the same value (sudo -E keeps it)"
+                        "; if it is in a directory that {VENDORS} named, run this with the same value (sudo -E keeps \
+                         it)"
                     ),
                 };
                 say(format!("{}: is not there{which}", fcd.path.display()));
@@ -329,7 +332,7 @@ pub fn uninstall(
             Ok(None) => {}
             there @ (Ok(Some(false)) | Err(_)) => {
                 say(format!(
-                    "{}: stays, it is another platform's",
+                    "{}: stays, it belongs to another platform",
                     fcd.path.display()
                 ));
                 // A file that leads to a library of Peerlane's needs the driver, like files of other names.
@@ -438,7 +441,7 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
     let removed = commands.run("modprobe", &["--remove", "peerlane"]);
     removed.map_err(|stopped| {
         let remedy = match stopped {
-            Stopped::Absent => "Install it (Debian's package kmod), and run this again.",
+            Stopped::Absent => "Install modprobe (Debian's package kmod), and run this again.",
             Stopped::Failed(_) => {
                 "End the programs that use the boards (fuser -v /dev/peerlane*), and run it as root."
             }

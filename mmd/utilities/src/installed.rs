@@ -105,9 +105,9 @@ pub(crate) fn client(
                 kind.opposite().text(),
                 kind.text()
             ),
-            "A runtime takes all libraries that these files lead to, and ends the program at the one that is not for it. \
-             Uninstall that platform first, or give this one's file a directory of its own (--fcd-dir), which programs \
-             name by ACL_BOARD_VENDOR_PATH.",
+            "A runtime loads all libraries that these files name, and ends the program at a library for another \
+             runtime. Uninstall that platform first. Or put this platform's file into a directory of its own \
+             (--fcd-dir), which programs name with ACL_BOARD_VENDOR_PATH.",
         ));
     }
     Ok(match (there, fcd.other_of(kind, without)) {

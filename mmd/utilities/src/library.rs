@@ -23,8 +23,8 @@ const NEEDED: [&str; 10] = [
 /// A function that only Peerlane's libraries have.
 const OURS: &str = "clGetErrorTextPeerlane";
 /// Hint for a file that is not a library.
-const COPY: &str = "Step 7 of the platform's README.md builds and copies the one that it needs: of peerlane-mmd for the open \
-                    runtime, of peerlane-mmd-legacy for the SDK's own, under the same name.";
+const COPY: &str = "Step 7 of the platform's README.md builds and copies the library that it needs: of peerlane-mmd \
+                    for the open runtime, of peerlane-mmd-legacy for the SDK's own runtime, under the same name.";
 /// The section with the source that a library was made from (`mmd/src/origin.rs`).
 const ORIGIN: &str = ".peerlane";
 
@@ -76,12 +76,12 @@ impl Library {
 
 fn kind(bytes: &[u8]) -> Result<Library, String> {
     if bytes.is_empty() {
-        return Err("is empty, no library".into());
+        return Err("is empty, not a library".into());
     }
     let file = object::File::parse(bytes)
-        .map_err(|error| format!("is no library, or a part of one: {error}"))?;
+        .map_err(|error| format!("is not a library, or only a part of one: {error}"))?;
     if file.kind() != ObjectKind::Dynamic || file.architecture() != Architecture::X86_64 {
-        return Err("is no shared library for this computer's processor".into());
+        return Err("is not a shared library for this computer's processor".into());
     }
     let symbols = file.dynamic_symbols().filter(ObjectSymbol::is_definition);
     let names: Vec<&str> = symbols.filter_map(|symbol| symbol.name().ok()).collect();
@@ -89,11 +89,11 @@ fn kind(bytes: &[u8]) -> Result<Library, String> {
     let called = |name: &str| has(&format!("aocl_mmd_{name}"));
     if let Some(name) = NEEDED.iter().find(|name| !called(name)) {
         return Err(format!(
-            "is no library for an OpenCL runtime: it has no aocl_mmd_{name}"
+            "is not a library for an OpenCL runtime: it has no aocl_mmd_{name}"
         ));
     }
     if !has(OURS) {
-        return Err("is a library for an OpenCL runtime, but none of Peerlane's".into());
+        return Err("is a library for an OpenCL runtime, but not one of Peerlane".into());
     }
     match (called("program"), called("reprogram")) {
         (true, false) => Ok(Library::Open),
@@ -135,7 +135,7 @@ pub(crate) fn version(path: &Path) -> Result<String, String> {
         )
     };
     if status < 0 {
-        return Err("it does not tell its version".into());
+        return Err("it does not report its version".into());
     }
     let text = room.iter().take_while(|byte| **byte != 0);
     Ok(text.map(|byte| char::from(byte.cast_unsigned())).collect())

@@ -202,13 +202,13 @@ pub(crate) fn check_rights(directory: &Path) -> Result<()> {
     let place = place.unwrap_or(Path::new("/"));
     let told = |why: &str| {
         Failure::new(
-            format!("nothing can be written into {}: {why}", place.display()),
-            "Run it as root (sudo -E keeps the variables that aocl needs), or give a directory of your own by \
+            format!("cannot write into {}: {why}", place.display()),
+            "Run it as root (sudo -E keeps the variables that aocl needs), or name a directory of your own with \
              --fcd-only --fcd-dir DIR.",
         )
     };
     if !place.is_dir() {
-        return Err(told("it is no directory"));
+        return Err(told("it is not a directory"));
     }
     let rights = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(place, rights).map_err(|error| told(&error.to_string()))

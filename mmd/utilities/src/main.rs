@@ -28,13 +28,13 @@ const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
 #[derive(Debug, Parser)]
 #[command(name = "peerlane-aocl", version = VERSION)]
 #[command(after_help = "Examples:
-  aocl install PLATFORM            # as root, after the driver's package; no name before 17.1
-  aocl diagnose acl0               # whether the first board works; it resets its kernels
+  aocl install PLATFORM            # as root, after the driver's package; no argument before 17.1
+  aocl diagnose acl0               # tests the first board; resets its kernels
   aocl program acl0 kernel.aocx    # configures its FPGA
-  linux64/libexec/diagnose -probe  # which boards there are; nothing is opened
+  linux64/libexec/diagnose -probe  # lists the boards; opens nothing
 
 SDKs before 14.1 call `diagnose` `diagnostic`, and `program` `reprogram`.
-The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
+The exit status is 0 on success, 1 on failure, 2 if the command line is wrong.")]
 struct Cli {
     /// The platform: a directory that `peerlane extend` wrote.
     #[arg(
@@ -54,49 +54,49 @@ struct Cli {
 enum Command {
     /// Set this computer up for the platform's boards: .fcd file, udev rules, driver.
     #[command(after_help = "Examples:
-  aocl install PLATFORM                    # its directory; none before 17.1
-  linux64/libexec/install --dry-run        # what would be done, and what is missing
+  aocl install PLATFORM                    # its directory; no argument before 17.1
+  linux64/libexec/install --dry-run        # prints the steps and the missing parts
   linux64/libexec/install --fcd-only --fcd-dir ~/boards
                                            # export ACL_BOARD_VENDOR_PATH=~/boards
 
-The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
+The exit status is 0 on success, 1 on failure, 2 if the command line is wrong.")]
     Install(Install),
     /// Remove everything that `install` has set up.
     #[command(after_help = "Examples:
-  aocl uninstall PLATFORM                  # its directory; none before 17.1
+  aocl uninstall PLATFORM                  # its directory; no argument before 17.1
   linux64/libexec/uninstall --dry-run
 
 ACL_BOARD_VENDOR_PATH and --fcd-dir must be the same as for `install`.
-The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
+The exit status is 0 on success, 1 on failure, 2 if the command line is wrong.")]
     Uninstall(Install),
-    /// Say which boards there are and whether they work: OpenCL's set-up, memory, rates, GPUs.
+    /// List the boards and test them: OpenCL's set-up, memory, rates, GPUs.
     ///
-    /// It resets the kernels of the boards that are named, of all if none is.
+    /// It resets the kernels of the named boards, or of all boards if none is named.
     #[command(after_help = "Examples:
   aocl diagnose acl0
   linux64/libexec/diagnose -probe          # names only; opens nothing
   linux64/libexec/diagnose peerlane0 --mebibytes 64
 
-`aocl diagnose` without a name lists boards from 15.1 on, and tests all before.
-The exit status is 0 if all is well, 1 if not, 2 if the command line is wrong.")]
+Without a name, `aocl diagnose` lists boards from 15.1 on, and tests all boards before 15.1.
+The exit status is 0 if all boards work, 1 if not, 2 if the command line is wrong.")]
     Diagnose(Diagnose),
-    /// Configure a board's FPGA, over PCIe where package and FPGA let it, else by JTAG. FPGA memory is lost.
+    /// Configure a board's FPGA, over PCIe if package and FPGA support it, else by JTAG. FPGA memory is lost.
     #[command(after_help = "Examples:
   aocl program acl0 kernel.aocx
-  PEERLANE_PROGRAM=jtag linux64/libexec/program peerlane0 kernel.aocx    # or cvp: only so
+  PEERLANE_PROGRAM=jtag linux64/libexec/program peerlane0 kernel.aocx    # only by JTAG; or cvp
 
-ACL_PCIE_JTAG_CABLE and ACL_PCIE_JTAG_DEVICE_INDEX say where on JTAG the FPGA is, with the
-board's name behind (ACL_PCIE_JTAG_CABLE_peerlane1) where one board is.
-The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
+ACL_PCIE_JTAG_CABLE and ACL_PCIE_JTAG_DEVICE_INDEX are the FPGA's place on JTAG. With a board's
+name at the end (ACL_PCIE_JTAG_CABLE_peerlane1) they are the place of that board.
+The exit status is 0 on success, 1 on failure, 2 if the command line is wrong.")]
     Program(Load),
     /// Write a configuration into a board's flash memory, by the vendor's script or Quartus.
     #[command(after_help = "Examples:
   aocl flash acl0 kernel.aocx
   PEERLANE_FLASH_DEVICE_INDEX=2 linux64/libexec/flash peerlane0 kernel.aocx
 
-What writes goes on to its end when it is interrupted. PEERLANE_QUARTUS_CPF and
-PEERLANE_QUARTUS_PGM say where Quartus's tools are, where they are not on the PATH.
-The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
+An interrupt does not stop the tool that writes. PEERLANE_QUARTUS_CPF and PEERLANE_QUARTUS_PGM
+are the paths of Quartus's tools, if they are not on the PATH.
+The exit status is 0 on success, 1 on failure, 2 if the command line is wrong.")]
     Flash(Load),
 }
 
@@ -111,8 +111,8 @@ struct Install {
     /// The directory of the .fcd file: else the one that ACL_BOARD_VENDOR_PATH names, else /opt/Intel/OpenCL/Boards.
     #[arg(long, value_name = "DIR")]
     fcd_dir: Option<PathBuf>,
-    /// The computer's files are below this directory, as of a package that is being made; nothing is run. The variable
-    /// is not read then.
+    /// Use the files below this directory, such as those of a package that is being made. No command is run, and the
+    /// variable is not read.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
@@ -124,10 +124,10 @@ struct Diagnose {
     /// Check only without opening a board; `-probe` is the same.
     #[arg(long)]
     probe: bool,
-    /// Test so much FPGA memory, in MiB, at least 1; by default all.
+    /// FPGA memory to test, in MiB, at least 1; by default all.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MEBIBYTES))]
     mebibytes: Option<u64>,
-    /// Copy nothing to and from GPUs. A computer that never answers a read leaves a board that must be reset.
+    /// Copy nothing to and from GPUs. If the computer does not answer a read, the board must be reset.
     #[arg(long)]
     no_gpus: bool,
 }

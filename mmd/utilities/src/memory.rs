@@ -136,8 +136,8 @@ fn compare(address: u64, want: u64, got: u64) -> Result<()> {
             "FPGA memory at {address:#x} is {got:#018x} and should be {want:#018x} (bits {:#018x} differ)",
             got ^ want
         ),
-        "Nothing else may use the memory meanwhile: see that no kernel of another program runs. Then look at the board's \
-         memory (calibration, timing of the compile), and at the kernel's log for errors of the link.",
+        "No other program may use the memory during the test: make sure that no kernel of another program runs. Then \
+         check the board's memory (calibration, timing of the compile), and the kernel's log for errors of the link.",
     ))
 }
 

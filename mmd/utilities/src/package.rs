@@ -13,7 +13,7 @@ pub(crate) struct Image {
 }
 
 const AGAIN: &str =
-    "Give the .aocx that aoc has written for this board, or the fpga.bin of its compile.";
+    "Pass the .aocx file that aoc wrote for this board, or the fpga.bin of its compile.";
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| Failure::io(path, "be read", &error))
@@ -34,7 +34,11 @@ impl Image {
                 None => &mut code,
             };
             if let Some((first, _)) = place {
-                let what = format!("{} and {} are of one kind", first.display(), path.display());
+                let what = format!(
+                    "{} and {} are of the same kind",
+                    first.display(),
+                    path.display()
+                );
                 return Err(Failure::new(what, AGAIN));
             }
             *place = Some((path, bytes));
@@ -48,10 +52,7 @@ impl Image {
         }
         let board = package.as_ref().and_then(|(_, bytes)| text(bytes, BOARD));
         if let (Some((path, _)), None) = (&package, board) {
-            let what = format!(
-                "{}: the package does not say for which board it is",
-                path.display()
-            );
+            let what = format!("{}: the package does not name its board", path.display());
             return Err(Failure::new(what, AGAIN));
         }
         let bytes = inside.map(<[u8]>::to_vec);
@@ -62,7 +63,7 @@ impl Image {
                 .iter()
                 .map(|file| file.display().to_string())
                 .collect();
-            let what = format!("{}: no configuration that aoc has packed", names.join(", "));
+            let what = format!("{}: not a configuration that aoc packed", names.join(", "));
             Failure::new(what, AGAIN)
         })?;
         Ok(Self {
@@ -79,7 +80,7 @@ impl Image {
         match &self.board {
             Some(board) if !boards.is_empty() && !boards.contains(board) => Err(Failure::new(
                 format!(
-                    "the package was compiled for the board \"{board}\", and this is \"{}\"",
+                    "the package was compiled for the board \"{board}\", and this board is \"{}\"",
                     boards.join("\" or \"")
                 ),
                 "Compile the kernels for this board (aoc -board=NAME; --board NAME before 17.1).",

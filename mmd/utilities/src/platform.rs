@@ -40,11 +40,11 @@ impl Platform {
             true => Ok(platform),
             false => Err(Failure::new(
                 format!(
-                    "{}: no platform that `peerlane extend` wrote, which has {RECORD}",
+                    "{}: not a platform that `peerlane extend` wrote: {RECORD} is missing",
                     platform.root.display()
                 ),
-                "Name the one that it wrote by --platform, or have AOCL_BOARD_PACKAGE_ROOT lead to it: it may be the \
-                 vendor's still.",
+                "Name the platform that it wrote with --platform or AOCL_BOARD_PACKAGE_ROOT, which may still name the \
+                 vendor's platform.",
             )),
         }
     }
@@ -67,7 +67,7 @@ impl Platform {
         };
         let name = told.name.filter(plain);
         let name =
-            name.ok_or_else(|| bad("the platform has no name that a file could have".into()))?;
+            name.ok_or_else(|| bad("the platform has no name that is possible for a file".into()))?;
         let place = |path: &str| PathBuf::from(path.replace("%b", &root.to_string_lossy()));
         // The SDK takes several libraries, with commas between them.
         let libraries = told.libraries.unwrap_or_else(|| LIBRARY.into());
@@ -218,7 +218,7 @@ mod tests {
         for (text, words) in [
             (
                 "<board_env name=\"a/b\"/>",
-                "no name that a file could have",
+                "no name that is possible for a file",
             ),
             ("<board_env/>", "no name"),
             ("<board_env name=\"x\"></wrong>", "board_env.xml: "),
@@ -235,7 +235,7 @@ mod tests {
         std::fs::remove_file(dir.path().join(RECORD)).unwrap();
         let error = Platform::read(dir.path()).unwrap_err().to_string();
         assert!(
-            error.contains("no platform that `peerlane extend` wrote"),
+            error.contains("not a platform that `peerlane extend` wrote"),
             "{error}"
         );
         assert!(error.contains("AOCL_BOARD_PACKAGE_ROOT"), "{error}");

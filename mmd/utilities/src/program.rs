@@ -36,19 +36,19 @@ pub fn program(
     image.check_board(&names)?;
     if image.board.is_none() {
         say(
-            "which board the configuration is for cannot be told: only packages (.aocx) say so"
+            "the board of the configuration is not known: only packages (.aocx) name their board"
                 .into(),
         );
     }
     let name = CString::new(board.clone())
-        .map_err(|_| Failure::new(format!("\"{board}\" is no name"), "Name a board."))?;
+        .map_err(|_| Failure::new(format!("\"{board}\" is not a name"), "Name a board."))?;
     let mmd = Mmd::new(Flavour::TOOL, boards);
     // SAFETY: the name ends with a 0.
     let handle = unsafe { mmd.open(name.as_ptr()) };
     if handle < 0 {
         return Err(Failure::new(
             format!("{board} was not programmed, because it cannot be opened"),
-            "The message above says why.",
+            "The message above has the reason.",
         ));
     }
     let bytes = &mut image.bytes;
@@ -58,7 +58,7 @@ pub fn program(
     if programmed < 0 {
         return Err(Failure::new(
             format!("{board} was not programmed"),
-            "The message above says why.",
+            "The message above has the reason.",
         ));
     }
     mmd.close(programmed);

@@ -58,7 +58,7 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
         Some(directory) => {
             seen.push(Seen::note(
                 format!("{VENDORS} is {}", directory.display()),
-                format!("The runtime reads .fcd files there, and not in {DIRECTORY}: for programs it must be the same."),
+                format!("The runtime reads .fcd files there, and not in {DIRECTORY}: set the same value for programs."),
             ));
             directory.to_path_buf()
         }
@@ -76,18 +76,18 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
         let kinds = |kind| found.iter().any(|(_, one)| *one == kind);
         if kinds(Library::Open) && kinds(Library::Legacy) {
             seen.push(Seen::wrong(
-                format!(".{} files name both libraries of Peerlane's", form.extension()),
-                "A runtime takes all of them, and ends programs at the one that is not for it: leave one of them (`aocl \
-                 uninstall` of the other platform).",
+                format!(".{} files name both libraries of Peerlane", form.extension()),
+                "A runtime loads all of them, and ends programs at a library for another runtime: keep one of them \
+                 (`aocl uninstall` of the other platform).",
             ));
         } else if found.len() > 1 {
             seen.push(Seen::wrong(
                 format!(
-                    ".{} files name {} libraries of Peerlane's",
+                    ".{} files name {} libraries of Peerlane",
                     form.extension(),
                     found.len()
                 ),
-                "Each shows all boards again: leave one of them.",
+                "Each library lists all boards again: keep one of them.",
             ));
         }
         found
@@ -100,16 +100,17 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
             seen.extend(of_platform(machine, platform, files));
         }
         None if found.is_empty() && old.is_empty() => seen.push(Seen::note(
-            format!("no .fcd file in {named}, and no .acd file in {ALTERA}, leads to a library of Peerlane's"),
-            "OpenCL programs find no board, but for those that are linked with a closed runtime's library (aocl link-config). \
-             `install` of the platform writes the file, where its runtime reads one (step 7 of its README.md).",
+            format!("no .fcd file in {named}, and no .acd file in {ALTERA}, leads to a library of Peerlane"),
+            "OpenCL programs find no board, except programs that are linked with a closed runtime's library (aocl \
+             link-config). `install` of the platform writes the file, if its runtime reads one (step 7 of its \
+             README.md).",
         )),
         None => {}
     }
     if found.iter().any(|(_, kind)| *kind == Library::Open) && !loader_knows(machine) {
         seen.push(Seen::note(
             format!("no .icd file in {LOADER} names {RUNTIME}"),
-            "Programs that are linked with OpenCL's loader (-lOpenCL) do not find the runtime without one: \
+            "Programs that are linked with OpenCL's loader (-lOpenCL) do not find the runtime without such a file: \
              docs/operate/troubleshooting.md, \"When OpenCL finds no board\".",
         ));
     }
@@ -130,7 +131,7 @@ fn led(
         Err(error) => {
             return vec![Seen::wrong(
                 format!("{name} cannot be read: {error}"),
-                "The runtime passes it over. Have it readable for all (chmod a+r).",
+                "The runtime skips this file. Make it readable for all users (chmod a+r).",
             )];
         }
     };
@@ -142,8 +143,8 @@ fn led(
         }
         if line.trim() != line || text.contains('\r') {
             seen.push(Seen::wrong(
-                format!("{name} has a blank or a carriage return beside a path"),
-                "The runtime takes it for a part of the name. Write the line anew.",
+                format!("{name} has a blank or a carriage return next to a path"),
+                "The runtime treats it as a part of the name. Remove it from the line.",
             ));
             continue;
         }
@@ -157,13 +158,13 @@ fn led(
                 seen.push(says(machine, &path, kind, &format!("{name} leads to ")));
                 match (form, kind) {
                     (Form::Fcd, Library::Legacy) => seen.push(Seen::note(
-                        "an open runtime on this computer would take that library, too, and end programs",
-                        "Right for closed runtimes from 17.0 on, and where there is no open one: older ones do not read the \
-                         file, and `install` of such a platform removes it.",
+                        "an open runtime on this computer would load that library, too, and end programs",
+                        "This is right for closed runtimes from 17.0 on, on a computer without an open runtime. Older \
+                         runtimes do not read the file, and `install` of such a platform removes it.",
                     )),
                     (Form::Acd, Library::Open) => seen.push(Seen::wrong(
                         "the runtimes of 15.1 to 16.1, which read that file, refuse this library",
-                        "Copy the one of peerlane-mmd-legacy there (step 7 of the platform's README.md).",
+                        "Copy the library of peerlane-mmd-legacy there (step 7 of the platform's README.md).",
                     )),
                     _ => {}
                 }
@@ -182,8 +183,8 @@ fn dead(machine: &Machine, file: &Path, line: &str) -> Option<Seen> {
     (!there).then(|| {
         Seen::note(
             format!("{} leads to {line}, which is not there", file.display()),
-            "It is not Peerlane's. The runtime says at each start that it cannot load it: remove the file, if its platform \
-             is gone.",
+            "The file does not belong to Peerlane. The runtime reports at each start that it cannot load the library: \
+             remove the file if its platform is gone.",
         )
     })
 }
@@ -201,7 +202,7 @@ fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
         return Seen::Ok(what);
     }
     match library::version(path) {
-        Ok(version) => Seen::Ok(format!("{what}, which says version {version}")),
+        Ok(version) => Seen::Ok(format!("{what}, which reports version {version}")),
         Err(error) => Seen::wrong(
             format!("{what}, which cannot be loaded: {error}"),
             "Build it on this computer, and copy it there: step 7 of the platform's README.md.",
@@ -216,11 +217,11 @@ pub(crate) fn for_another_runtime(platform: &Platform, kind: Library) -> Option<
     remarked.then(|| {
         Failure::new(
             format!(
-                "the platform is of {version}, and has {}, which takes no kernels of that version",
+                "the platform is of {version}, but has {}, which loads no kernels of that version",
                 kind.text()
             ),
-            "The runtime of that SDK refuses this library: copy the one of peerlane-mmd-legacy there (step 7 of the \
-             platform's README.md).",
+            "The runtime of that SDK refuses this library: copy the library of peerlane-mmd-legacy there (step 7 of \
+             the platform's README.md).",
         )
     })
 }
@@ -262,15 +263,15 @@ fn of_platform(machine: &Machine, platform: &Platform, files: Files<'_>) -> Vec<
         let serves = found.iter().any(|(_, one)| *one == kind);
         seen.push(match kind {
             // A file that leads to another platform's library shows the boards as well.
-            _ if serves => Seen::note(what, "The library that one leads to serves all boards."),
+            _ if serves => Seen::note(what, "The library of another file serves all boards."),
             Library::Open => Seen::wrong(
                 what,
-                "The open runtime finds no board without: `install` writes it.",
+                "The open runtime finds no board without such a file: `install` writes it.",
             ),
             Library::Legacy => Seen::note(
                 what,
-                "Programs that are linked with the library (aocl link-config) need none. The others find no board without: \
-                 `install` writes it.",
+                "Programs that are linked with the library (aocl link-config) need no such file. Other programs find \
+                 no board without one: `install` writes it.",
             ),
         });
     }
@@ -311,7 +312,7 @@ fn rights(machine: &Machine) -> Vec<Seen> {
     let mut seen = Vec::new();
     if !RULES.iter().any(|path| machine.path(path).exists()) {
         seen.push(Seen::note(
-            "there are no udev rules of Peerlane's",
+            "there are no udev rules of Peerlane",
             "Without them only root may open a board. `install` writes them.",
         ));
     }
@@ -319,7 +320,7 @@ fn rights(machine: &Machine) -> Vec<Seen> {
         for (parameter, what, hint) in RIGHTS {
             if machine.says(&board, parameter).as_deref() == Some("0") {
                 seen.push(Seen::note(
-                    format!("{board}: only who has CAP_SYS_RAWIO, such as root, may {what}"),
+                    format!("{board}: only users with CAP_SYS_RAWIO, such as root, may {what}"),
                     hint,
                 ));
             }
@@ -347,7 +348,8 @@ pub(crate) fn open_to_all(file: &Path) -> Option<Failure> {
                 if data.is_dir() { "enter it" } else { "read it" },
                 mode(data) & 0o7777
             ),
-            "Their programs do not find the library. Put the platform where all may read it, such as /opt.",
+            "Their programs do not find the library. Put the platform into a directory that all users may read, such \
+             as /opt.",
         ));
     }
     // In a directory with the sticky bit only the owner of a file replaces it (chmod(1)).
@@ -357,8 +359,8 @@ pub(crate) fn open_to_all(file: &Path) -> Option<Failure> {
     };
     let (path, _) = all.iter().find(|(_, data)| writable(data))?;
     Some(Failure::new(
-        format!("{}: somebody else than root may write it", path.display()),
-        "Every OpenCL program of this computer, root's too, loads the library from there. Where that matters, put the \
-         platform where only root may write, such as /opt.",
+        format!("{}: users other than root may write it", path.display()),
+        "Every OpenCL program of this computer, including root's, loads the library from there. If that matters, put \
+         the platform into a directory that only root may write, such as /opt.",
     ))
 }

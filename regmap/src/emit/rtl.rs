@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
         let readable: Vec<(u64, String)> = (self.words.into_iter())
             .filter_map(|w| Some((w.address, w.value?)))
             .collect();
-        body.push("// Reads: registered, and 0 where nothing is.".into());
+        body.push("// Reads: registered; 0 at unused addresses.".into());
         let [read, address] = match self.block.read_latency {
             1 => ["self.read.val()", "self.address.val()"],
             _ => {

@@ -150,7 +150,7 @@ fn planted() -> Result<BTreeSet<u32>> {
     let text = fs::read_to_string(&file).map_err(|error| bad(error.to_string()))?;
     let number = |line: &str| {
         line.parse()
-            .map_err(|_| bad(format!("{line:?} is no number")))
+            .map_err(|_| bad(format!("{line:?} is not a number")))
     };
     text.lines().map(number).collect()
 }

@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The layout does not fit the design.
     #[error("BAR layout: {message}")]
-    #[diagnostic(help("`Layout::of` gives one that fits the build's parameters"))]
+    #[diagnostic(help("use `Layout::of`, which returns a layout for the build's parameters"))]
     Layout {
         /// The error in the layout.
         message: String,
@@ -28,8 +28,8 @@ pub enum Error {
     #[diagnostic(transparent)]
     Board(#[from] peerlane_sim::Error),
     /// A file could not be accessed.
-    #[error("cannot look at {}: {source}", path.display())]
-    #[diagnostic(help("the file behind the GPU's BAR must exist before the endpoint starts"))]
+    #[error("cannot examine {}: {source}", path.display())]
+    #[diagnostic(help("create the backing file of the GPU's BAR before the endpoint starts"))]
     File {
         /// The file.
         path: PathBuf,
@@ -40,8 +40,8 @@ pub enum Error {
     /// The socket could not be made.
     #[error("cannot listen at {}: {source}", path.display())]
     #[diagnostic(help(
-        "give a path of less than 108 bytes in a directory that exists; a socket that a process left \
-         there must be removed first"
+        "give a path of less than 108 bytes in an existing directory, and remove an old socket there \
+         first"
     ))]
     Listen {
         /// The socket's path.
@@ -54,12 +54,12 @@ pub enum Error {
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
     /// The endpoint was dropped.
-    #[error("the endpoint is gone")]
-    #[diagnostic(help("keep the `Endpoint` as long as its handles are used"))]
+    #[error("the endpoint was dropped")]
+    #[diagnostic(help("keep the `Endpoint` while its handles are in use"))]
     Gone,
     /// The block did not become idle in time.
     #[error("the block was still busy after {seconds:.1} s")]
-    #[diagnostic(help("`Status` says what the block has done so far"))]
+    #[diagnostic(help("see `Status` for the progress of the block"))]
     Busy {
         /// Time that was waited.
         seconds: f64,

@@ -171,7 +171,7 @@ impl Map {
         }
         if !layout.size.is_power_of_two() || !(4096..=1 << 31).contains(&layout.size) {
             return bad(format!(
-                "a BAR of {:#x} bytes is no power of two from 4 KiB to 2 GiB",
+                "the size of the BAR, {:#x} bytes, is not a power of two from 4 KiB to 2 GiB",
                 layout.size
             ));
         }
@@ -188,13 +188,13 @@ impl Map {
                 (Some(base), bytes) if bytes > 0 => {
                     ranges.push((base, bytes, Place::Slave(space, 0)));
                 }
-                (None, _) => return bad(format!("the design's {space:?} slave has no place")),
+                (None, _) => return bad(format!("the layout has no {space:?} slave")),
                 (Some(_), _) => return bad(format!("the design has no {space:?} slave")),
             }
         }
         if layout.opencl.is_some() && layout.cra.is_none() && layout.msix.is_none() {
             return bad(
-                "the kernels' interrupt goes nowhere: give `cra` a place, or build with an MSI-X table"
+                "the kernels' interrupt is not connected: set `cra`, or build with an MSI-X table"
                     .to_owned(),
             );
         }
@@ -211,8 +211,8 @@ impl Map {
         for (end, next) in ends.zip(next.chain([layout.size])) {
             if end > next {
                 return bad(format!(
-                    "what lies below {end:#x} reaches over {next:#x}, where something else is or the \
-                     BAR ends"
+                    "the range that ends at {end:#x} goes beyond {next:#x}, where another range \
+                     begins or the BAR ends"
                 ));
             }
         }

@@ -154,7 +154,7 @@ mod tests {
         assert!((400_000..420_000).contains(&cycles), "{cycles}");
         assert!(
             until_stop(&mut patience, 1 << 5) < 1024,
-            "a dead port is no work"
+            "a dead port is not work"
         );
     }
 

@@ -204,7 +204,7 @@ mod tests {
         assert!(programming.takes_write(0x3000, &[0; 8]));
         assert!(
             programming.with(|cvp| cvp.record().violations) > 0,
-            "dummies of 64 clocks"
+            "dummy writes of 64 clocks"
         );
         programming.with(Cvp::clear_record);
         assert!(programming.takes_read());

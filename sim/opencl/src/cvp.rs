@@ -204,7 +204,7 @@ impl Cvp {
 
     /// Records an access to the FPGA's logic while it does not exist.
     pub fn touched(&mut self, how: &str) {
-        self.violation(&format!("{how} while the FPGA's logic is not there"));
+        self.violation(&format!("{how} while the FPGA's logic does not exist"));
     }
 
     /// Resets the function.
@@ -325,7 +325,7 @@ impl Cvp {
         let (begins, ends) = (rises(CVP_MODE), falls(CVP_MODE));
         self.mode = value;
         if rises(FULL) {
-            self.violation("a configuration of the whole FPGA was asked for");
+            self.violation("a configuration of the whole FPGA was requested");
         }
         if begins && old & HIP_CLK_SEL == 0 {
             self.violation("CVP_MODE was set before HIP_CLK_SEL");
@@ -387,11 +387,11 @@ impl Cvp {
     /// Writes the data register.
     pub fn data(&mut self, value: u32, lanes: u8) {
         if !self.takes_memory() {
-            self.violation("data outside of CvP mode");
+            self.violation("data outside CvP mode");
             return;
         }
         if lanes != 0xF {
-            self.violation("data that are no whole dword");
+            self.violation("data that are not a whole dword");
         }
         let clocks = match self.mode >> 8 {
             0 => 64,
@@ -402,10 +402,10 @@ impl Cvp {
             return self.load(value, clocks);
         }
         if clocks != 1 {
-            self.violation("dummies of more clocks than one");
+            self.violation("dummy writes of more than one clock");
         }
         if value != 0 {
-            self.violation("data outside of a transfer");
+            self.violation("data outside a transfer");
         }
     }
 

@@ -56,7 +56,7 @@ pub struct Program {
 #[non_exhaustive]
 pub enum ProgramError {
     /// A word of the text is empty or has blanks.
-    #[error("{what} {word:?} is no word: it must not be empty or have blanks")]
+    #[error("{what} {word:?} is not a word: it must not be empty or contain blanks")]
     Word {
         /// The kind of word.
         what: &'static str,
@@ -65,8 +65,8 @@ pub enum ProgramError {
     },
     /// Registers do not have 256 bytes of their own in CRA space.
     #[error(
-        "the registers of kernel {name} at {csr:#x} overlap another kernel's, are no multiple of 256 or lie \
-         outside of CRA space: give the kernels places of their own below 0x3fff0000"
+        "the registers of kernel {name} at {csr:#x} overlap those of another kernel, are not at a multiple \
+         of 256 or are outside CRA space: give each kernel its own range below 0x3fff0000"
     )]
     Csr {
         /// The kernel.
@@ -75,7 +75,7 @@ pub enum ProgramError {
         csr: u32,
     },
     /// There is no memory.
-    #[error("the program has no memory bank: give one at least")]
+    #[error("the program has no memory bank: give at least one")]
     NoMemory,
     /// The text does not fit.
     #[error("the text of {bytes} bytes does not fit into the ROM of {ROM_BYTES}: use `Rom::Cra`")]

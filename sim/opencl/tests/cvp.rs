@@ -293,12 +293,12 @@ fn the_model_is_strict() {
             &[(0x20, 0x102), (0x20, 0x103), (D, 244), (0x2c, 1), (0x2c, 3)],
         ),
         (
-            "dummies of more clocks",
+            "dummy writes of more than one clock",
             &[(0x20, 0x402), (0x20, 0x403), (D, 1)],
         ),
-        ("outside of CvP mode", &[(D, 1)]),
+        ("outside CvP mode", &[(D, 1)]),
         (
-            "outside of a transfer",
+            "outside a transfer",
             &[(0x20, 0x102), (0x20, 0x103), (0x28, 7)],
         ),
         (

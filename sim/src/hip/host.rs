@@ -180,7 +180,7 @@ impl Host {
         let header = &packet.header;
         let key = ((header[2] >> 16) as u16, (header[2] >> 8) as u8);
         let Some(open) = self.open.get_mut(&key) else {
-            breach.push(format!("a completion of no request: {header:08x?}"));
+            breach.push(format!("a completion without a request: {header:08x?}"));
             return;
         };
         let mut check = |good: bool, what: &str| {

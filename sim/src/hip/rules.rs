@@ -79,7 +79,7 @@ impl Sent {
         }
         if !shown.valid {
             if self.packet.is_some() && one && two {
-                breach("tx_st_valid fell inside of a packet".to_owned());
+                breach("tx_st_valid fell inside a packet".to_owned());
             }
             return None;
         }
@@ -129,7 +129,7 @@ pub(super) fn request(packet: &Tlp, limits: &Limits, mut breach: impl FnMut(Stri
     check(header[header.len() - 1] & 3 == 0, "low bits of the address");
     check(
         packet.is_long() == (address >> 32 != 0),
-        "four dwords of header below 4 GiB",
+        "a header of four dwords below 4 GiB, or of three above",
     );
     check(
         address % 4096 + u64::from(length) * 4 <= 4096,
@@ -137,17 +137,20 @@ pub(super) fn request(packet: &Tlp, limits: &Limits, mut breach: impl FnMut(Stri
     );
     let (first, last) = packet.enables();
     if length == 1 {
-        check(last == 0, "last byte enables of one dword");
-        check(first != 0, "no byte enabled");
+        check(last == 0, "last byte enables with one dword");
+        check(first != 0, "no enabled byte");
     } else {
-        check(first != 0 && last != 0, "an end without a byte enabled");
+        check(
+            first != 0 && last != 0,
+            "a first or last dword without an enabled byte",
+        );
         check(
             [0, 0b1000, 0b1100, 0b1110, 0b1111].contains(&first),
-            "first byte enables have a hole",
+            "first byte enables have a gap",
         );
         check(
             [0, 0b0001, 0b0011, 0b0111, 0b1111].contains(&last),
-            "last byte enables have a hole",
+            "last byte enables have a gap",
         );
     }
     if kind == Kind::Write {

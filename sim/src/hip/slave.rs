@@ -171,7 +171,9 @@ impl HostBus {
         if let Some(stood) = self.stood
             && command != Some(stood)
         {
-            self.breach(format!("{stood:x?} stood there, and now {command:x?}"));
+            self.breach(format!(
+                "the waiting command {stood:x?} changed to {command:x?}"
+            ));
         }
         self.stood = None;
         if let Some(command) = command {
@@ -214,7 +216,7 @@ impl HostBus {
         }
         if read {
             if let Some(burst) = self.burst {
-                self.breach(format!("a read amid {burst:x?}"));
+                self.breach(format!("a read inside the write burst {burst:x?}"));
             }
             if enable == 0 || beats > 1 && enable != 0xFF {
                 self.breach(format!("bytes of {command:x?}"));

@@ -243,7 +243,7 @@ impl Tlp {
         let free = (beats * width - all) / 2;
         if usize::from(empty) != free {
             return Err(format!(
-                "empty is {empty}, {free} qwords are: {header:08x?}"
+                "empty is {empty}, but {free} qwords are empty: {header:08x?}"
             ));
         }
         let payload = if header[0] >> 30 & 1 == 1 {

@@ -39,7 +39,7 @@ pub enum Error {
     /// A tool ran and reported a failure.
     #[error("{tool} failed for top module `{top}` ({status}):\n{output}")]
     #[diagnostic(help(
-        "the text is the tool's own; Verilator's warnings count as errors unless waived with a -Wno- flag"
+        "the text is from the tool; Verilator's warnings count as errors unless a -Wno- flag disables them"
     ))]
     Failed {
         /// The tool.
@@ -67,7 +67,7 @@ pub enum Error {
     },
     /// Verilator's header was not understood.
     #[error("cannot read port `{line}` in Verilator's header")]
-    #[diagnostic(help("this Verilator writes its headers in another form than 5.048 does"))]
+    #[diagnostic(help("this Verilator version writes headers in another form than version 5.048"))]
     Header {
         /// The line.
         line: String,

@@ -116,7 +116,7 @@ fn move_both_ways(
     drop(memory);
     ensure!(
         kernels.wrong(&source, length, 5)? > 0,
-        "the memory was not given back"
+        "the memory was not released"
     );
 
     put(&target);

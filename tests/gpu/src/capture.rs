@@ -78,7 +78,7 @@ pub fn beside(bench: &Bench<'_>) -> Result<String> {
     let after = status(&stream)?;
     ensure!(
         after == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
-        "another thread's buffers came and went, and the graph is {after:?}"
+        "another thread made and freed buffers, and the graph is {after:?}"
     );
     kernels.fill_on(&stream, &target, MIB, 17)?;
     let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
@@ -87,18 +87,19 @@ pub fn beside(bench: &Bench<'_>) -> Result<String> {
     stream.synchronize()?;
     ensure!(
         kernels.wrong(&target, MIB, 17)? == 0,
-        "the graph did other than was captured"
+        "the graph did other work than was captured"
     );
     let stays = before.saturating_sub(free()?);
     ensure!(
         stays < LENGTH,
-        "{} MiB of {} stay taken",
+        "{} MiB of {} stay allocated",
         stays / MIB,
         4 * LENGTH / MIB
     );
     blocking(bench)?;
     Ok(format!(
-        "4 buffers made and given back by another thread, the graph valid, also of a stream that the default stream waits for; {}; {}",
+        "4 buffers made and freed by another thread, the graph valid, also of a stream that the default stream waits \
+         for; {}; {}",
         synchronised(bench)?,
         waited(bench)?
     ))
@@ -137,7 +138,7 @@ fn blocking(bench: &Bench<'_>) -> Result<()> {
     used?;
     ensure!(
         after == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
-        "another thread's copies have left the graph {after:?}"
+        "after another thread's copies the graph is {after:?}"
     );
     Ok(ended.result()?)
 }
@@ -159,7 +160,7 @@ fn synchronised(bench: &Bench<'_>) -> Result<String> {
     let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let _ = stream.end_capture(flags);
     Ok(format!(
-        "cuCtxSynchronize in relaxed mode gives {code:?} and leaves it {after:?}"
+        "cuCtxSynchronize in relaxed mode returns {code:?} and leaves the graph {after:?}"
     ))
 }
 

@@ -85,13 +85,13 @@ pub fn import(bench: &Bench<'_>) -> Result<String> {
         let right = found.iter().zip(wanted).all(|(found, before)| {
             u32::from_le_bytes(*found) == u32::from_le_bytes(*before).wrapping_add(number)
         });
-        ensure!(right, "CUDA does not see what OpenCL wrote");
+        ensure!(right, "CUDA does not see the bytes that OpenCL wrote");
         // A board reaches the same memory.
         let dmabuf = buffer.export(0..BYTES).context("the buffer as a dma-buf")?;
         let plain = bench.gpu.plain_buffer(BYTES)?;
         // SAFETY: as above.
         let refused = unsafe { opencl::import(context.cast(), &plain) };
-        ensure!(refused.is_err(), "a plain buffer was taken");
+        ensure!(refused.is_err(), "a plain buffer was accepted");
         return Ok(format!(
             "{} MiB, right both ways, in a context of {} GPUs; the same bytes are a dma-buf of {} MiB",
             BYTES >> 20,

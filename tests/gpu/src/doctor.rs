@@ -16,7 +16,7 @@ pub fn look(bench: &Bench<'_>) -> Result<String> {
         .with_context(|| format!("{} does not run", command.display()))?;
     let said: Value = serde_json::from_slice(&output.stdout).with_context(|| {
         let errors = String::from_utf8_lossy(&output.stderr);
-        format!("it said no JSON: {errors}")
+        format!("its output is not JSON: {errors}")
     })?;
     ensure!(
         output.status.code() == Some(2),
@@ -38,7 +38,7 @@ pub fn look(bench: &Bench<'_>) -> Result<String> {
     ensure!(has("device", "ok", bus), "{bus} is not found: {all}");
     let largest = largest_region(bus)?;
     let shows = format!("{bus} shows {} MiB of its memory", largest >> 20);
-    ensure!(has("bar", "ok", &shows), "not said: {shows}: {all}");
+    ensure!(has("bar", "ok", &shows), "not reported: {shows}: {all}");
     ensure!(has("device", "wrong", "there is no board"), "{all}");
     for finding in findings {
         let remedy = text(finding, "remedy");

@@ -101,7 +101,7 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
         drop((region, part, buffer));
         ensure!(
             cache.statistics().regions == 0,
-            "a buffer that is gone is kept"
+            "a buffer that was freed is cached"
         );
     }
     let again = again(&mut addresses);
@@ -122,26 +122,31 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
         }
     }
     let own_again = self::again(&mut own_addresses);
-    ensure!(own_again > 0, "no address came again: nothing was tried");
+    ensure!(
+        own_again > 0,
+        "no address was used again: nothing was tested"
+    );
     reader.rig.nothing_is_lost()?;
 
     // The result of such a cache: the check sees the access.
-    let (address, region) = stale.context("nothing was kept")?;
+    let (address, region) = stale.context("nothing was cached")?;
     let next = Own::new(bench, 4 << 20)?;
     let dead = match reader.read(&region, 0, 64) {
-        Ok(bytes) => format!("gives {:02x?}", &bytes[..4]),
+        Ok(bytes) => format!("returns {:02x?}", &bytes[..4]),
         Err(error) => format!("ends in: {error}"),
     };
     ensure!(
         reader.rig.peers.lost()[0] > 0,
-        "an access to memory that was freed was not seen"
+        "an access to freed memory was not detected"
     );
     let same = match next.0 == address {
         true => "the same",
         false => "another",
     };
     Ok(format!(
-        "16 buffers, {again} at an address of before, and 16 of the program's own, {own_again} so, without a word to the cache: the board read each one's own bytes; a mapping kept by its address alone (new memory at {same} address) {dead}"
+        "16 buffers, {again} at an earlier address, and 16 of the program, {own_again} at an earlier address, without \
+         a call of the cache: the board read the bytes of each buffer; a mapping cached by its address alone (new \
+         memory at {same} address) {dead}"
     ))
 }
 
@@ -228,7 +233,8 @@ pub fn random(bench: &Bench<'_>) -> Result<String> {
         bail!("it takes {nanoseconds:.0} ns to find a buffer");
     }
     Ok(format!(
-        "{STEPS} steps, {buffers} buffers, {gets} times memory, {} found and {} registered, data right; it takes {nanoseconds:.0} ns to find a buffer again (compiled for tests)",
+        "{STEPS} steps, {buffers} buffers, {gets} requests for memory, {} found and {} registered, data right; it \
+         takes {nanoseconds:.0} ns to find a buffer again (compiled for tests)",
         statistics.found, statistics.registered
     ))
 }

@@ -162,7 +162,7 @@ pub fn side_by_side(bench: &Bench<'_>) -> Result<String> {
         let size = File::from(dmabuf.file).seek(SeekFrom::End(0))?;
         ensure!(
             size == 2 * piece && dmabuf.length == size && dmabuf.offset == piece - BYTES / 2,
-            "a dma-buf of {size} bytes, said to be {}, offset {}",
+            "a dma-buf of {size} bytes, reported length {}, offset {}",
             dmabuf.length,
             dmabuf.offset
         );
@@ -199,7 +199,7 @@ pub fn side_by_side(bench: &Bench<'_>) -> Result<String> {
     let part = register(places.at(1), 64)?;
     ensure!(
         part.pages().handle() == region.pages().handle(),
-        "a part in the second piece was registered anew"
+        "a part in the second piece was registered again"
     );
     reader.rig.nothing_is_lost()?;
     found.push("the board reads over their border, data right".into());
@@ -228,7 +228,10 @@ pub fn anew(bench: &Bench<'_>) -> Result<String> {
     let mut places = Places::new(bench)?;
     let at = places.base;
     let mut handle = places.map(bench, 0, true)?;
-    ensure!(has_handle(at), "CUDA gives no handle of what is mapped");
+    ensure!(
+        has_handle(at),
+        "CUDA returns no handle of the mapped memory"
+    );
     let (mut kept, mut same_handle) = (0, 0);
     for round in 0..ROUNDS {
         let (identity, region) = (buffer_id(at)?, register(at)?);
@@ -244,21 +247,21 @@ pub fn anew(bench: &Bench<'_>) -> Result<String> {
         // The region's number proves nothing: numbers are used again, too.
         reader
             .expect(&register(at)?, seed)
-            .context("memory that was mapped anew")?;
+            .context("memory that was mapped again")?;
     }
     let mapped = format!(
-        "mapped anew: {}, the handle's number {same_handle} times the same",
+        "mapped again: {}, the handle's number {same_handle} times the same",
         told(kept, ROUNDS)
     );
     let plain = bench.gpu.plain_buffer(1 << 20)?;
     let plain = match has_handle(plain.address()) {
-        true => "cuMemAlloc's memory has a handle, which is not asked for",
+        true => "cuMemAlloc's memory has a handle, which is not used",
         false => "cuMemAlloc's memory has no handle",
     };
     let pool = pool(bench, &reader, &register)?;
     reader.rig.nothing_is_lost()?;
     Ok(format!(
-        "{mapped}; {plain}; {pool}; each registered anew, data right"
+        "{mapped}; {plain}; {pool}; each registered again, data right"
     ))
 }
 
@@ -304,7 +307,7 @@ fn pool(
         }
     }
     Ok(format!(
-        "a pool, trimmed each time: the address {again} times again, {}, with a handle {handles} of {ROUNDS} times",
+        "a pool, trimmed each time: the same address {again} times, {}, with a handle {handles} of {ROUNDS} times",
         told(kept, again)
     ))
 }

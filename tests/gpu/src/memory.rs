@@ -17,7 +17,7 @@ pub fn abilities(bench: &Bench<'_>) -> Result<String> {
     let abilities = bench.gpu.abilities();
     ensure!(
         abilities.peers,
-        "no other device may access its memory: {abilities:?}"
+        "other devices may not access its memory: {abilities:?}"
     );
     // With a context of the program's own it is the same GPU.
     let over = Gpu::over(Arc::clone(&bench.context))?;
@@ -116,7 +116,7 @@ pub fn identity(bench: &Bench<'_>) -> Result<String> {
             ensure!(
                 bench.gpu.cache_key(address + 4096)? == key
                     && key != Buffer::cuda(*before).behind(bench.gpu.device() as u64),
-                "{key:?} is not the buffer's alone"
+                "{key:?} is also the key of another buffer"
             );
             let begin = Instant::now();
             for _ in 0..1000 {
@@ -124,18 +124,18 @@ pub fn identity(bench: &Bench<'_>) -> Result<String> {
             }
             let nanoseconds = begin.elapsed().as_nanos() / 1000;
             return Ok(format!(
-                "address {address:#x} again: identity {before}, then {identity}; it takes {nanoseconds} ns to ask"
+                "address {address:#x} again: identity {before}, then {identity}; a query takes {nanoseconds} ns"
             ));
         }
         earlier.push((address, identity));
     }
-    Ok("no address came again in 64 buffers".into())
+    Ok("no address was used again in 64 buffers".into())
 }
 
 /// Checks ranges as dma-bufs: each has the length that it reports, with the range inside, in the GPU's own pages.
 pub fn dma_bufs(bench: &Bench<'_>) -> Result<String> {
     if !bench.gpu.abilities().dma_buf {
-        return Ok("the GPU's driver has none".into());
+        return Ok("the GPU's driver supports no dma-bufs".into());
     }
     let mut found = Vec::new();
     for (name, buffer) in both(bench, 64 * MIB)? {
@@ -180,8 +180,8 @@ pub fn dma_bufs(bench: &Bench<'_>) -> Result<String> {
     // SAFETY: nothing is exported, or the check fails.
     let nobody = unsafe { bench.gpu.export_address(0x1000, 4096) };
     match nobody {
-        Ok(_) => bail!("memory of nobody was exported"),
-        Err(error) => found.push(format!("memory of nobody: {error}")),
+        Ok(_) => bail!("memory without an owner was exported"),
+        Err(error) => found.push(format!("memory without an owner: {error}")),
     }
     Ok(found.join("; "))
 }

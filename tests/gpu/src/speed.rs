@@ -69,7 +69,7 @@ impl Paced {
 
 impl Side for Paced {
     fn name(&self) -> String {
-        format!("a stand-in for a board, {:.1} GB/s", BOARD_RATE / 1e9)
+        format!("a mock of a board, {:.1} GB/s", BOARD_RATE / 1e9)
     }
 
     fn length(&self) -> u64 {
@@ -154,8 +154,8 @@ impl Engine for PacedEngine {
         match given {
             Some(Ok(())) => Ok(Box::new(PacedCopy(end))),
             _ => Err(peerlane_routes::Error::side(
-                "the stand-in",
-                "its engine is gone",
+                "the mock",
+                "its engine has ended",
             )),
         }
     }
@@ -321,7 +321,7 @@ pub fn concurrent(bench: &Bench<'_>) -> Result<String> {
     let board_memory = Arc::clone(&board.0);
     let mut cases = vec![
         Case {
-            name: "board (stand-in) and CUDA",
+            name: "board (mock) and CUDA",
             sides: [board.clone(), side(&one)?],
             share: false,
         },
@@ -336,7 +336,7 @@ pub fn concurrent(bench: &Bench<'_>) -> Result<String> {
         Ok(memory) => {
             let memory = Arc::new(memory);
             cases.push(Case {
-                name: "board (stand-in) and OpenCL",
+                name: "board (mock) and OpenCL",
                 sides: [board.clone(), memory.clone()],
                 share: false,
             });
@@ -366,7 +366,7 @@ pub fn concurrent(bench: &Bench<'_>) -> Result<String> {
     board_memory.read(last, &mut bytes)?;
     ensure!(
         bytes == pattern(BYTES as usize, 21).split_off(last),
-        "the stand-in has other bytes"
+        "the mock has other bytes"
     );
     copied(&Pair::new(board, side(&other)?, STAGING), 0)?;
     let wrong = kernels.wrong(&other, BYTES, 21)?;

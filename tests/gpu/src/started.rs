@@ -155,7 +155,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     enqueue(&write)?;
     match queue.outcome() {
         Err(Error::Transfer(fault)) => ensure!(fault == Fault::AttInvalid, "{fault:?}"),
-        other => bail!("a transfer with a region that is gone: {other:?}"),
+        other => bail!("a transfer with an unregistered region: {other:?}"),
     }
     ensure!(queue.outcome()?.steps == 5);
     // On the default stream, from two threads: one never had a context, and the other has another one. The board moves
@@ -200,7 +200,8 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     ensure!(bells == 13, "{bells} doorbells");
     lap();
     Ok(format!(
-        "3 in a stream, 1 refused and told, 2 on the default stream from other threads, 6 in a graph launched three times, 64 KiB each, data right; simulated in {}",
+        "3 in a stream, 1 refused and reported, 2 on the default stream from other threads, 6 in a graph launched \
+         three times, 64 KiB each, data right; simulated in {}",
         times.join(", ")
     ))
 }
@@ -239,7 +240,8 @@ pub fn limit(bench: &Bench<'_>) -> Result<String> {
     let bells = carrier.stop()?;
     ensure!(bells == 2, "{bells} doorbells");
     Ok(format!(
-        "a step with a limit of {} ms gave up after {} ms, while another had the queue for {} ms; both told as late, the next one well",
+        "a step with a limit of {} ms ended after {} ms, while another step used the queue for {} ms; both reported as \
+         late, the next step succeeded",
         SHORT.as_millis(),
         (second - SHORT / 2).as_millis(),
         first.as_millis()

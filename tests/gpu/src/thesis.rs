@@ -336,7 +336,7 @@ fn appendix_a(rig: &Rig, base: u64) -> Result<String> {
     })?;
     let mut found = vec![0; BYTES];
     cl.read(buffer, &mut found)?;
-    ensure!(found == data, "FPGA to GPU: other bytes than were sent");
+    ensure!(found == data, "FPGA to GPU: other bytes arrived");
 
     // Other bytes in the reverse direction.
     let data: Vec<u8> = data.iter().map(|byte| !byte).collect();
@@ -345,7 +345,7 @@ fn appendix_a(rig: &Rig, base: u64) -> Result<String> {
         write_rdma(fpga_address, gpu_address, BYTES, SECONDS)
     })?;
     rig.board.fpga_read(base, &mut found)?;
-    ensure!(found == data, "GPU to FPGA: other bytes than were sent");
+    ensure!(found == data, "GPU to FPGA: other bytes arrived");
 
     // A part, at odd places.
     rig.board.fpga_write(base + 101, b"odd places")?;
@@ -366,19 +366,20 @@ fn appendix_a(rig: &Rig, base: u64) -> Result<String> {
     while read_rdma(fpga_address, gpu_address, 64, SECONDS) != CLRDMA_INVALID {
         ensure!(
             begin.elapsed() < Duration::from_secs(5),
-            "the buffer is not forgotten"
+            "the buffer is still known"
         );
         std::thread::sleep(Duration::from_millis(5));
     }
     while with(1, |board| board.peers.len()) > 0 {
         ensure!(
             begin.elapsed() < Duration::from_secs(5),
-            "its memory is not given back"
+            "its memory is not released"
         );
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(format!(
-        "appendix A: {BYTES} bytes to a buffer of NVIDIA's OpenCL and back ({}), data right; what was released is refused",
+        "appendix A: {BYTES} bytes to a buffer of NVIDIA's OpenCL and back ({}), data right; a released buffer is \
+         refused",
         times.join(", ")
     ))
 }

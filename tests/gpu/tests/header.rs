@@ -150,7 +150,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     }
     let mut found = [0; 64];
     memory.read(PIECE as usize, &mut found)?;
-    ensure!(found == [0x5A; 64], "a write that was refused was made");
+    ensure!(found == [0x5A; 64], "a refused write was made");
     // A transfer that is refused, and a late one, whose record comes before the next one's.
     let outside = fpga.base() + fpga.length();
     let status = run(READ, input, outside, 64, LIMIT);
@@ -164,7 +164,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     unsafe {
         ensure!(
             (functions.bytes_done)(&raw const queue) == 64,
-            "the late record was taken for this one's"
+            "the late record was taken for the new one"
         );
         ensure!((functions.under_way)(&raw const queue) == 0);
     }

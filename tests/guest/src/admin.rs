@@ -452,7 +452,7 @@ fn shrunk(lab: &mut Lab) -> Result<String> {
     let held_entries: u32 = info_of(&device)?["peerlane-entries"].parse()?;
     ensure!(
         used == held_entries,
-        "{used} entries, {held_entries} of what is held"
+        "{used} entries, {held_entries} of held regions"
     );
     lab.check_some(&mut mover, &held, place, 4, 50_000)?;
     // While transfers run, regions are cached and evicted.

@@ -135,7 +135,7 @@ impl Counts {
             self.maps,
             self.tables,
         ];
-        ensure!(left == [0; 5], "something was left behind: {self:?}");
+        ensure!(left == [0; 5], "something is left: {self:?}");
         let wrong = [
             self.err_still_mapped,
             self.err_unaligned,
@@ -241,7 +241,7 @@ impl Gpu {
             let found = bytes.iter().position(|byte| *byte != POISON);
             ensure!(
                 found.is_none(),
-                "VRAM {:#x} was written after it had been taken away",
+                "VRAM {:#x} was written after it had been invalidated",
                 piece.offset + found.unwrap_or(0) as u64
             );
         }

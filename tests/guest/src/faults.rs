@@ -226,7 +226,7 @@ impl Mend {
     const WAYS: [&str; 3] = [
         "by itself",
         "after a reset of the function",
-        "configured anew",
+        "configured again",
     ];
     /// Time that is long enough for the driver's own attempts.
     const ALONE: Duration = Duration::from_secs(3);
@@ -659,5 +659,5 @@ fn kill_board(lab: &mut Lab) -> Result<String> {
         ended < LIMIT && unbound < LIMIT,
         "too slow: {ended:?}, {unbound:?}"
     );
-    Ok(format!("told after {ended:?}, unbound in {unbound:?}"))
+    Ok(format!("reported after {ended:?}, unbound in {unbound:?}"))
 }

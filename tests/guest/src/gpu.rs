@@ -474,7 +474,10 @@ fn used_again(lab: &mut Lab) -> Result<&'static str> {
             carrier.carry(&buffer, &region, 0, 0, 70_000)?;
             drop(region);
             let region = registered(&device, &buffer, Way::Nvidia)?;
-            ensure!(region.found(), "round {round}: what was kept was not found");
+            ensure!(
+                region.found(),
+                "round {round}: the cached region was not found"
+            );
             carrier.carry(&buffer, &region, 0, 0, 70_000)?;
             drop(region);
             let address = buffer.address();

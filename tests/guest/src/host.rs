@@ -105,7 +105,7 @@ impl Host {
             Reply::Strayed { access: None } => Ok(()),
             Reply::Strayed {
                 access: Some(access),
-            } => bail!("the board touched what was not its own: {access}"),
+            } => bail!("the board accessed memory that was not its own: {access}"),
             other => bail!("the harness answered {other:?} to a list of ranges"),
         }
     }

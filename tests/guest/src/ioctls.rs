@@ -162,7 +162,7 @@ fn info(bench: &Bench) -> Result<()> {
     ] {
         ensure!(
             bench.device.has(feature) == there,
-            "feature {feature:#x} is told, or not told, wrongly: {:#x}",
+            "feature {feature:#x} is reported, or not reported, wrongly: {:#x}",
             info.features
         );
     }

@@ -24,7 +24,9 @@ const MIB: usize = 1 << 20;
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.found_again", || found_again(lab));
     suite.run("kept.what_must_agree", || what_must_agree(lab));
-    suite.run("kept.mapped_anew", || changed(lab, "mapped anew", map_anew));
+    suite.run("kept.mapped_anew", || {
+        changed(lab, "mapped again", map_anew)
+    });
     suite.run("kept.thrown_away", || {
         changed(lab, "thrown away", throw_away)
     });
@@ -99,7 +101,7 @@ fn found_again(lab: &mut Lab) -> Result<&'static str> {
     forgotten.forget().map_err(told)?;
     ensure!(
         !register(&device, &memory)?.region.found(),
-        "found after it was forgotten"
+        "found after it was invalidated"
     );
     Ok("")
 }

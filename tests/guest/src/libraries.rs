@@ -184,7 +184,7 @@ fn data(lab: &mut Lab, library: &str) -> Result<String> {
     worker.progress()?;
     let mut loader = Loader::open(library)?;
     moves(lab, &mut loader)?;
-    worker.progress().context("beside it")?;
+    worker.progress().context("next to it")?;
     worker.stop()?;
     Ok(String::new())
 }
@@ -280,7 +280,7 @@ fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
         errors.read_to_string(&mut said)?;
         ensure!(
             status.signal() == Some(libc::SIGABRT)
-                && said.contains("peerlane0: the board was reset under the program"),
+                && said.contains("peerlane0: the board was reset while the program used it"),
             "busy {busy}: {status}: {said}"
         );
         worker.progress()?;
@@ -306,14 +306,14 @@ fn block_restarted(lab: &mut Lab, library: &str) -> Result<String> {
     let ended = faults::lost::while_not_master(|| {
         mover.attempt(Direction::FromFpga, &busy.region, 0, place, 1 << 20, long)
     })?;
-    ensure!(ended.is_err(), "a board that is no bus master writes");
+    ensure!(ended.is_err(), "a board that is not a bus master writes");
     let begin = Instant::now();
     let after = loop {
         let query = device.query().map_err(told)?;
         if query.generation != before.generation {
             break query;
         }
-        ensure!(begin.elapsed() < LIMIT, "the block is not started anew");
+        ensure!(begin.elapsed() < LIMIT, "the block is not started again");
         std::thread::sleep(Duration::from_millis(5));
     };
     ensure!(

@@ -160,7 +160,7 @@ fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
                 bytes_done: 0,
                 ..
             }) => {}
-            other => bail!("a {direction} with a forgotten region gave {other:?}"),
+            other => bail!("a {direction} with an invalidated region gave {other:?}"),
         }
     }
     let mut found = vec![0; MIB];
@@ -169,7 +169,7 @@ fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
     // The handle is invalid, too.
     ensure!(
         stale.probe(0, place).is_err(),
-        "a forgotten region can be probed"
+        "an invalidated region can be probed"
     );
     Ok("")
 }
@@ -205,7 +205,7 @@ fn forget_while_busy(lab: &mut Lab) -> Result<String> {
         }
         buffer.memory.read(0, &mut later)?;
         same(&at_once, &later, 0)
-            .with_context(|| format!("round {round}: written after it was forgotten"))?;
+            .with_context(|| format!("round {round}: written after it was invalidated"))?;
     }
     Ok(format!("{cut} of {} transfers were cut", 2 * lab.rounds))
 }
@@ -297,7 +297,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
         buffer.memory.write(6 * MIB, &vec![0xc3; 2 * MIB])?;
         std::thread::sleep(Duration::from_millis(20));
         buffer.memory.read(6 * MIB, &mut rest)?;
-        same(&vec![0xc3; 2 * MIB], &rest, 6 * MIB).context("memory that nobody writes")?;
+        same(&vec![0xc3; 2 * MIB], &rest, 6 * MIB).context("memory that no transfer writes")?;
     }
     Ok("")
 }
@@ -366,12 +366,15 @@ fn nothing_left(lab: &mut Lab) -> Result<&'static str> {
         std::thread::sleep(Duration::from_millis(10));
         used = entries_used(device.name().as_ref())?;
     }
-    ensure!(used == 0, "{used} entries of nobody");
+    ensure!(used == 0, "{used} entries without an owner");
     let buffer = Buffer::new(&device, MIB)?;
     let with_one = entries_used(device.name().as_ref())?;
     ensure!(with_one > 0, "entries are not counted");
     buffer.region.forget().map_err(told)?;
     let used = entries_used(device.name().as_ref())?;
-    ensure!(used == 0, "{used} entries after all was forgotten");
+    ensure!(
+        used == 0,
+        "{used} entries after all regions were invalidated"
+    );
     Ok("")
 }

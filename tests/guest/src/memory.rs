@@ -173,7 +173,7 @@ fn zero_again(lab: &mut Lab) -> Result<&'static str> {
             Terms::default(),
         ) {
             Err(Error::Local { .. }) => {}
-            other => bail!("what was given back: {other:?}"),
+            other => bail!("a transfer with freed memory gave {other:?}"),
         }
         before = Some(range);
     }
@@ -295,7 +295,7 @@ fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     ensure!(end == Ok(()), "{end:?}");
     refused(memory.free(), Errno::BUSY)?;
     let end = page.run(Direction::FromFpga, peer, device.range().start, 64)?;
-    ensure!(end == Ok(()), "after it was not given back: {end:?}");
+    ensure!(end == Ok(()), "after it was not freed: {end:?}");
     Ok("")
 }
 

@@ -317,7 +317,7 @@ fn mapping(lab: &mut Lab) -> Result<&'static str> {
     let another = refused(&other, map::KERNELS + FIRST, MAPPED);
     ensure!(another == Some(Errno::PERM), "another's");
     drop(side);
-    ensure!(pages.load(TEXT) == 0, "given back, and still there");
+    ensure!(pages.load(TEXT) == 0, "released, and still there");
     pages.store(COPY_ITEMS, 9);
     let side = take(&device)?;
     ensure!(pages.load(TEXT) == text, "had again");
@@ -362,7 +362,10 @@ fn kernels(lab: &mut Lab) -> Result<&'static str> {
         start_copy(&*side, WORDS, from, to)?;
         if round % 2 == 0 {
             // The interrupt is pending before a thread waits for it.
-            ensure!(!side.wait(moment).map_err(told)?, "nobody has armed it");
+            ensure!(
+                !side.wait(moment).map_err(told)?,
+                "the interrupt is not armed"
+            );
         }
         side.arm().map_err(told)?;
         ensure!(side.wait(Some(LIMIT)).map_err(told)?, "round {round}");
@@ -397,7 +400,7 @@ fn kernels_beside_causes(lab: &mut Lab) -> Result<String> {
         side.arm().map_err(told)?;
         start_copy(&*side, 1000, MIB, 2 * MIB)?;
         let came = side.wait(Some(SOON)).map_err(told)?;
-        ensure!(came, "round {round}: nobody was told");
+        ensure!(came, "round {round}: no event came");
         let finished = dword(&*side, Area::Kernels, COPY_FINISHED)?;
         ensure!(finished == 1, "round {round}: {finished} finished");
     }

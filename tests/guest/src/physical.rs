@@ -88,7 +88,7 @@ pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
         let entry = u64::from_ne_bytes(entry);
         let physical = (entry & FRAME) * PAGE;
         ensure!(entry & PRESENT != 0, "page {page:#x} is not there");
-        ensure!(physical != 0, "only root is told of physical addresses");
+        ensure!(physical != 0, "only root sees physical addresses");
         match ranges.last_mut() {
             Some(Allowed(start, length, _)) if *start + *length == physical => *length += PAGE,
             _ => ranges.push(Allowed(physical, PAGE, access.into())),

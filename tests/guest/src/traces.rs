@@ -197,7 +197,7 @@ fn context(lab: &Lab) -> Result<String> {
     same(&expected, &found)?;
     let rest: u64 = rest.context("no time of a rest")?.parse()?;
     ensure!((1..LONGEST_REST_US).contains(&rest), "a rest of {rest} µs");
-    Ok(format!("at rest in {rest} µs"))
+    Ok(format!("idle in {rest} µs"))
 }
 
 /// Checks the events for the states of a board.

@@ -132,7 +132,7 @@ fn offsets(lab: &mut Lab, make: Make) -> Result<&'static str> {
 /// the watch's list.
 fn nothing_else(lab: &mut Lab) -> Result<String> {
     let Some(mut watch) = Watch::new(lab.host) else {
-        return skip("behind an IOMMU a process does not know the bus addresses");
+        return skip("with an IOMMU a process does not know the bus addresses");
     };
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
@@ -507,11 +507,11 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
             let stopped = id.poll();
             ensure!(
                 !matches!(stopped, Ok(None)),
-                "a transfer goes on behind a restart"
+                "a transfer goes on after a restart"
             );
             ensure!(
                 queue.under_way() == 0,
-                "something is under way behind a restart"
+                "something is under way after a restart"
             );
         }
         lab.check_some(&mut mover, &buffer, place, 2, 4096)?;

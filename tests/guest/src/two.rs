@@ -123,7 +123,7 @@ fn nothing_else(lab: &mut Lab) -> Result<&'static str> {
     let mut users = Vec::new();
     for lab in &labs {
         let Some(mut watch) = Watch::new(lab.host) else {
-            return skip("behind an IOMMU a process does not know the bus addresses");
+            return skip("with an IOMMU a process does not know the bus addresses");
         };
         let mover = Mover::fast(lab)?;
         let device = mover.device().clone();
@@ -334,5 +334,7 @@ fn one_killed(lab: &mut Lab) -> Result<String> {
         (says.generation, says.resets) == (said.generation, said.resets),
         "the other board says {says:?}, before {said:?}"
     );
-    Ok(format!("told after {told_after:?}, {trips} round trips"))
+    Ok(format!(
+        "reported after {told_after:?}, {trips} round trips"
+    ))
 }

@@ -159,12 +159,12 @@ fn check_window(
     lab.host.fpga_check(local, stored, length as u64)?;
     mover.transfer(Direction::FromFpga, &buffer.region, 0, local, length)?;
     buffer.memory.read(0, &mut found)?;
-    same(&expected, &found, 0).context("what was stored")?;
+    same(&expected, &found, 0).context("the stored bytes")?;
     pattern(brought, &mut expected);
     buffer.memory.write(0, &expected)?;
     mover.transfer(Direction::ToFpga, &buffer.region, 0, local, length)?;
     window.read(offset, &mut found)?;
-    same(&expected, &found, offset).context("what was brought")
+    same(&expected, &found, offset).context("the bytes of the transfer")
 }
 
 /// Checks stores and loads of each width, at all places in the slave's words.
@@ -264,7 +264,7 @@ fn outside(lab: &mut Lab) -> Result<&'static str> {
     let result = raw::with(&device, uapi::FREE, &mut free);
     ensure!(
         result == Err(Errno::BUSY),
-        "given back beneath it: {result:?}"
+        "freed under the window: {result:?}"
     );
     drop(window);
     memory.free().map_err(told)?;
@@ -413,7 +413,7 @@ fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
         // After this its stores are not in progress any more.
         window.settle();
         expect(lab, others, seed).with_context(|| format!("round {round}: the next one's"))?;
-        expect(lab, own, untouched).with_context(|| format!("round {round}: given back"))?;
+        expect(lab, own, untouched).with_context(|| format!("round {round}: released"))?;
         window.place(others + BYTES).map_err(told)?;
         stale.store(0, 10);
         window.settle();

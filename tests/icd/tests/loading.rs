@@ -54,7 +54,7 @@ fn a_library_that_cannot_be_loaded_makes_no_platform() {
     let mut arm = sound.clone();
     arm[18] = 183; // EM_AARCH64
     absent(&lab, &file("arm.so", &arm), "64-bit ARM");
-    absent(&lab, &file("text.so", b"no library\n"), "no ELF file");
+    absent(&lab, &file("text.so", b"no library\n"), "not an ELF file");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_library_that_crashes_takes_no_program_with_it() {
         (2, "ended the process"),
         (3, "crashed (signal 11)"),
         (4, "has no platform"),
-        (5, "no OpenCL library"),
+        (5, "not an OpenCL library"),
     ];
     for (fault, why) in faults {
         let name = format!("libfault{fault}.so");

@@ -45,12 +45,12 @@ pub struct Runtime {
 pub enum RuntimeError {
     /// The variable is not set.
     #[error(
-        "{PREFIX} is not set: it names the directory that an FPGA runtime for OpenCL is installed in, with \
-         lib/libalteracl.so and include/CL"
+        "{PREFIX} is not set: set it to the directory of an installed FPGA runtime for OpenCL, with lib/libalteracl.so \
+         and include/CL"
     )]
     Unnamed,
     /// The directory has no runtime.
-    #[error("{PREFIX}: there is no {} in it", missing.display())]
+    #[error("{PREFIX}: the directory has no {}", missing.display())]
     Missing {
         /// The file that was not found.
         missing: PathBuf,
@@ -61,7 +61,7 @@ pub enum RuntimeError {
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// The compiler did not run.
-    #[error("cannot run the C compiler {}: {source}. `CC` names another", compiler.display())]
+    #[error("cannot run the C compiler {}: {source}. Set `CC` to another one", compiler.display())]
     Compiler {
         /// The compiler.
         compiler: OsString,

@@ -380,7 +380,7 @@ fn a_gpu_is_one_boards_of_two() {
 /// Failures of a programming, and the library's message for each.
 const FAILURES: [(Failure, &str); 2] = [
     (Failure::NoCable, "no cable"),
-    (Failure::OtherBoard, "has configured another one"),
+    (Failure::OtherBoard, "has configured another FPGA"),
 ];
 
 /// Makes a lab with a board that is not programmed at the first attempt.
@@ -412,7 +412,7 @@ fn a_kernel_on_a_board_that_was_not_programmed_ends_the_program() {
         let child = lab.command("failed-launch", &[&lab.usual()]).spawn();
         let ended = end(child.unwrap(), LIMIT);
         let all = format!("{}{}", ended.out, ended.errors);
-        assert!(ended.code != Some(0), "it has gone well: {all}");
+        assert!(ended.code != Some(0), "it has succeeded: {all}");
         assert!(ended.errors.contains(said), "{all}");
     }
 }

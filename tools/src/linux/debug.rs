@@ -61,7 +61,7 @@ pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
             .args(["bzImage", "modules"]),
     )?;
 
-    setup.progress.step("taking what modules are built against");
+    setup.progress.step("collecting the files to build modules");
     let script = format!("$(srctree)/scripts/package/install-extmod-build {SOURCES}/{HEADERS}");
     setup.run(source_make(setup).args(["run-command", &format!("KBUILD_RUN_COMMAND={script}")]))?;
     let (out, headers) = (setup.source(OUT), setup.source(HEADERS));
@@ -140,7 +140,7 @@ fn configure(setup: &Setup<'_>, checks: &str) -> Result<()> {
         return Ok(());
     }
     Err(setup.failure(format!(
-        "the kernel does not take these options: {}",
+        "the kernel does not accept these options: {}",
         missing.join(", ")
     )))
 }

@@ -22,12 +22,11 @@ pub(super) fn newest(debian: &Debian) -> Result<String> {
             Error::Missing {
                 what: format!("Linux {LINUX_SERIES}"),
                 looked_for: format!(
-                    "Debian's kernels; there are {}. The driver is written for \
-                     {LINUX_SERIES}",
+                    "a kernel of Debian; Debian has {}. The driver is written for {LINUX_SERIES}",
                     others.join(", ")
                 ),
-                remedy: "take a newer Peerlane; or set PEERLANE_DEBIAN_MIRROR to a mirror, or a \
-                         snapshot of one, that still has the series"
+                remedy: "use a newer version of Peerlane, or set PEERLANE_DEBIAN_MIRROR to a \
+                         mirror, or a snapshot of one, that still has the series"
                     .to_owned(),
             }
         })

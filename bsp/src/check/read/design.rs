@@ -110,7 +110,7 @@ impl Design {
     /// If the file is not a system, or an element lacks a required attribute.
     pub fn of(path: &Path, root: &Node) -> std::result::Result<Self, (usize, String)> {
         if root.tag != "system" {
-            return Err((root.line, format!("<{}> is no system", root.tag)));
+            return Err((root.line, format!("<{}> is not a system", root.tag)));
         }
         let need = |node: &Node, name: &str| {
             let value = node.get(name).map(str::to_string);

@@ -142,7 +142,7 @@ pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
             },
             Event::GeneralRef(reference) => match character(&reference) {
                 Some(c) => open[innermost].text.push(c),
-                None => return fail(&"a reference to an entity that is not known"),
+                None => return fail(&"a reference to an unknown entity"),
             },
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             Event::Eof => break,
@@ -153,8 +153,8 @@ pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
         (Some(mut all), None) if all.inside.len() == 1 => {
             Ok(all.inside.pop().expect("there is one"))
         }
-        (_, Some(node)) => Err((line, format!("the file ends inside of <{}>", node.tag))),
-        _ => Err((line, "there is not one outermost element".into())),
+        (_, Some(node)) => Err((line, format!("the file ends inside <{}>", node.tag))),
+        _ => Err((line, "the number of outermost elements is not one".into())),
     }
 }
 

@@ -138,13 +138,14 @@ impl Reader<'_> {
             return Ok(());
         }
         if revision.sourced.len() > MOST_FILES {
-            let what = "more files than are followed".to_string();
+            let what = "too many sourced files".to_string();
             revision.unread.push((Place::file(path), what));
             return Ok(());
         }
         let (commands, open) = tcl::read(path, &text::read(path)?);
         if let Some(line) = open {
-            let what = "from here on it cannot be read: a quote, brace or bracket is not closed";
+            let what =
+                "a quote, brace or bracket is not closed: the rest of the file cannot be read";
             revision
                 .unread
                 .push((Place::line(path, line), what.to_string()));
@@ -274,7 +275,10 @@ impl Reader<'_> {
                     }
                 }
                 None => {
-                    let what = format!("\"{}\" is sourced: its name cannot be told", word.text);
+                    let what = format!(
+                        "\"{}\" is sourced, but its name cannot be determined",
+                        word.text
+                    );
                     revision.unread.push((place, what));
                 }
             },

@@ -45,10 +45,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         as_recorded(design, bsp, block, build, findings);
     }
     if findings.unchanged(before) {
-        findings.good(
-            TEST,
-            format!("{count} base addresses, none in another's way"),
-        );
+        findings.good(TEST, format!("{count} base addresses without an overlap"));
     }
 }
 
@@ -72,7 +69,7 @@ fn as_recorded(
         if there.next().map(|(_, at)| *at) != want {
             let want = want.map_or("none".into(), |at| format!("{at:#x} of BAR {}", build.bar));
             let what = format!(
-                "the host reaches {}.{name} at {}; the record says {want}",
+                "the host reaches {}.{name} at {}; the record has {want}",
                 block.name,
                 list(&has)
             );
@@ -106,7 +103,7 @@ fn faults(bsp: &Bsp, design: &Design) -> Vec<Fault> {
                 let text = wire.parameters.get("baseAddress");
                 let text = text.map_or("", String::as_str);
                 let what = format!(
-                    "the base address of {} on {} is \"{text}\": no number",
+                    "the base address of {} on {} is \"{text}\", which is not a number",
                     wire.to, wire.from
                 );
                 faults.push(Fault {
@@ -144,7 +141,7 @@ fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<
             && base % bytes != 0
         {
             let what = format!(
-                "{} takes {bytes:#x} bytes and stands at {base:#x}, not at a multiple",
+                "{} takes {bytes:#x} bytes and is at {base:#x}, not at a multiple of its size",
                 wire.to
             );
             fault(what, false);
@@ -162,7 +159,7 @@ fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<
         let end = base + bytes;
         if let Some(reach) = reach(bsp, design, &wire.from).filter(|reach| end > *reach) {
             let what = format!(
-                "{} ends at {end:#x}, past the {reach:#x} that {} reaches",
+                "{} ends at {end:#x}, above the {reach:#x} that {} reaches",
                 wire.to, wire.from
             );
             fault(what, false);

@@ -28,7 +28,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     if findings.unchanged(before) {
         findings.good(
             TEST,
-            format!("the vendor's {count} connections are as they were, but for the old DMA's"),
+            format!("the vendor's {count} connections are unchanged, except those of the old DMA"),
         );
     }
 }
@@ -137,12 +137,12 @@ impl<'a> Change<'a> {
                 .filter(|w| (&w.from, &w.to) == (&wire.from, &wire.to));
             let old = self.block.map(|block| format!("{block}.m"));
             let (line, has) = match moved.next() {
-                Some(now) => (now.line, format!("stands at {}", at(now))),
+                Some(now) => (now.line, format!("is now at {}", at(now))),
                 None if old.as_ref() == Some(&wire.from) => {
                     let block = self.block.unwrap_or_default();
                     let line = self.design.instance(block).map_or(1, |i| i.line);
                     let what = format!(
-                        "is not that of {block}'s masters {}, each at the same address",
+                        "differs from those of {block}'s masters {}, which must have the same address",
                         MASTERS.join(", ")
                     );
                     (line, what)
@@ -150,7 +150,7 @@ impl<'a> Change<'a> {
                 None => {
                     let name = instance(&wire.from);
                     let line = self.design.instance(name).map_or(1, |i| i.line);
-                    (line, "is gone".into())
+                    (line, "is missing".into())
                 }
             };
             let what = format!(
@@ -164,7 +164,7 @@ impl<'a> Change<'a> {
         for wire in self.design.avalon() {
             if !self.old.contains(&key(wire)) && !self.may_come(wire) {
                 let what = format!(
-                    "the connection {} → {} at {} is neither of the vendor's BSP nor the block's",
+                    "the connection {} → {} at {} belongs neither to the vendor's BSP nor to the block",
                     wire.from,
                     wire.to,
                     at(wire)
@@ -197,7 +197,7 @@ impl<'a> Change<'a> {
                 if wrong {
                     let want = was.map_or(usual.into(), |was| value(was, name, usual));
                     let what = format!(
-                        "{name} of {} → {} is {has}, it must be {want}",
+                        "{name} of {} → {} is {has}; it must be {want}",
                         wire.from, wire.to
                     );
                     bad(findings, TEST, self.design.place(wire.line), what);
@@ -304,7 +304,7 @@ impl<'a> Change<'a> {
 /// Formats a base address.
 fn at(wire: &Wire) -> String {
     base(wire).map_or_else(
-        || "an address that is no number".into(),
+        || "an address that is not a number".into(),
         |at| format!("{at:#x}"),
     )
 }

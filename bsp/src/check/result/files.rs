@@ -61,10 +61,10 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             .iter()
             .any(|path| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some());
         if !had && vendor_names(bsp, from, target)? {
-            let what = format!("{target} is not there; the vendor's BSP lacked it too");
+            let what = format!("{target} does not exist; the vendor's BSP does not have it either");
             findings.note(TEST, place, what);
         } else {
-            let what = format!("{target} is named and does not exist");
+            let what = format!("{target} is named, but does not exist");
             findings.bad(
                 TEST,
                 place,
@@ -75,7 +75,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     }
     if findings.unchanged(before) {
         let what = format!(
-            "{} of {} files named are there",
+            "{} of {} named files exist",
             named.len() - absent,
             named.len()
         );
@@ -194,13 +194,14 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
                     continue;
                 }
                 (_, Some(file)) => format!(
-                    "kind {kind} of instance {} was defined by {} of the vendor's BSP, which is gone",
+                    "kind {kind} of instance {} is not defined any more: the vendor's BSP defined it in {}",
                     instance.name,
                     file.display()
                 ),
                 (false, None) if LIKE_QUARTUS.iter().any(|begin| kind.starts_with(begin)) => {
                     let what = format!(
-                        "kind {kind} of instance {} is neither of the BSP nor of the vendor's: by its name it is of Quartus",
+                        "kind {kind} of instance {} is defined neither in the BSP nor in the vendor's BSP: by its name \
+                         Quartus defines it",
                         instance.name
                     );
                     findings.note(TEST, design.place(instance.line), what);
@@ -215,8 +216,8 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
                 TEST,
                 design.place(instance.line),
                 what,
-                "If it is the BSP's own, add its component to the BSP's .ipx list or its .qsys file to the IP path; else \
-                 take the instance out.",
+                "If the BSP defines the kind, add its component to the BSP's .ipx list or its .qsys file to the IP \
+                 path; else remove the instance.",
             );
         }
     }
@@ -225,8 +226,8 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
         findings.good(
             TEST,
             format!(
-                "the kinds of {count} instances are defined; not in the BSP, as in the vendor's, but by Quartus or \
-                 the OpenCL SDK: {}",
+                "the kinds of {count} instances are defined. Quartus or the OpenCL SDK defines these, as for the \
+                 vendor's BSP: {}",
                 outside.join(", ")
             ),
         );
@@ -258,7 +259,7 @@ pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
         .collect();
     let [name] = names.as_slice() else {
         let what = format!(
-            "{} instances of kind {}; there must be exactly one",
+            "{} instances of kind {}; exactly one must exist",
             names.len(),
             super::BLOCK
         );
@@ -277,7 +278,7 @@ pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
         for (top, mut many) in tops.into_iter().filter(|(_, many)| many.len() > 1) {
             many.sort();
             let what = format!(
-                "the block's system is in {top} {} times: {}; it must be once",
+                "the block's system is in {top} {} times: {}; it must be there once",
                 many.len(),
                 many.join(" and ")
             );
@@ -329,7 +330,7 @@ pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
 fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
     let (name, interface) = end.split_once('.').unwrap_or((end, ""));
     if name.is_empty() {
-        return Some(format!("internal=\"{end}\" names no instance"));
+        return Some(format!("internal=\"{end}\" does not name an instance"));
     }
     let Some(instance) = design.instance(name) else {
         return Some(format!("there is no instance {name}"));
@@ -360,14 +361,14 @@ pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         let inside = path.starts_with(&bsp.hardware);
         match kind.as_ref() {
             "aocx" | "personax" | "" if inside => {
-                let what = format!("this is the vendor's {was}, compiled with the old DMA");
+                let what = format!("this file is the vendor's {was}, compiled with the old DMA");
                 bad(findings, TEST, Place::file(path), what);
             }
             _ => findings.note(
                 TEST,
                 Place::file(path),
                 format!(
-                    "this is the vendor's {was}, which was compiled; see that no old DMA is in it"
+                    "this file is the vendor's {was}, which is compiled; make sure that it does not contain the old DMA"
                 ),
             ),
         }
@@ -388,7 +389,7 @@ pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
                     && let Some(was) = bsp.vendor.name_of(&digest_of(&path)?)
                 {
                     let what = format!(
-                        "Quartus would take what it remembers of the vendor's compile: {was}, as it was"
+                        "Quartus would use its database of the vendor's compile: {was}, unchanged"
                     );
                     bad(findings, TEST, Place::file(&path), what);
                     return Ok(());
@@ -397,7 +398,10 @@ pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         }
     }
     if findings.unchanged(before) {
-        findings.good(TEST, "none of the vendor's in the board's directory");
+        findings.good(
+            TEST,
+            "no compiled file of the vendor in the board's directory",
+        );
     }
     Ok(())
 }

@@ -160,7 +160,8 @@ fn grouped(
     let is_large = has.split(',').any(|group| group.trim() == needs);
     if was == Some(has) && !is_large {
         let what = format!(
-            "gui_split_sizes of {} is {has}: at Gen3 the group of {} has {needs} interfaces, and {COUNT} as many more",
+            "gui_split_sizes of {} is {has}: at Gen3 the group of {} has {needs} interfaces, and {COUNT} increases by \
+             as many",
             controller.name, hip.name
         );
         findings.note(TO_DO, design.place(controller.line), what);
@@ -183,7 +184,8 @@ fn outside(bsp: &Bsp, design: &Design, driver: &Instance, findings: &mut Finding
         let end = format!("{}.{interface}", driver.name);
         if is_exported(design, &end) && !leaves(bsp, design, &end, DEPTH) {
             let what = format!(
-                "{end} ends in a system around this one: export it from each, up to where the transceivers' controller is"
+                "{end} ends in an outer system: export it from each system, up to the one with the transceivers' \
+                 controller"
             );
             findings.note(TO_DO, design.place(driver.line), what);
         }
@@ -201,12 +203,12 @@ fn elsewhere(
     let place = design.place(block.line);
     if !is_exported(design, &status) {
         let what = format!(
-            "there is no {DRIVER} at {status}: nothing starts the receivers' equalisation at 8 GT/s"
+            "no {DRIVER} is connected to {status}: nothing starts the receivers' equalisation at 8 GT/s"
         );
         match bsp.was(design) {
             Some(was) if had_room(was, hip) => bad(findings, TEST, place, what),
             _ => {
-                let where_said = format!("\"What to do\" of {REPORT} says how one is put in");
+                let where_said = format!("\"What to do\" of {REPORT} explains how to add one");
                 findings.note(TO_DO, place, format!("{what} ({where_said})"));
             }
         }
@@ -223,7 +225,7 @@ fn elsewhere(
     }
     if !missing.is_empty() {
         let what = format!(
-            "{} must be exported from each system up to where the {DRIVER} is: without it nothing starts the receivers' \
+            "{} must be exported from each system, up to the one with the {DRIVER}: else nothing starts the receivers' \
              equalisation at 8 GT/s",
             missing.join(" and ")
         );
@@ -250,7 +252,7 @@ fn started(
     let has = clocks(&own("pld_clk"));
     if has.as_deref() != Some(fed.as_str()) {
         wrong(format!(
-            "{} has the clock of {}, it must be that of {fed}",
+            "{} has the clock of {}; it must have the clock of {fed}",
             own("pld_clk"),
             has.as_deref().unwrap_or("nothing")
         ));
@@ -275,7 +277,7 @@ fn started(
             let want = clocks(&format!("{}.mgmt_clk_clk", controller.name));
             if clock != want {
                 wrong(format!(
-                    "{} has the clock of {}, {} has that of {}",
+                    "{} has the clock of {}, {} has the clock of {}",
                     own("reconfig_xcvr_clk"),
                     clock.as_deref().unwrap_or("nothing"),
                     controller.name,
@@ -285,7 +287,7 @@ fn started(
             let base = design.avalon().find(|w| w.from == master).and_then(base);
             if base != Some(0) {
                 wrong(format!(
-                    "{master} reaches {}.reconfig_mgmt at {}, it must be at 0",
+                    "{master} reaches {}.reconfig_mgmt at {}; it must be at 0",
                     controller.name,
                     base.map_or("no number".into(), |base| format!("{base:#x}"))
                 ));
@@ -314,7 +316,7 @@ fn started(
                         .map_or("not set".into(), Clone::clone)
                 };
                 wrong(format!(
-                    "{COUNT} of {} is {}, of {} it is {}",
+                    "{COUNT} of {} is {}, but of {} it is {}",
                     driver.name,
                     text(driver),
                     controller.name,
@@ -325,11 +327,11 @@ fn started(
         None if is_exported(design, &master) => {
             let busy = own("reconfig_busy");
             if !is_exported(design, &busy) {
-                wrong(format!("{master} is exported, and {busy} is not"));
+                wrong(format!("{master} is exported, but {busy} is not"));
             }
         }
         None => wrong(format!(
-            "{master} leads to {}, it must lead to reconfig_mgmt of the transceivers' controller",
+            "{master} is connected to {}; it must be connected to reconfig_mgmt of the transceivers' controller",
             match slaves.as_slice() {
                 [] => "nothing".into(),
                 all => all.join(" and "),
@@ -342,7 +344,7 @@ fn started(
     }
     if !is_gen_3(driver) {
         wrong(format!(
-            "{RATE} of {} is not that of {}, Gen3",
+            "{RATE} of {} differs from that of {}, which is Gen3",
             driver.name, hip.name
         ));
     }

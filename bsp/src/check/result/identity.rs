@@ -60,7 +60,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
             };
             if IDS.iter().all(equal) {
                 let what = format!(
-                    "the PCI IDs of {} are those of the vendor's board, whose driver would take it for its own",
+                    "the PCI IDs of {} are those of the vendor's board: the vendor's driver would bind to this board",
                     hip.name
                 );
                 bad(findings, TEST, design.place(hip.line), what);
@@ -72,7 +72,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         let version = build.config.identity.version_id;
         findings.good(
             TEST,
-            format!("board {name}, PCI IDs of its own, version {version:#010x}"),
+            format!("board {name}, own PCI IDs, version {version:#010x}"),
         );
     }
     Ok(())
@@ -88,7 +88,7 @@ fn board_name(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<Strin
     if let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? {
         let want = format!("{}{suffix}", was.get("name").unwrap_or_default());
         if name != want {
-            let what = format!("the board is called \"{name}\", it must be \"{want}\"");
+            let what = format!("the board's name is \"{name}\"; it must be \"{want}\"");
             bad(findings, TEST, Place::line(&path, board.line), what);
         }
     }
@@ -98,7 +98,7 @@ fn board_name(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<Strin
     let directory = bsp.layout.hardware.file_name().unwrap_or_default();
     if directory != name.as_str() {
         let what = format!(
-            "the board is called \"{name}\" and its directory \"{}\": aoc does not find it",
+            "the board's name is \"{name}\" and its directory is \"{}\": aoc does not find it",
             directory.to_string_lossy()
         );
         bad(findings, TEST, Place::line(&path, board.line), what);
@@ -114,7 +114,7 @@ fn board_name(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<Strin
     {
         let default = hardware.get("default").unwrap_or_default();
         if default != name {
-            let what = format!("the default board is \"{default}\", it must be \"{name}\"");
+            let what = format!("the default board is \"{default}\"; it must be \"{name}\"");
             bad(findings, TEST, Place::line(&path, hardware.line), what);
         }
     }
@@ -125,7 +125,7 @@ fn board_name(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<Strin
         let want = format!("{old}{suffix}");
         let has = platform.get("name").unwrap_or_default();
         if has != want {
-            let what = format!("the platform is called \"{has}\", it must be \"{want}\"");
+            let what = format!("the platform's name is \"{has}\"; it must be \"{want}\"");
             bad(findings, TEST, Place::line(&path, platform.line), what);
         }
     }

@@ -72,13 +72,13 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     for (design, block) in bsp.with_block() {
         let place = || design.place(block.line);
         let Some((bar, at, vectors, pending)) = table(bsp, build) else {
-            let what = format!("the record has no place of {}.msix", block.name);
+            let what = format!("the record has no place for {}.msix", block.name);
             bad(findings, TEST, place(), what);
             continue;
         };
         if at + ENTRY * vectors > pending {
             let what =
-                format!("{vectors} vectors at {at:#x} run into the pending bits at {pending:#x}");
+                format!("{vectors} vectors at {at:#x} overlap the pending bits at {pending:#x}");
             bad(findings, TEST, place(), what);
         }
         said = Some(format!(
@@ -106,7 +106,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
             .filter(|w| w.kind == "interrupt" && w.from == line);
         for wire in of_line.filter(others) {
             let what = format!(
-                "{} interrupts through {line}, where it gets no vector",
+                "{} interrupts through {line}, where it has no vector",
                 wire.to
             );
             bad(findings, TEST, design.place(wire.line), what);
@@ -114,7 +114,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         findings.note(
             TEST,
             design.place(hip.line),
-            "that the hard IP takes these offsets in bytes was not verified: compare with `lspci -vv`",
+            "not verified: the hard IP takes these offsets in bytes. Compare with `lspci -vv`",
         );
     }
     if let (true, Some(said)) = (findings.unchanged(before), said) {

@@ -164,7 +164,7 @@ pub(super) fn regions(
             if lost.name == MEMBER {
                 let to = lost.vendor.to.as_deref().unwrap_or_default();
                 let what = format!(
-                    "{to}{} is no member of the LogicLock region {} any more, which it is in the vendor's {}",
+                    "{to}{} is not a member of the LogicLock region {} any more; it is a member in the vendor's {}",
                     match shapes
                         .iter()
                         .any(|shape| shape.holds_the_block(lost.vendor))
@@ -218,7 +218,7 @@ fn gone(bsp: &Bsp, pair: &Pair<'_>, was: &mut BTreeMap<Key, Vec<Line<'_>>>) -> V
     });
     let gone = found.into_iter().map(|(region, line)| {
         let of = vendors(bsp, line);
-        let what = format!("the LogicLock region {region} of the vendor's {of} is gone");
+        let what = format!("the LogicLock region {region} of the vendor's {of} is missing");
         (Place::file(pair.qsf), what, true)
     });
     gone.collect()
@@ -267,21 +267,21 @@ fn differences<'a>(
                 (Some((_, a)), _) => (
                     a.place.clone(),
                     format!(
-                        "{words} ({}) is set only if something else holds; the vendor's {of} sets it in any case",
+                        "{words} ({}) is set only under a condition; the vendor's {of} always sets it",
                         shown(says)
                     ),
                 ),
                 (None, Some((new, a))) => (
                     a.place.clone(),
                     format!(
-                        "{words} is {}, in the vendor's {of} {}",
+                        "{words} is {}; in the vendor's {of} it is {}",
                         shown(new),
                         shown(says)
                     ),
                 ),
                 (None, None) => (
                     Place::file(pair.qsf),
-                    format!("{words} ({}) of the vendor's {of} is gone", shown(says)),
+                    format!("{words} ({}) of the vendor's {of} is missing", shown(says)),
                 ),
             };
             found.push(Lost {
@@ -300,7 +300,7 @@ fn differences<'a>(
         if found.len() == before && !is_list && new != says && a.runs == Runs::Always {
             let of = vendors(bsp, vendor);
             let what = format!(
-                "{} is {} in the end, in the vendor's {of} {}",
+                "{} has the last value {}; in the vendor's {of} it is {}",
                 words(key),
                 shown(new),
                 shown(says)
@@ -330,7 +330,7 @@ pub(super) fn tell(
         let more = these.len().saturating_sub(MOST);
         these.truncate(MOST);
         if more > 0 {
-            let what = format!("{more} more {kind} are not the vendor's");
+            let what = format!("{more} more {kind} differ from the vendor's");
             these.push((Place::file(qsf), what, wrong));
         }
         for (place, what, _) in these {

@@ -46,7 +46,7 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
             ] {
                 let has = entry.get(name).unwrap_or_default();
                 if has != want {
-                    let what = format!("the {name} of {BLOCK} is \"{has}\", it must be \"{want}\"");
+                    let what = format!("the {name} of {BLOCK} is \"{has}\"; it must be \"{want}\"");
                     bad(findings, TEST, place.clone(), what);
                 }
             }
@@ -111,7 +111,7 @@ fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
         };
         match used(&now, name) {
             Some((Some(new), line)) if old.is_some_and(|old| new <= old) => {
-                let what = format!("{name} {new} are those of the vendor's BSP, without the block");
+                let what = format!("{name} {new} is the vendor's value, without the block");
                 bad(findings, TEST, Place::line(&path, line), what);
             }
             Some((Some(new), _)) => said.push(format!("{name} {new}")),
@@ -120,7 +120,7 @@ fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
                     findings,
                     TEST,
                     Place::line(&path, line),
-                    format!("{name} is no number"),
+                    format!("{name} is not a number"),
                 );
             }
             Some((None, _)) => {}
@@ -128,7 +128,7 @@ fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
                 findings,
                 TEST,
                 Place::file(&path),
-                format!("{name} is gone"),
+                format!("{name} is missing"),
             ),
         }
     }
@@ -160,7 +160,7 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
         if old != new {
             let text = |value: Option<&str>| value.map_or("not set".into(), |v| format!("\"{v}\""));
             let what = format!(
-                "{name} of {at} is {}, in the vendor's BSP {}",
+                "{name} of {at} is {}; in the vendor's BSP it is {}",
                 text(new),
                 text(old)
             );
@@ -187,12 +187,12 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
             // `resources` reports on the figures.
             Some(new) => {
                 if !USED.contains(&old.tag.as_str()) {
-                    found.push((new.line, format!("<{}> stands where {path} was", new.tag)));
+                    found.push((new.line, format!("<{}> is in the place of {path}", new.tag)));
                 }
                 return;
             }
             None => {
-                found.push((now.line, format!("{path} is gone")));
+                found.push((now.line, format!("{path} is missing")));
                 return;
             }
         }
@@ -200,7 +200,7 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
     if let Some(more) = rest.find(|node| !told(node)) {
         found.push((
             more.line,
-            format!("<{}> in {at} is not of the vendor's BSP", more.tag),
+            format!("<{}> in {at} is not in the vendor's BSP", more.tag),
         ));
     }
 }

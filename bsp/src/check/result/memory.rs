@@ -38,13 +38,13 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
                 TEST,
                 design.place(block.line),
                 format!(
-                    "{0}.mem_wr reaches {1}, {0}.mem_rd reaches {2}: a write chained to a read may find what memory \
-                     had before",
+                    "{0}.mem_wr reaches {1}, {0}.mem_rd reaches {2}: a write chained to a read may use old contents of \
+                     memory",
                     block.name,
                     list(written),
                     list(read)
                 ),
-                "Connect both to the same interfaces at the same addresses, without a bridge of their own.",
+                "Connect both to the same interfaces at the same addresses, without separate bridges.",
             );
             continue;
         }
@@ -55,8 +55,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
                 TEST,
                 design.place(block.line),
                 format!(
-                    "the limit of stages in the interconnect ({STAGES}) is {}, and interconnect_stages = {asked} was \
-                     asked for",
+                    "the limit of stages in the interconnect ({STAGES}) is {}, but interconnect_stages = {asked} was \
+                     configured",
                     limit.map_or("not set".into(), |n| n.to_string()),
                 ),
                 "Set it in Platform Designer, or extend the vendor's BSP again.",
@@ -66,15 +66,16 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         match limit {
             Some(0) => findings.good(
                 TEST,
-                "the block's masters to memory meet at its arbiter; no stage may be put in between",
+                "the block's masters to memory meet at memory's arbiter, and no pipeline stage may be added between \
+                 them",
             ),
             limit => findings.note(
                 TEST,
                 design.place(block.line),
                 format!(
-                    "the interconnect may have {} stages in a path ({STAGES}), and one in front of memory's arbiter \
-                     lets a write chained to a read find what memory had before; extend again with \
-                     interconnect_stages = 0, or see to it that none of them is between {}.mem_wr and the arbiter",
+                    "the interconnect may have {} stages in a path ({STAGES}). With a stage in front of memory's \
+                     arbiter, a write chained to a read may use old contents of memory. Extend again with \
+                     interconnect_stages = 0, or make sure that no stage is between {}.mem_wr and the arbiter",
                     limit.map_or("some".into(), |n| format!("up to {n}")),
                     block.name
                 ),

@@ -36,8 +36,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         }
         if pairs.is_empty() {
             let what = format!(
-                "there is no <compile>, where the SDK's fix {FORCES} could be excluded, which would force the hard reset \
-                 controller: Gen3 does not have it (\"What to do\" of {REPORT} says what to write)"
+                "<compile> is missing, where the SDK's fix {FORCES} could be excluded. This fix would force the hard \
+                 reset controller, which Gen3 does not have (\"What to do\" of {REPORT} has the text to write)"
             );
             findings.note(TO_DO, Place::line(&path, now.line), what);
         }
@@ -46,7 +46,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         if findings.unchanged(before) {
             findings.good(
                 TEST,
-                "the SDK does not tell the platform's type by what was left out",
+                "the SDK does not need a file that was left out to find the platform's type",
             );
         }
         return Ok(());
@@ -59,8 +59,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         let has = told(new);
         if has != Some(want) {
             let what = format!(
-                "the platform's type (platform_type of <auto_migrate>) is {}, it must be \"{want}\": the SDK goes by \
-                 {file} else, which is not there until it is made anew",
+                "the platform's type (platform_type of <auto_migrate>) is {}; it must be \"{want}\". Else the SDK \
+                 finds it by {file}, which does not exist until it is generated again",
                 has.map_or("not set".into(), |has| format!("\"{has}\""))
             );
             bad(findings, TEST, Place::line(&path, new.line), what);
@@ -72,12 +72,12 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     }
     if pairs.is_empty() {
         let what = format!(
-            "there is no <compile>, where the platform's type could be told; the SDK goes by {file}, which is not there \
-             until it is made anew"
+            "<compile> is missing, where the platform's type could be set. The SDK finds it by {file}, which does not \
+             exist until it is generated again"
         );
         findings.note(TEST, Place::line(&path, now.line), what);
     } else if findings.unchanged(before) {
-        findings.good(TEST, "the platform's type is told outright");
+        findings.good(TEST, "the platform's type is set explicitly");
     }
     Ok(())
 }
@@ -90,8 +90,8 @@ fn excluded(path: &Path, old: &Node, new: &Node, findings: &mut Findings) {
     if has != want {
         let words = |fixes: BTreeSet<&str>| fixes.into_iter().collect::<Vec<_>>().join(",");
         let what = format!(
-            "the excluded fixes (<exclude> of <auto_migrate>) are \"{}\", they must be \"{}\": {FORCES} would force the hard \
-             reset controller, which Gen3 does not have",
+            "the excluded fixes (<exclude> of <auto_migrate>) are \"{}\"; they must be \"{}\": {FORCES} would force \
+             the hard reset controller, which Gen3 does not have",
             words(has),
             words(want)
         );

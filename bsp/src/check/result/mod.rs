@@ -212,7 +212,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     let component = layout.hardware_dir().join(hw_tcl_path());
     if !component.is_file() {
         let what = format!(
-            "the block's component {} does not exist, without which nothing else can be judged",
+            "the block's component {} does not exist, and without it nothing else can be checked",
             hw_tcl_path()
         );
         bad(findings, "files", Place::file(&component), what);

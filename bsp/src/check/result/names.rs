@@ -37,7 +37,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     for (design, block) in bsp.with_block() {
         if block.version != bsp.declared.version {
             let what = format!(
-                "{} is of version {}, its component of version {}",
+                "{} has version {}, its component has version {}",
                 block.name, block.version, bsp.declared.version
             );
             bad(findings, TEST, design.place(block.line), what);
@@ -46,7 +46,8 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     own_hip(bsp, findings)?;
     if findings.unchanged(before) {
         let what = format!(
-            "{instances} instances, each once and enabled; those that the extension left are of the vendor's kinds and versions"
+            "{instances} instances, each once and enabled; those that the extension kept have the vendor's kinds and \
+             versions"
         );
         findings.good(TEST, what);
     }
@@ -66,7 +67,7 @@ fn own_hip(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         let own = design.instances.iter().filter(|i| i.kind == OWN_HIP);
         for instance in own.filter(|i| i.version != version) {
             let what = format!(
-                "{} is of version {}, its component of version {version}",
+                "{} has version {}, its component has version {version}",
                 instance.name, instance.version
             );
             bad(findings, TEST, design.place(instance.line), what);
@@ -91,7 +92,7 @@ fn twice(design: &Design) -> Vec<(usize, String)> {
     });
     let all = instances.chain(exports).chain(wires);
     all.filter(|(_, name)| !seen.insert(name.clone()))
-        .map(|(line, name)| (line, format!("{name} is there twice")))
+        .map(|(line, name)| (line, format!("{name} exists twice")))
         .collect()
 }
 
@@ -114,7 +115,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
             versions.dedup();
             if !versions.is_empty() && !versions.contains(&instance.version.as_str()) {
                 let what = format!(
-                    "{} is a {} {}; those of the vendor's BSP are {}",
+                    "{} has the kind {} {}; those of the vendor's BSP have {}",
                     instance.name,
                     instance.kind,
                     instance.version,
@@ -137,7 +138,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
         }
         if (&instance.kind, &instance.version) != (&was.kind, &was.version) {
             let what = format!(
-                "{} is a {} {}; in the vendor's BSP a {} {}",
+                "{} has the kind {} {}; in the vendor's BSP it has {} {}",
                 instance.name, instance.kind, instance.version, was.kind, was.version
             );
             bad(findings, TEST, place(), what);
@@ -149,7 +150,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
         };
         if !known(&wire.kind) {
             let what = format!(
-                "the connection {} → {} is of the kind {}, which connects nothing",
+                "the connection {} → {} has the kind {}, which does not exist",
                 wire.from, wire.to, wire.kind
             );
             bad(findings, TEST, design.place(wire.line), what);
@@ -162,7 +163,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
             .filter(|w| w.instances().contains(&was.name.as_str()));
         if design.instance(&was.name).is_none() && (!is_bridge(&was.kind) || ways.count() == 0) {
             let what = format!(
-                "instance {} ({}) of the vendor's BSP is gone",
+                "instance {} ({}) of the vendor's BSP is missing",
                 was.name, was.kind
             );
             bad(findings, TEST, design.place(1), what);
@@ -179,11 +180,16 @@ fn untouched(bsp: &Bsp, design: &Design, findings: &mut Findings) -> Result<()> 
                 let what = format!("{} is not enabled", instance.name);
                 bad(findings, TEST, design.place(instance.line), what);
             }
-            let what = "it is not the vendor's any more, and the vendor's was not kept".to_string();
+            let what =
+                "it differs from the vendor's file, and no copy of that was kept".to_string();
             bad(findings, TEST, design.place(1), what);
         }
         Some(_) => {}
-        None => findings.note(TEST, design.place(1), "the vendor's BSP has no such system"),
+        None => findings.note(
+            TEST,
+            design.place(1),
+            "the vendor's BSP does not have this system",
+        ),
     }
     Ok(())
 }

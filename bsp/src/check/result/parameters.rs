@@ -35,7 +35,9 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     if findings.unchanged(before) {
         findings.good(
             TEST,
-            format!("{count} parameters are the vendor's, or what the block needs"),
+            format!(
+                "{count} parameters have the vendor's values, or the values that the block needs"
+            ),
         );
     }
 }
@@ -200,7 +202,7 @@ fn compare(
         let text = |value: Option<&String>| value.map_or("not set".into(), |v| format!("\"{v}\""));
         let want = match set.get(name) {
             Some(Set::Is(value)) => format!("the block needs \"{value}\""),
-            _ => format!("in the vendor's BSP {}", text(old)),
+            _ => format!("in the vendor's BSP it is {}", text(old)),
         };
         let what = format!("{}: {name} is {}, {want}", now.name, text(has));
         bad(findings, TEST, design.place(now.line), what);
@@ -234,7 +236,7 @@ fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
         findings.note(
             TEST,
             design.place(bridge.line),
-            format!("{} is not of the vendor's BSP", bridge.name),
+            format!("{} is not in the vendor's BSP", bridge.name),
         );
         return;
     };
@@ -254,7 +256,7 @@ fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
             .get(name)
             .map_or("not set", String::as_str);
         if !same(has, value) {
-            let what = format!("{}: {name} is {has}, it must be {value}", bridge.name);
+            let what = format!("{}: {name} is {has}; it must be {value}", bridge.name);
             bad(findings, TEST, design.place(bridge.line), what);
         }
     }
@@ -274,7 +276,7 @@ fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
             continue;
         };
         if !number(has).is_some_and(good) {
-            let what = format!("{}: {name} is {has}, it must be {words}", bridge.name);
+            let what = format!("{}: {name} is {has}; it must be {words}", bridge.name);
             bad(findings, TEST, design.place(bridge.line), what);
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Finding
     }
     if findings.unchanged(before) {
         let what = format!(
-            "{} settings of the device and its pins, and the constraints of {} files, are the vendor's",
+            "{} settings of the device and its pins, and the constraints of {} files, are as in the vendor's BSP",
             pair.assignments,
             pair.constraints.len()
         );
@@ -125,7 +125,7 @@ impl Pair<'_> {
             for assignment in new {
                 if !old.iter().any(|old| old.says == assignment.says) {
                     let what = format!(
-                        "{} is {}, in the vendor's BSP {}",
+                        "{} is {}; in the vendor's BSP it is {}",
                         words(*key),
                         shown(&assignment.says),
                         shown(&last(old).says)
@@ -146,19 +146,21 @@ impl Pair<'_> {
                     None => {
                         let line = assignment.place.line.unwrap_or(0);
                         let file = self.bsp.vendor.inside(&assignment.place.path);
-                        let what =
-                            format!("{what} of the vendor's {}:{line} is gone", file.display());
+                        let what = format!(
+                            "{what} of the vendor's {}:{line} is missing",
+                            file.display()
+                        );
                         (Place::file(qsf), what, true)
                     }
                     Some(new) => {
-                        let what = format!("{what} is set only if something else holds");
+                        let what = format!("{what} is set only under a condition");
                         (new.place.clone(), what, true)
                     }
                 });
             }
             if found.len() == before && last(new).says != last(old).says {
                 let what = format!(
-                    "{} is {} in the end, in the vendor's BSP {}",
+                    "{} has the last value {}; in the vendor's BSP it is {}",
                     words(*key),
                     shown(&last(new).says),
                     shown(&last(old).says)
@@ -177,7 +179,8 @@ impl Pair<'_> {
         let lost = all.filter_map(|a| {
             let (_, to) = a.about.iter().find(|(option, to)| option == "-to" && names_the_old(to))?;
             let what = format!(
-                "{PARTITION} of {to}: with a TLP port the hard IP has no such hierarchy, and the partition is none"
+                "{PARTITION} of {to}: with a TLP port the hard IP does not have this hierarchy, and Quartus drops the \
+                 partition"
             );
             Some((a.place.clone(), what, true))
         });
@@ -198,7 +201,7 @@ impl Pair<'_> {
         new.filter(|command| !old.contains(&text(command)))
             .map(|command| {
                 let what = format!(
-                    "\"{}\" takes settings away, which the vendor's BSP does not",
+                    "\"{}\" removes settings; the vendor's BSP does not remove them",
                     beginning(&text(command))
                 );
                 (command.place.clone(), what, true)
@@ -226,11 +229,11 @@ impl Pair<'_> {
             };
             let Some(at) = rest.iter().position(|new| is(&new)) else {
                 let what = match new.iter().find(|(inside, ..)| *inside == name) {
-                    None => "are not taken in any more",
-                    Some((.., a)) if a.runs > old.runs => {
-                        "are taken in only if something else holds"
+                    None => "are not included any more",
+                    Some((.., a)) if a.runs > old.runs => "are included only under a condition",
+                    Some(_) => {
+                        "are not included in the vendor's order, on which constraints depend"
                     }
-                    Some(_) => "are not taken in where they were: an order that constraints go by",
                 };
                 let what = format!(
                     "the constraints {} of the vendor's BSP {what}",
@@ -273,7 +276,7 @@ impl Pair<'_> {
             }
             let line = command.place.line.unwrap_or(0);
             let what = format!(
-                "\"{}\" of the vendor's {}:{line} is gone, or is another",
+                "\"{}\" of the vendor's {}:{line} is missing or changed",
                 beginning(&old),
                 self.bsp.vendor.inside(&command.place.path).display()
             );
@@ -284,7 +287,8 @@ impl Pair<'_> {
                 Some(gone) => found.push((place, format!("{what}; it names {gone}"), false)),
                 // The conversion of this constraint is not known.
                 None if self.hip.is_some() && names_the_old(&old) => {
-                    let what = format!("{what}; it named what a TLP port does not have");
+                    let what =
+                        format!("{what}; it named something that does not exist with a TLP port");
                     found.push((place, what, false));
                 }
                 None => found.push((place, what, true)),
@@ -293,7 +297,7 @@ impl Pair<'_> {
         let more = now.iter().enumerate().filter(|(n, _)| !used.contains(n));
         let more = more.map(|(_, command)| {
             let what = format!(
-                "\"{}\" is no constraint of the vendor's BSP",
+                "\"{}\" is not a constraint of the vendor's BSP",
                 beginning(&text(command))
             );
             (command.place.clone(), what, false)

@@ -15,7 +15,7 @@ use crate::text;
 
 const TEST: &str = "platform";
 /// Hint for the vendor's stored files.
-const KEPT: &str = "Extend the vendor's BSP again: what is kept of it is not to be edited.";
+const KEPT: &str = "Extend the vendor's BSP again, and do not edit the kept files.";
 /// Places of the runtime's parts (Custom Platform Toolkit user guide 683398, 1.4.2.1).
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
 const UTILITIES: &str = "%b/linux64/libexec";
@@ -42,7 +42,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     if findings.unchanged(before) {
         findings.good(
             TEST,
-            "board_env.xml leads to this board and to no runtime of the vendor's",
+            "board_env.xml names this board and no runtime of the vendor",
         );
     }
     vendors_files(bsp, build, findings)
@@ -55,7 +55,7 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         findings.bad(
             TEST,
             Place::file(&path),
-            "aoc finds no board without it",
+            "the file is missing, and without it aoc finds no board",
             "Put it back, or extend the vendor's BSP again.",
         );
         return Ok(());
@@ -65,7 +65,7 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let parent = bsp.layout.hardware.parent().unwrap_or(Path::new(""));
     if directory.map(Path::new) != Some(parent) {
         let what = format!(
-            "the boards are said to be in \"{}\", this one is in {}",
+            "the boards' directory is \"{}\", but this board is in {}",
             directory.unwrap_or_default(),
             parent.display()
         );
@@ -73,18 +73,18 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     }
     let is_linux = |platform: &&Node| platform.get("name") == Some("linux64");
     if !environment.all("platform").any(|p| is_linux(&p)) {
-        let what = "there is no platform linux64, which the driver is for".into();
+        let what = "the platform linux64 is missing, for which the driver is".into();
         bad(findings, TEST, Place::line(&path, environment.line), what);
     }
     for linux in environment.all("platform").filter(is_linux) {
         for (tag, want) in [("mmdlib", LIBRARY), ("utilbindir", UTILITIES)] {
             if linux.all(tag).next().is_none() {
-                let what = format!("the platform linux64 has no {tag}, which must be {want}");
+                let what = format!("the platform linux64 has no {tag}; it must be {want}");
                 bad(findings, TEST, Place::line(&path, linux.line), what);
             }
             for element in linux.all(tag).filter(|element| element.text() != want) {
                 let what = format!(
-                    "{tag} is \"{}\", it must be {want}: the vendor's drives a DMA that is gone",
+                    "{tag} is \"{}\"; it must be {want}: the vendor's file drives a DMA that was removed",
                     element.text()
                 );
                 bad(findings, TEST, Place::line(&path, element.line), what);
@@ -111,7 +111,7 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         };
         if let Some(gone) = places.find(|place| !there(place)) {
             let what = format!(
-                "the platform {} names %b{gone}, which is not there: Peerlane has nothing for that system",
+                "the platform {} names %b{gone}, which does not exist: Peerlane does not support that system",
                 other.get("name").unwrap_or_default()
             );
             findings.note(TEST, Place::line(&path, other.line), what);
@@ -125,9 +125,8 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
 fn linked(bsp: &Bsp, word: &str) -> Option<String> {
     if let Some((_, place)) = word.split_once("%b") {
         let good = matches!(place.trim_end_matches('/'), "/linux64/lib");
-        return (!good).then(|| {
-            format!("programs would be linked with {word}, which is not the runtime's place")
-        });
+        return (!good)
+            .then(|| format!("programs would be linked with {word}, where the runtime is not"));
     }
     let library = word
         .strip_prefix("-l")
@@ -139,7 +138,7 @@ fn linked(bsp: &Bsp, word: &str) -> Option<String> {
         names.iter().any(|known| name == known.as_str())
     })?;
     Some(format!(
-        "programs would be linked with {word}, the vendor's {}, for a DMA that is gone",
+        "programs would be linked with {word}, the vendor's {}, for a DMA that was removed",
         was.display()
     ))
 }
@@ -151,7 +150,7 @@ fn runtime(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         .map(|dir| bsp.layout.root.join("linux64").join(dir))
         .collect();
     for dir in open.iter().filter(|dir| !dir.is_dir()) {
-        let what = "board_env.xml names a directory that is not there".into();
+        let what = "board_env.xml names a directory that does not exist".into();
         bad(findings, TEST, Place::file(dir), what);
     }
     while let Some(dir) = open.pop() {
@@ -162,14 +161,14 @@ fn runtime(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             } else if path.is_file()
                 && let Some(was) = bsp.vendor.name_of(&digest_of(&path)?)
             {
-                let what = format!("this is the vendor's {was}, for a DMA that is gone");
+                let what = format!("this file is the vendor's {was}, for a DMA that was removed");
                 bad(findings, TEST, Place::file(&path), what);
             }
         }
     }
     let library = bsp.layout.root.join(LIBRARY.trim_start_matches("%b/"));
     if !library.is_file() {
-        let what = "the library for the OpenCL runtime is not there yet: aoc compiles, programs cannot run";
+        let what = "the library for the OpenCL runtime does not exist yet: aoc compiles, but programs cannot run";
         findings.note(TEST, Place::file(&library), what);
     }
     Ok(())
@@ -181,13 +180,13 @@ fn utilities(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     for (name, command) in COMMANDS {
         let path = directory.join(name);
         let Ok(found) = std::fs::metadata(&path) else {
-            let what = format!("`aocl {name}` finds nothing to run");
+            let what = format!("`aocl {name}` finds no file to run");
             bad(findings, TEST, Place::file(&path), what);
             continue;
         };
         if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
             let what =
-                format!("`aocl {name}` cannot run it: it is no file, or nobody may execute it");
+                format!("`aocl {name}` cannot run it: it is not a file, or is not executable");
             bad(findings, TEST, Place::file(&path), what);
             continue;
         }
@@ -199,19 +198,18 @@ fn utilities(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         match calls[..] {
             [call] if call.split_whitespace().any(|word| word == command) => {}
             [call] => {
-                let what =
-                    format!("`aocl {name}` runs something else than {PROGRAM} {command}: {call}");
+                let what = format!("`aocl {name}` does not run {PROGRAM} {command}, but {call}");
                 bad(findings, TEST, Place::file(&path), what);
             }
             _ => {
-                let what = format!("`aocl {name}` runs something that is not of Peerlane's");
+                let what = format!("`aocl {name}` runs a file that Peerlane did not write");
                 findings.note(TEST, Place::file(&path), what);
             }
         }
     }
     let program = directory.join(PROGRAM);
     if !program.is_file() {
-        let what = "the program behind `aocl` is not there yet: its commands say how it is made";
+        let what = "the program for the commands of `aocl` does not exist yet: each command prints how to build it";
         findings.note(TEST, Place::file(&program), what);
     }
     Ok(())
@@ -224,14 +222,14 @@ fn readme(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         findings.note(
             TEST,
             Place::file(&path),
-            "the README with the steps is gone",
+            "the README with the steps is missing",
         );
         return Ok(());
     }
     let specification = xml(&bsp.hardware.join("board_spec.xml"))?;
     let name = specification.get("name").unwrap_or_default();
     if !text::read(&path)?.contains(&format!("# The board {name}")) {
-        let what = format!("the README is not of the board \"{name}\"");
+        let what = format!("the README is for another board than \"{name}\"");
         bad(findings, TEST, Place::file(&path), what);
     }
     Ok(())
@@ -245,7 +243,7 @@ fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()
     let tree = bsp.vendor.tree();
     if kept::digest_of_tree(tree) != build.vendor {
         let what = format!(
-            "the vendor's tree in {} is not that of {BUILD_FILE}",
+            "the vendor's tree in {} differs from {BUILD_FILE}",
             kept::RECORD
         );
         bad(
@@ -263,8 +261,8 @@ fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()
         count += 1;
         let path = directory.join(inside);
         let what = match path.is_file() {
-            false => "the vendor's file is not kept any more",
-            true if digest_of(&path)? != *sha256 => "the file is not the vendor's any more",
+            false => "the kept copy of the vendor's file is missing",
+            true if digest_of(&path)? != *sha256 => "the file differs from the vendor's file",
             true => continue,
         };
         findings.bad(TEST, Place::file(&path), what, KEPT);
@@ -280,14 +278,14 @@ fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()
                 _ => findings.bad(
                     TEST,
                     Place::file(&path),
-                    "the vendor had no such file",
+                    "the vendor's BSP does not have this file",
                     KEPT,
                 ),
             }
         }
     }
     if findings.unchanged(before) {
-        findings.good(TEST, format!("{count} kept, as they were"));
+        findings.good(TEST, format!("{count} kept files, unchanged"));
     }
     Ok(())
 }

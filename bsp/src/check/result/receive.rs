@@ -11,8 +11,8 @@ use crate::check::result::avalon::is_bar;
 use crate::check::result::{Bsp, bad};
 
 const TEST: &str = "receive side";
-const WHY: &str = "that the master gives the offset in the BAR with 64-bit addresses is known of Quartus 16.0 and 17.0, \
-                   not of earlier versions";
+const WHY: &str = "with 64-bit addresses the master gives the offset in the BAR in Quartus 16.0 and 17.0; for earlier \
+                   versions that is not known";
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     let before = findings.found();
@@ -59,7 +59,10 @@ fn alone(bsp: &Bsp, design: &Design, bar: &str, slaves: &[&Wire], findings: &mut
         return note(line, format!("{bar} has the slaves {}", names.join(", ")));
     };
     if base(wire) != Some(0) {
-        return note(wire.line, format!("{} is not at 0 of {bar}", wire.to));
+        return note(
+            wire.line,
+            format!("{} is not at address 0 of {bar}", wire.to),
+        );
     }
     let number = bar
         .rsplit(|c: char| !c.is_ascii_digit())

@@ -66,27 +66,27 @@ impl Shape<'_> {
             .find(|name| self.at(member, name).is_some())
         {
             return Some(format!(
-                "{path} is a member of a region, and {gone} is gone"
+                "{path} is a member of a region, but {gone} is missing"
             ));
         }
         for bridge in self.bridges() {
             let (name, kind) = (&bridge.name, &bridge.kind);
             if let Some(entity) = self.entity_of(member, name).filter(|e| e != kind) {
                 return Some(format!(
-                    "{path} is a member of a region: {name} is of the entity {kind}, not {entity}"
+                    "{path} is a member of a region, but {name} has the entity {kind}, not {entity}"
                 ));
             }
         }
         let block = &self.block;
         if self.at(member, block)?.1 {
             return Some(format!(
-                "{path} is a member of a region: it was inside of the old DMA, which {block} is not"
+                "{path} is a member of a region, but it was inside the old DMA, which {block} replaces"
             ));
         }
         let entity = self.entity_of(member, block)?;
         (entity != self.entity).then(|| {
             format!(
-                "{path} is a member of a region: {block} is of the entity {}, not {entity}",
+                "{path} is a member of a region, but {block} has the entity {}, not {entity}",
                 self.entity
             )
         })
@@ -153,7 +153,7 @@ impl Shape<'_> {
         good.extend(old);
         if let Some(region) = has.iter().find(|region| !good.contains(region)) {
             return Some(format!(
-                "the bridge {bridge} is in the LogicLock region {region}, and nothing behind it is"
+                "the bridge {bridge} is in the LogicLock region {region}, but no instance after it is"
             ));
         }
         let others = || all.iter().filter(|(name, _)| *name != self.block);
@@ -166,7 +166,7 @@ impl Shape<'_> {
         let all_are = must.iter().all(|(_, regions)| !regions.is_empty());
         (has.is_empty() && all_are).then(|| {
             format!(
-                "the bridge {bridge} is in no LogicLock region, and {name} behind it is in {}",
+                "the bridge {bridge} is in no LogicLock region, but {name} after it is in {}",
                 words(regions)
             )
         })
@@ -233,14 +233,15 @@ pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Finding
                     false => findings.note(
                         TEST,
                         member.place.clone(),
-                        format!("{what}; a script puts it together"),
+                        format!("{what}; a script composes the path"),
                     ),
                 }
             }
             let name = qsf.file_stem().unwrap_or_default().to_string_lossy();
             if unknown {
-                let what =
-                    format!("revision {name} has members of LogicLock regions that cannot be told");
+                let what = format!(
+                    "revision {name} has members of LogicLock regions that cannot be determined"
+                );
                 findings.note(TEST, Place::file(qsf), what);
             }
             let vendors = vendors(bsp, qsf, revision)?;
@@ -264,8 +265,8 @@ pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Finding
         }
     }
     if findings.unchanged(before) && !judged.is_empty() {
-        let what = "no LogicLock region names an instance that is gone; the block is where the old DMA was, and new bridges \
-                    are beside what they lead to";
+        let what = "no LogicLock region names a missing instance; the block is in the region of the old DMA, and new \
+                    bridges are in the regions of their slaves";
         findings.good(TEST, what);
     }
     Ok(())
@@ -292,7 +293,7 @@ fn elsewhere(
         false => format!("the LogicLock region {}", words(regions)),
     };
     Some(format!(
-        "{} is in {now} of revision {revision}, and the old DMA was in {}",
+        "{} is in {now} of revision {revision}, but the old DMA was in {}",
         shape.block,
         words(&old)
     ))

@@ -41,7 +41,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         said.push(match alone.is_empty() {
             true => format!("{} reset both sides of the block", list(&memory)),
             false => format!(
-                "{} reset one side of the block alone, which it survives",
+                "{} reset one side of the block alone, which the block tolerates",
                 list(&alone)
             ),
         });
@@ -93,8 +93,8 @@ fn with_hard_ip(
         Some(root) => {
             let kind = design.instance(instance(root)).map_or("", |i| i.kind.as_str());
             let what = format!(
-                "{}.pcie_reset comes from {root}, as the reset of the host's bus does in the vendor's BSP; that {kind} \
-                 hands on {status} was not tested",
+                "{}.pcie_reset comes from {root}, as the reset of the host's bus does in the vendor's BSP; whether \
+                 {kind} passes {status} on was not tested",
                 block.name
             );
             findings.note(TEST, design.place(block.line), what);
@@ -132,11 +132,11 @@ fn with_memory(
                 TEST,
                 design.place(wire.line),
                 format!(
-                    "{} resets {sink} and not {}.reset: answers that the block waits for would never come",
+                    "{} resets {sink}, but not {}.reset: the block would wait for completions that never come",
                     list(&alone),
                     block.name
                 ),
-                "Lead it to the reset controller of the block's memory side, too.",
+                "Connect it also to the reset controller of the block's memory side.",
             );
         }
         let alone: BTreeSet<_> = memory.difference(&there).cloned().collect();
@@ -145,11 +145,11 @@ fn with_memory(
                 TEST,
                 design.place(wire.line),
                 format!(
-                    "{} resets {}.reset and not {sink}: the block would take answers of before for new ones",
+                    "{} resets {}.reset, but not {sink}: the block would take earlier completions for new ones",
                     list(&alone),
                     block.name
                 ),
-                "Lead it to that reset, too, or take it from the block's.",
+                "Connect it also to that reset, or disconnect it from the block's reset.",
             );
         }
     }
@@ -181,7 +181,7 @@ fn bridges(bsp: &Bsp, design: &Design, pcie: &BTreeSet<String>, findings: &mut F
             continue;
         }
         let what = format!(
-            "{}.reset comes from {}, the block's side of PCIe is reset by {}",
+            "{}.reset comes from {}, but {} resets the block's PCIe side",
             bridge.name,
             list(&has),
             list(pcie)
@@ -211,7 +211,7 @@ fn domains(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
         let here = design.clock(&format!("{}.clk", instance(&wire.from)));
         if here.is_some() && there.is_some() && here != there {
             let what = format!(
-                "{} is a reset in the clock domain of {}, and {} is in that of {}",
+                "{} is a reset in the clock domain of {}, but {} is in that of {}",
                 wire.from,
                 here.unwrap_or_default(),
                 wire.to,
@@ -289,10 +289,10 @@ impl Ours<'_> {
                 TEST,
                 self.design.place(wire.line),
                 format!(
-                    "the reset connection {} → {} is neither of the vendor's BSP nor the block's",
+                    "the reset connection {} → {} belongs neither to the vendor's BSP nor to the block",
                     wire.from, wire.to
                 ),
-                "Take the connection out in Platform Designer.",
+                "Remove the connection in Platform Designer.",
             );
         }
     }
@@ -323,10 +323,10 @@ impl Ours<'_> {
             TEST,
             self.design.place(line),
             format!(
-                "{} resets {sink}, which it does not in the vendor's BSP: transfers under way would be lost",
+                "{} resets {sink}; in the vendor's BSP it does not: transfers in progress would be lost",
                 list(&more)
             ),
-            "Take it off the reset controllers that lead there.",
+            "Disconnect it from the reset controllers that lead to it.",
         );
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         names.push(name.to_string_lossy().into_owned());
         fragment(bsp, qsf, revision, findings);
         for (place, name) in &revision.missing {
-            let what = format!("{name} is sourced and does not exist");
+            let what = format!("{name} is sourced, but does not exist");
             let beside = place.path.parent().unwrap_or(&bsp.hardware);
             let places = [bsp.hardware.join(name), beside.join(name)];
             let had = |path: &PathBuf| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some();
@@ -45,7 +45,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
                     findings,
                     TEST,
                     place.clone(),
-                    format!("{what}; in the vendor's BSP it does"),
+                    format!("{what}; in the vendor's BSP it exists"),
                 ),
                 false => findings.note(TEST, place.clone(), what),
             }
@@ -61,9 +61,10 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     if findings.unchanged(before) {
         let names = names.join(", ");
         let what = match unread {
-            false => format!("{names}: the block's settings are taken in, no old import"),
+            false => format!("{names}: the block's settings are included, no old import"),
             true => format!(
-                "{names}: the block's settings are taken in; no old import in what could be read, which is not all"
+                "{names}: the block's settings are included; no old import in the parts that could be read; some could \
+                 not"
             ),
         };
         findings.good(TEST, what);
@@ -82,10 +83,10 @@ fn fragment(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings)
     let what = match (always.len(), perhaps.len()) {
         (1, 0) => return,
         (0, 1..) => {
-            format!("{FRAGMENT} is sourced only if something else holds; it must be in any case")
+            format!("{FRAGMENT} is sourced only under a condition; it must always be sourced")
         }
         (times, more) => format!(
-            "{FRAGMENT} is sourced {} times; it must be once",
+            "{FRAGMENT} is sourced {} times; it must be sourced once",
             times + more
         ),
     };
@@ -94,7 +95,7 @@ fn fragment(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings)
         false => findings.note(
             TEST,
             Place::file(qsf),
-            format!("{what}, if this is a revision: nothing names it"),
+            format!("{what}, if this file is a revision: nothing names it"),
         ),
     }
 }
@@ -128,12 +129,11 @@ pub(super) fn not_read(revision: &Revision, findings: &mut Findings) -> bool {
     });
     match named {
         Some(command) => {
-            let what =
-                "this names an import, and there are assignments whose names are put together";
+            let what = "this names an import, and a script composes the names of some assignments";
             bad(findings, TEST, command.place.clone(), what.into());
         }
         None => {
-            let what = "the name of this assignment is put together, and cannot be told";
+            let what = "a script composes the name of this assignment, which cannot be determined";
             findings.note(TEST, first.place.clone(), what);
         }
     }
@@ -179,7 +179,7 @@ fn hidden(revision: &Revision, findings: &mut Findings) {
             continue;
         }
         let what = format!(
-            "this names {import} and is no plain assignment: what it imports cannot be told"
+            "this names {import}, but is not a plain assignment: the imported file cannot be determined"
         );
         bad(findings, TEST, command.place.clone(), what);
     }
@@ -231,7 +231,7 @@ pub(super) fn imported(
     }
     let place = assignment.place.clone();
     let Some(file) = &assignment.value else {
-        let what = format!("{name} imports a file whose name cannot be told");
+        let what = format!("{name} imports a file whose name cannot be determined");
         bad(findings, TEST, place, what);
         return Ok(());
     };
@@ -241,7 +241,7 @@ pub(super) fn imported(
     let path = bsp.hardware.join(file);
     if !path.is_file() {
         let what = format!(
-            "{name} imports {file}, which is not there: it has not been compiled with the block"
+            "{name} imports {file}, which does not exist: it has not been compiled with the block"
         );
         bad(findings, TEST, place, what);
         return Ok(());
@@ -250,7 +250,8 @@ pub(super) fn imported(
     match bsp.vendor.name_of(&digest_of(&path)?) {
         Some(was) if name == NETLIST && !old.contains(last.as_ref()) && !is_import(was, old) => {
             let what = format!(
-                "{file} is a netlist that the vendor compiled; see that the old board's system is not in it"
+                "{file} is a netlist that the vendor compiled; make sure that it does not contain the old board's \
+                 system"
             );
             findings.note(TEST, place, what);
         }
@@ -261,8 +262,9 @@ pub(super) fn imported(
             bad(findings, TEST, place, what);
         }
         None => {
-            let what =
-                format!("{file} is imported; it must have been compiled from this extended BSP");
+            let what = format!(
+                "{file} is imported; make sure that it was compiled from this extended BSP"
+            );
             findings.note(TEST, place, what);
         }
     }
@@ -311,7 +313,7 @@ fn netlists(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings)
                         == (&assignment.name, &assignment.value, section)
                 })
         });
-        let what = format!("{TYPE} of {section} is {value}, and nothing is imported into it");
+        let what = format!("{TYPE} of {section} is {value}, but nothing is imported into it");
         match same {
             true => findings.note(
                 TEST,
@@ -322,7 +324,7 @@ fn netlists(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings)
                 findings,
                 TEST,
                 assignment.place.clone(),
-                format!("{what}: Quartus would take what it compiled before"),
+                format!("{what}: Quartus would use its earlier compilation results"),
             ),
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
     let mut open: Vec<PathBuf> = Vec::new();
     for (command, line) in &project.steps {
         if STEPS.iter().any(|step| command.contains(step)) {
-            let what = "this step takes something compiled".to_string();
+            let what = "this step uses a compiled file".to_string();
             bad(findings, TEST, Place::line(&specification, *line), what);
         }
         open.extend(reader.scripts(command, &specification));
@@ -126,12 +126,12 @@ fn step(
     let place = command.place.clone();
     if LOOKING.contains(&command.name()) {
         let what = format!(
-            "{words}: this names a step that takes something compiled; see that nothing runs it"
+            "{words}: this names a step that uses a compiled file; make sure that nothing runs it"
         );
         findings.note(TEST, place, what);
     } else {
         let what = format!(
-            "this step takes something compiled with the old DMA, and does not wait for {IMPORTS_ON}: {words}"
+            "this step uses a file compiled with the old DMA, and does not wait for {IMPORTS_ON}: {words}"
         );
         bad(findings, TEST, place, what);
     }
@@ -184,7 +184,7 @@ fn lines(path: &Path, text: &str, findings: &mut Findings) {
         let imports = STEPS.iter().chain(&IMPORTS).any(|word| line.contains(word));
         if imports && !held {
             let what = format!(
-                "this step takes something compiled with the old DMA, and does not wait for {IMPORTS_ON}"
+                "this step uses a file compiled with the old DMA, and does not wait for {IMPORTS_ON}"
             );
             bad(findings, TEST, Place::line(path, n + 1), what);
         }
@@ -210,7 +210,7 @@ fn left_over(project: &Project, seen: &BTreeSet<PathBuf>, findings: &mut Finding
                 && words.into_iter().any(|word| line.contains(word))
         };
         if let Some(line) = text.lines().position(names) {
-            let what = "this names an import; nothing that a compile is known to run runs it";
+            let what = "this names an import; no known step of a compile runs it";
             findings.note(TEST, Place::line(path, line + 1), what);
         }
     }

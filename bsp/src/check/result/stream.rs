@@ -107,7 +107,8 @@ pub(super) fn is_without_packets(bsp: &Bsp, build: &Build, findings: &mut Findin
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
         if let Some(hip) = hips.next().filter(|hip| !is_streaming(&hip.kind)) {
             let what = format!(
-                "{} is a {}, which has no packets for the block's TLP port; with it nothing else of the system was tested",
+                "{} is a {}, which has no packet interfaces for the block's TLP port; the rest of the system was not \
+                 tested",
                 hip.name, hip.kind
             );
             bad(findings, TEST, design.place(hip.line), what);
@@ -127,8 +128,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         let Some(hip) = hips.next() else { continue };
         if hip.kind != OWN_HIP {
             let what = format!(
-                "{} is a {}, which in Quartus 13.1 does not pass use_tx_cons_cred_sel to the Verilog: the block would have no \
-                 credits; it must be a {OWN_HIP}",
+                "{} is a {}; it must be a {OWN_HIP}. In Quartus 13.1 the former does not pass use_tx_cons_cred_sel to \
+                 the Verilog, and the block would have no credits",
                 hip.name, hip.kind
             );
             bad(findings, TEST, design.place(hip.line), what);
@@ -146,8 +147,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     }
     gen3::check(bsp, findings);
     if findings.unchanged(before) {
-        let what = "packets go straight between the hard IP and the block, and its parameters are the vendor's or what the \
-                    block needs";
+        let what = "packets go directly between the hard IP and the block; the hard IP's parameters have the vendor's \
+                    values or those that the block needs";
         findings.good(TEST, what);
     }
 }
@@ -169,7 +170,7 @@ fn clock(bsp: &Bsp, design: &Design, hip: &Instance, build: &Build, findings: &m
     let mhz = lanes * lane / bits;
     if u64::from(build.clock_mhz) != mhz {
         let what = format!(
-            "the clock of {} is {mhz} MHz, and the block was built for {} MHz: reads would be given up at another time",
+            "the clock of {} is {mhz} MHz, but the block was built for {} MHz: reads would have another timeout",
             hip.name, build.clock_mhz
         );
         bad(findings, TEST, design.place(hip.line), what);
@@ -221,7 +222,7 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
         let has = design.clock(fed);
         if has != Some(clock) {
             let what = format!(
-                "{fed} has the clock of {}, it must be that of {clock}",
+                "{fed} has the clock of {}; it must have the clock of {clock}",
                 has.unwrap_or("nothing")
             );
             bad(findings, TEST, design.place(hip.line), what);
@@ -230,7 +231,7 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
     let straight = |w: &&Wire| is_raw(w, hip) && w.to != buffer && w.to != application;
     for wire in design.wires.iter().filter(straight) {
         let what = format!(
-            "{} has the hard IP's clock straight, and not from the global buffer: it must be that of {buffered}",
+            "{} has the hard IP's clock directly, not from the global buffer; it must have the clock of {buffered}",
             wire.to
         );
         bad(findings, TEST, design.place(wire.line), what);
@@ -291,7 +292,7 @@ fn places(
     let reached = reached(design);
     for (slave, bytes) in inside {
         let Some(at) = build.slaves.get(slave).map(|&at| u128::from(at)) else {
-            let what = format!("the record has no place of {}.{slave}", block.name);
+            let what = format!("the record has no place for {}.{slave}", block.name);
             bad(findings, TEST, design.place(block.line), what);
             continue;
         };
@@ -302,7 +303,7 @@ fn places(
                 let size = span(bsp, design, other, DEPTH).unwrap_or(4);
                 if *base < at + bytes && at < base + size {
                     let what = format!(
-                        "{other} at {base:#x} is hidden by {slave} of the block, which takes {at:#x} to {:#x}",
+                        "{slave} of the block, at {at:#x} to {:#x}, hides {other} at {base:#x}",
                         at + bytes - 1
                     );
                     bad(findings, TEST, design.place(block.line), what);
@@ -322,8 +323,8 @@ fn places(
     let bits = hip.number(&name).filter(|bits| *bits < 64).unwrap_or(0);
     if 1u128 << bits < end || build.bar_log2.map(u64::from) != Some(bits) {
         let what = format!(
-            "{name} of {} is {bits}, {:#x} bytes; what the host reaches ends at {end:#x} with {last}; the block was built \
-             for {}",
+            "{name} of {} is {bits}, {:#x} bytes; the addresses that the host reaches end at {end:#x} with {last}; the \
+             block was built for {}",
             hip.name,
             1u128 << bits,
             build
@@ -437,8 +438,8 @@ fn parameters(
     let small = buffer.filter(|buffer| !BUFFERS.contains(&buffer.as_str()));
     if let Some(buffer) = small {
         let what = format!(
-            "{BUFFER} of {} is {buffer}, which does not have the room for the data of completions that the block \
-             counts on; it must be {}",
+            "{BUFFER} of {} is {buffer}, in which the data of completions does not have the room that the block counts \
+             on; it must be {}",
             now.name,
             either(&BUFFERS)
         );
@@ -481,7 +482,7 @@ fn parameters(
             _ => "with a TLP port",
         };
         let what = format!(
-            "{}: {name} is {}, {when} it must be {}",
+            "{}: {name} is {}; {when} it must be {}",
             now.name,
             text(has),
             text(wanted.as_ref())

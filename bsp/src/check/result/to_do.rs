@@ -153,8 +153,8 @@ fn constraints(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         let lines = lines(path, names_the_old)?;
         if let Some(first) = lines.first() {
             let what = format!(
-                "{} name altera_s5_a2p or the entity around it, which are gone with a TLP port: Quartus ignores what \
-                 matches nothing",
+                "{} name altera_s5_a2p or the entity around it, which do not exist with a TLP port: Quartus ignores \
+                 names that match nothing",
                 counted(&lines)
             );
             findings.note(TO_DO, Place::line(path, *first), what);
@@ -175,7 +175,7 @@ fn bridges(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             let lines = lines(path, |line| names(line, name))?;
             if let Some(first) = lines.first() {
                 let what = format!(
-                    "{} name {name}, which is gone: Quartus ignores what matches nothing",
+                    "{} name {name}, which is missing: Quartus ignores names that match nothing",
                     counted(&lines)
                 );
                 findings.note(TO_DO, Place::line(path, *first), what);
@@ -207,7 +207,8 @@ fn imports(pairs: &[Pair<'_>], findings: &mut Findings) {
                 continue;
             }
             let what = format!(
-                "{name} of {section} is off until the board was compiled with the block: {SCRIPT_DIR}/rebuild.tcl turns it on"
+                "{name} of {section} is off until the board is compiled with the block: {SCRIPT_DIR}/rebuild.tcl turns \
+                 it on"
             );
             findings.note(TO_DO, Place::file(pair.qsf), what);
         }
@@ -226,18 +227,17 @@ fn patches(bsp: &Bsp, lost_cvp: bool, findings: &mut Findings) {
     let (test, then) = match lost_cvp {
         true => (
             TO_DO,
-            "take it out if that is for configuration over PCIe, which Gen3 does not have",
+            "remove it if it is for configuration over PCIe, which Gen3 does not have",
         ),
         false => (
             FILES,
-            "see that it is of the Quartus version that compiles the board",
+            "make sure that the file is of the Quartus version that compiles the board",
         ),
     };
     for path in scripts(bsp) {
         for line in lines(path, names_a_file).unwrap_or_default() {
-            let what = format!(
-                "this step may put the vendor's file in the place of one of the hard IP: {then}"
-            );
+            let what =
+                format!("this step may replace a file of the hard IP by the vendor's: {then}");
             findings.note(test, Place::line(path, line), what);
         }
     }
@@ -274,15 +274,15 @@ fn for_cvp(assignment: &Assignment, for_core: bool) -> Option<String> {
         BASE if !for_core => None,
         TYPE if !value.eq_ignore_ascii_case("CVP") => None,
         _ if names_zero(assignment) => Some(format!(
-            "{name} {value}: the output of this module is always 0, and the revision is compiled whole now: name the one \
-             that passes the reset on"
+            "{name} {value}: the output of this module is always 0, but the whole revision is compiled now: name the \
+             module that passes the reset on"
         )),
         MACRO if value.to_uppercase().contains("CVP") => Some(format!(
-            "{name} \"{value}\" may be about configuration over PCIe, which Gen3 does not have: take it out if it is"
+            "{name} \"{value}\" may be for configuration over PCIe, which Gen3 does not have: remove it in that case"
         )),
         name if CVP.contains(&name) && !value.is_empty() && !value.eq_ignore_ascii_case("OFF") => {
             Some(format!(
-                "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: take it out"
+                "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: remove it"
             ))
         }
         _ => None,
@@ -317,15 +317,15 @@ fn cores(bsp: &Bsp, had_persona: bool, findings: &mut Findings) {
     for path in scripts(bsp) {
         for line in lines(path, |line| line.contains(CORE)).unwrap_or_default() {
             let what = format!(
-                "this step takes a core alone (.{CORE}), of which there is none at Gen3: take the core out of it"
+                "this step uses a core alone (.{CORE}), which does not exist at Gen3: remove the core from it"
             );
             findings.note(TO_DO, Place::line(path, line), what);
         }
         for image in &images {
             for line in lines(path, |line| line.contains(image.as_str())).unwrap_or_default() {
                 let what = format!(
-                    "this step takes {image}, which was left out and is not made again at Gen3: take it out, with what is \
-                     done with it"
+                    "this step uses {image}, which was left out and is not made again at Gen3: remove this use, and \
+                     the steps that depend on it"
                 );
                 findings.note(TO_DO, Place::line(path, line), what);
             }
@@ -339,7 +339,7 @@ fn rules(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         for rule in RULES {
             for line in lines(path, |line| line.trim_start().starts_with(rule))? {
                 let what = format!(
-                    "{rule} has Quartus take a hard reset controller, which Gen3 does not have: take it out"
+                    "{rule} makes Quartus accept a hard reset controller, which Gen3 does not have: remove it"
                 );
                 findings.note(TO_DO, Place::line(path, line), what);
             }
@@ -356,8 +356,9 @@ fn places(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         })?;
         if let Some(first) = lines.first() {
             let what = format!(
-                "{} places of the transceivers' cells (set_location_assignment) are of a compile at the vendor's generation: \
-                 take them out if the Fitter says that it cannot place a cell, or that one is not there",
+                "{} places of the transceivers' cells (set_location_assignment) come from a compile at the vendor's \
+                 generation: remove them if the Fitter reports that it cannot place a cell, or that a cell does not \
+                 exist",
                 lines.len()
             );
             findings.note(TO_DO, Place::line(path, *first), what);
@@ -386,8 +387,9 @@ fn widths(bsp: &Bsp, design: &Design, hip: &Instance, findings: &mut Findings) -
         }
     }
     let what = format!(
-        "the exported reconfig_to_xcvr and reconfig_from_xcvr of {} have {to} and {from} bits, and no Verilog file of the BSP \
-         has wires of these widths ([{}:0] and [{}:0]): the transceivers' controller outside needs {interfaces} interfaces",
+        "the exported reconfig_to_xcvr and reconfig_from_xcvr of {} have {to} and {from} bits, but no Verilog file of \
+         the BSP has wires of these widths ([{}:0] and [{}:0]): the transceivers' controller outside needs \
+         {interfaces} interfaces",
         hip.name,
         to - 1,
         from - 1

@@ -32,9 +32,8 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         hard_ip(bsp, design, block, findings);
     }
     if findings.unchanged(before) {
-        let what = format!(
-            "{count} connections: the vendor's as they were, the block's where they belong"
-        );
+        let what =
+            format!("{count} connections: the vendor's are unchanged, the block's are correct");
         findings.good(TEST, what);
     }
 }
@@ -87,7 +86,7 @@ fn numbers(design: &Design) -> Vec<(usize, String)> {
         let text = wire.parameters.get("irqNumber").map_or("0", String::as_str);
         let Some(irq) = number(text) else {
             let what = format!(
-                "the interrupt number of {} is \"{text}\": no number",
+                "the interrupt number of {} is \"{text}\", which is not a number",
                 wire.to
             );
             found.push((wire.line, what));
@@ -151,7 +150,7 @@ fn numbered(design: &Design, vendor: &Design, findings: &mut Findings) {
             && now.iter().all(|w| irq(w) != irq(was))
         {
             let what = format!(
-                "{} is interrupt {} of {}, in the vendor's BSP {}",
+                "{} is interrupt {} of {}; in the vendor's BSP it is {}",
                 was.to,
                 said(wire),
                 was.from,
@@ -176,7 +175,7 @@ fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
                 {
                     let has = now.ports.get(port).map_or("gone", String::as_str);
                     let what = format!(
-                        "the port {port} of the export {} is {has}, it must be {inside}",
+                        "the port {port} of the export {} is {has}; it must be {inside}",
                         was.name
                     );
                     bad(findings, TEST, design.place(now.line), what);
@@ -188,7 +187,7 @@ fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
                     inside => inside,
                 };
                 let what = format!(
-                    "{} is {inside}, in the vendor's BSP {}",
+                    "{} is {inside}; in the vendor's BSP it is {}",
                     now.name, was.inside
                 );
                 bad(findings, TEST, design.place(now.line), what);
@@ -197,7 +196,7 @@ fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
                 findings,
                 TEST,
                 design.place(inner.line),
-                format!("the export {} of {} is gone", was.name, was.inside),
+                format!("the export {} of {} is missing", was.name, was.inside),
             ),
         }
     }
@@ -227,7 +226,7 @@ fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
             && !wire.instances().into_iter().any(ours)
         {
             let what = format!(
-                "the {} connection {} → {} is not of the vendor's BSP, nor of the block",
+                "the {} connection {} → {} belongs neither to the vendor's BSP nor to the block",
                 wire.kind, wire.from, wire.to
             );
             bad(findings, TEST, design.place(wire.line), what);
@@ -289,7 +288,7 @@ fn connected(
                 true => findings.note(
                     TEST,
                     place(),
-                    format!("{end} is not connected; in the vendor's BSP neither"),
+                    format!("{end} is not connected; it is not in the vendor's BSP either"),
                 ),
                 false => bad(findings, TEST, place(), format!("{end} is not connected")),
             }
@@ -330,7 +329,7 @@ fn connected(
 fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings) {
     let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
     let (Some(hip), None) = (hips.next(), hips.next()) else {
-        let what = "there is not one PCIe hard IP beside the block".to_string();
+        let what = "the number of PCIe hard IPs next to the block is not one".to_string();
         return bad(findings, TEST, design.place(block.line), what);
     };
     let of_hip = |end: &str, interface: &str| {
@@ -363,7 +362,7 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
         if has != want {
             let words = |n: Option<u64>| n.map_or("not set".into(), |n| format!("{n} bits"));
             let what = format!(
-                "{parameter} of {} is {}, the block's port has {}",
+                "{parameter} of {} is {}, but the block's port has {}",
                 hip.name,
                 words(has),
                 words(want)
@@ -381,7 +380,7 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
             (true, true) if at_zero => {}
             (true, _) | (_, true) => {
                 let what = format!(
-                    "{} → {}: the block alone drives Txs, at 0",
+                    "{} → {}: only the block may drive Txs, at address 0",
                     wire.from, wire.to
                 );
                 bad(findings, TEST, design.place(wire.line), what);
@@ -404,7 +403,9 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
             true => findings.note(
                 TEST,
                 design.place(wire.line),
-                format!("{what}, as in the vendor's BSP; what becomes of it there was not tested"),
+                format!(
+                    "{what}, as in the vendor's BSP; the path from there to the host was not tested"
+                ),
             ),
             false => bad(findings, TEST, design.place(wire.line), what),
         }

@@ -426,7 +426,7 @@ fn all_problems_are_told_at_once() {
         ("SLAVE_ADDRESS_MAP_0", "32"),
     ];
     let error = made(&changes, WANTED).unwrap_err();
-    assert!(error.what.starts_with("5 things stand against"), "{error}");
+    assert!(error.what.starts_with("5 reasons prevent"), "{error}");
     assert_eq!(error.details.len(), 5);
     let words = [
         "port_type_hwtcl",

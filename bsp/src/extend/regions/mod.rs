@@ -24,10 +24,11 @@ const MEMBER: &str = "LL_MEMBER_OF";
 /// The assignment that gives a region one of several rectangles.
 const RECTANGLE: &str = "LL_RECT";
 const WHY_REWRITTEN: &str =
-    "the block is another entity than the old DMA; it takes the DMA's place in the region";
-const WHY_PART: &str = "what was inside the old DMA is gone; the block is a member as a whole";
-const WHY_GONE: &str = "the instance is gone";
-const WHY_INSERTED: &str = "the new bridge stands beside this one";
+    "the block has another entity than the old DMA; it replaces the DMA in the region";
+const WHY_PART: &str =
+    "the parts of the old DMA do not exist any more; the whole block is a member";
+const WHY_GONE: &str = "the instance was removed";
+const WHY_INSERTED: &str = "the new bridge is next to this instance";
 
 /// Facts about the members of all files.
 #[derive(Debug, Default)]
@@ -162,8 +163,9 @@ impl FileEdits<'_> {
         let file = self.source.name();
         let path = path.replace(UNKNOWN, "…");
         self.notes.push(format!(
-            "The vendor's {}:{}: a script puts the members of the LogicLock region {} together, or a pattern stands for \
-             them. One is {path}, which is gone or another entity now: write the members out, as the systems have them.",
+            "The vendor's {}:{}: a script composes the members of the LogicLock region {}, or a pattern represents \
+             them. One is {path}, which was removed or has another entity now. Write the members out, as the systems \
+             have them.",
             file,
             assignment.line,
             assignment.value,
@@ -192,8 +194,8 @@ impl FileEdits<'_> {
             };
             let Some((place, text)) = place else {
                 self.notes.push(format!(
-                    "The vendor's {}:{}: a script puts the members of the LogicLock region {} together. One is {path}, and the new \
-                     bridge {} stands beside it: make that a member, too.",
+                    "The vendor's {}:{}: a script composes the members of the LogicLock region {}. One is {path}, and \
+                     the new bridge {} is next to it: make the bridge a member, too.",
                     source.name(),
                     assignment.line,
                     assignment.value,
@@ -275,9 +277,8 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
     if !numbered.is_empty() {
         let lines: Vec<_> = numbered.into_iter().collect();
         notes.push(format!(
-            "These members of LogicLock regions, by the vendor's lines, are instances that Platform Designer makes, and it \
-             numbers them anew: {}. \
-             Compare them with the hierarchy of the first compile.",
+            "These members of LogicLock regions, by the vendor's lines, are instances that Platform Designer generates \
+             and numbers again: {}. Compare them with the hierarchy of the first compile.",
             lines.join(", ")
         ));
     }
@@ -359,10 +360,11 @@ fn size(region: &Region, found: &Found, resources: Resources) -> String {
         about => format!(", {}", about.join(", ")),
     };
     let head = format!(
-        "The LogicLock region {name} ({}{about}; revision {}) has the block in it. It has {places} places: at \
-         most {} ALMs, if all of them are LABs ({ALMS_PER_LAB} ALMs each); which columns are {memory} or DSP blocks is not \
-         known here. The block takes about {} ALMs, which are {labs} LABs, and {} {memory}; the old DMA and its bridges are \
-         gone from it, and what they took is not known. These lines of the vendor's say its size: {}.",
+        "The LogicLock region {name} ({}{about}; revision {}) has the block in it. It has {places} places: at most {} \
+         ALMs, if all of them are LABs ({ALMS_PER_LAB} ALMs each); the columns with {memory} or DSP blocks are not \
+         known here. The block takes about {} ALMs, which are {labs} LABs, and {} {memory}; the old DMA and its \
+         bridges are not in it any more, and their size is not known. These lines of the vendor's files set its size: \
+         {}.",
         sides.join(" and "),
         revisions.join(", "),
         places * u128::from(ALMS_PER_LAB),
@@ -373,13 +375,13 @@ fn size(region: &Region, found: &Found, resources: Resources) -> String {
     let (false, &[(width, height)]) = (*several, rectangles.as_slice()) else {
         return match needed > places {
             true => format!(
-                "{head} The region is too small for the block: its rectangles ({RECTANGLE}) need at least {needed} places, and \
-                 more for what else is in it."
+                "{head} The region is too small for the block: its rectangles ({RECTANGLE}) need at least {needed} \
+                 places, and more for its other contents."
             ),
             false => format!(
-                "{head} See in the Fitter's report of the vendor's compile how much of the region is free. Where that is \
-                 less, enlarge a rectangle ({RECTANGLE} with -width and -height) or add one, by {needed} places in all, and \
-                 see that no other region is in the way."
+                "{head} Find the free part of the region in the Fitter's report of the vendor's compile. If it is \
+                 less, enlarge a rectangle ({RECTANGLE} with -width and -height) or add one, by {needed} places in \
+                 all, and make sure that no other region overlaps."
             ),
         };
     };
@@ -390,15 +392,15 @@ fn size(region: &Region, found: &Found, resources: Resources) -> String {
     );
     if needed > places {
         return format!(
-            "{head} The region is too small for the block: it needs at least LL_WIDTH {} or LL_HEIGHT {}, and more for what \
-             else is in it.",
+            "{head} The region is too small for the block: it needs at least LL_WIDTH {} or LL_HEIGHT {}, and more for \
+             its other contents.",
             more(height),
             more(width)
         );
     }
     format!(
-        "{head} See in the Fitter's report of the vendor's compile how much of the region is free. Where that is less, set \
-         LL_WIDTH {columns} or LL_HEIGHT {rows}, and see that no other region is in the way."
+        "{head} Find the free part of the region in the Fitter's report of the vendor's compile. If it is less, set \
+         LL_WIDTH {columns} or LL_HEIGHT {rows}, and make sure that no other region overlaps."
     )
 }
 

@@ -234,12 +234,13 @@ fn print(report: &Report) {
         }
     }
     outln!(
-        "link, port: two limits, and the part of each that was reached. The link's is payload after packet headers and \
-         framing; the port's is the cycles of the hard IP's bridge behind Txs, else its width, tags and room for \
-         completions. The limit is the smaller one; of a modelled design it is the published rate, of a latency the bar."
+        "link, port: the two limits, and the share of each that was reached. The link's limit is payload after packet \
+         headers and framing. The limit of a Txs port is the cycles of the hard IP's bridge; that of a TLP port is its \
+         width, tags and room for completions. The limit of a row is the smaller one; for a modelled design it is the \
+         published rate, for a latency the bar."
     );
     outln!(
-        "bench: {} rows, {} at their bar, {} below, {} whose limit is below it",
+        "bench: {} rows, {} at their bar, {} below it, {} with a limit below their bar",
         report.rows.len(),
         report.count(Verdict::Pass),
         report.count(Verdict::Below),

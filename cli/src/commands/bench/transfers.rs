@@ -19,20 +19,20 @@ use crate::provenance::Provenance;
 
 const PLACE: &str = "bench transfers";
 
-/// Transfers between a board and a GPU of NVIDIA's by every route, over their size: rates and latencies.
+/// Transfers between a board and an NVIDIA GPU by every route, over their size: rates and latencies.
 ///
-/// GPUs of other makers are not measured here. `peerlane doctor` moves data between a board and AMD's, and `aocl
-/// diagnose` measures both directions; `--gpu none` measures the board with the host's memory.
+/// GPUs of other makers are not measured here. `peerlane doctor` moves data between a board and AMD GPUs, and `aocl
+/// diagnose` measures both directions; `--gpu none` measures the board with host memory.
 ///
-/// Measured are both directions; the first use of memory, which registers it, and cached copies after it. The data are
-/// random and are compared. Routes that do not work here are left out, and the reason is printed. With --html the page
-/// has the measured results and also figures 7.1 to 7.3 of Gillert's thesis, as a model of its design gives them.
+/// Both directions are measured, with the first use of memory, which registers it, and cached copies after it. The data
+/// are random and are compared. Routes that do not work here are left out, and the reason is printed. With --html the
+/// page has the measured results and also figures 7.1 to 7.3 of Gillert's thesis, as a model of its design gives them.
 ///
-/// The exit status is 2 if a byte arrives wrong, or if a copy fails that should work.
+/// The exit status is 2 if a byte arrives wrong, or if a copy by a working route fails.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Routes: direct-write (FPGA to GPU), direct-read and push (GPU to FPGA), concurrent and sequential (through the
-host's memory), host (board and host's memory alone: no GPU takes part).
+host's memory), host (board and host memory alone, without a GPU).
 
 Examples:
   peerlane bench transfers --simulated
@@ -104,7 +104,7 @@ fn peer(text: &str) -> Result<Peer, String> {
     match (text, text.parse()) {
         ("none", _) => Ok(Peer::Host),
         (_, Ok(number)) => Ok(Peer::Gpu(number)),
-        _ => Err("give the GPU's number, or none".into()),
+        _ => Err("give the number of the GPU, or none".into()),
     }
 }
 
@@ -130,16 +130,16 @@ fn bytes(text: &str) -> Result<u64, String> {
         "G" | "GiB" => 30,
         _ => {
             return Err(format!(
-                "{unit} is no unit: KiB, MiB or GiB, or none for bytes"
+                "{unit} is not a unit: use KiB, MiB or GiB, or none for bytes"
             ));
         }
     };
     let number: u64 = number
         .parse()
-        .map_err(|_| format!("{text} is no size: a number, and KiB, MiB or GiB"))?;
+        .map_err(|_| format!("{text} is not a size: use a number and KiB, MiB or GiB"))?;
     match number.checked_mul(1 << shift) {
         Some(bytes @ 1..=0x40_0000_0000) => Ok(bytes),
-        _ => Err(format!("{text} is no size from 1 byte to 256 GiB")),
+        _ => Err(format!("{text} is not a size from 1 byte to 256 GiB")),
     }
 }
 
@@ -154,7 +154,9 @@ impl std::str::FromStr for Sizes {
                 Some((first, last)) => {
                     let (first, last) = (bytes(first)?, bytes(last)?);
                     if first > last {
-                        return Err(format!("{part}: the first size is the larger one"));
+                        return Err(format!(
+                            "{part}: the first size is larger than the last one"
+                        ));
                     }
                     let more = std::iter::successors(Some(first), |size| size.checked_mul(4));
                     sizes.extend(more.take_while(|size| *size <= last));
@@ -221,7 +223,7 @@ impl Args {
             refused(
                 error.to_string(),
                 &format!(
-                    "{} `peerlane doctor` looks for the reason; `--simulated` measures the simulated board.",
+                    "{} `peerlane doctor` finds the reason; `--simulated` measures the simulated board.",
                     error.remedy()
                 ),
             )
@@ -250,7 +252,7 @@ fn gpu(number: usize, bytes: u64) -> Result<Arc<dyn Side>, Error> {
         Err(error) => Err(refused(
             format!("GPU {number}: {error}"),
             &format!(
-                "{} `--gpu none` has memory of the host's take its place; `--simulated` measures the simulated board.",
+                "{} `--gpu none` uses host memory instead; `--simulated` measures the simulated board.",
                 error.remedy()
             ),
         )),
@@ -272,7 +274,7 @@ fn refuse_nothing(options: &Options) -> Result<(), Error> {
         .collect();
     Err(refused(
         format!("{} does not go {}", names.join(", "), ways.join(" or ")),
-        "Ask for another --direction, or for other --routes: `--help` says which way each goes.",
+        "Use another --direction, or other --routes: `--help` lists the direction of each route.",
     ))
 }
 
@@ -333,7 +335,7 @@ fn print(report: &Report) {
     let mut notes: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
     for choice in &report.choices {
         notes.push(format!(
-            "{}: without a route named: {}",
+            "{}: route that the library chooses: {}",
             choice.direction, choice.line
         ));
     }

@@ -113,7 +113,7 @@ int clCopyPeerToAddressPeerlane(void *peer, uint64_t address, size_t offset, siz
 const char *clGetErrorTextPeerlane(int error)
 {
 	(void)error;
-	return "what the stand-in says";
+	return "the mock's error text";
 }
 
 /* The GPU's memory. */

@@ -82,7 +82,7 @@ void *of_library(const char *name)
 		library = dlopen(getenv("STANDIN_MMD"), RTLD_NOW | RTLD_LOCAL);
 	found = library ? dlsym(library, name) : NULL;
 	if (!found) {
-		fprintf(stderr, "stand-in: %s: %s\n", name, dlerror());
+		fprintf(stderr, "mock: %s: %s\n", name, dlerror());
 		abort();
 	}
 	return found;

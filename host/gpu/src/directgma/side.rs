@@ -203,7 +203,7 @@ impl Side for GmaMemory {
         let Some(open) = &self.aperture else {
             return Err(peerlane_routes::Error::side(
                 self.name(),
-                "nobody has told the bus address of the board's window (GmaMemory::with_aperture)",
+                "the bus address of the board's window is not set (GmaMemory::with_aperture)",
             ));
         };
         Ok(Box::new(Stores::over(&self.buffer, open(device)?)?))

@@ -28,13 +28,13 @@ fn some() -> Handle {
 }
 
 unsafe extern "C" fn listed(_: u32, _: *mut Handle, _: *mut u32) -> i32 {
-    unreachable!("nobody asks for it here")
+    unreachable!("no test asks for it here")
 }
 unsafe extern "C" fn listed_of(_: Handle, _: u64, _: u32, _: *mut Handle, _: *mut u32) -> i32 {
-    unreachable!("nobody asks for it here")
+    unreachable!("no test asks for it here")
 }
 unsafe extern "C" fn extension(_: Handle, _: *const std::ffi::c_char) -> *mut c_void {
-    unreachable!("nobody asks for it here")
+    unreachable!("no test asks for it here")
 }
 unsafe extern "C" fn context(
     _: *const isize,
@@ -44,7 +44,7 @@ unsafe extern "C" fn context(
     _: *mut c_void,
     _: *mut i32,
 ) -> Handle {
-    unreachable!("nobody asks for it here")
+    unreachable!("no test asks for it here")
 }
 unsafe extern "C" fn signal(
     _: Handle,
@@ -54,7 +54,7 @@ unsafe extern "C" fn signal(
     _: *const Handle,
     _: *mut Handle,
 ) -> i32 {
-    unreachable!("nobody asks for it here")
+    unreachable!("no test asks for it here")
 }
 unsafe extern "C" fn write_signal(
     _: Handle,
@@ -65,7 +65,7 @@ unsafe extern "C" fn write_signal(
     _: *const Handle,
     _: *mut Handle,
 ) -> i32 {
-    unreachable!("nobody asks for it here")
+    unreachable!("no test asks for it here")
 }
 /// Each name and number of a device is these bytes.
 unsafe extern "C" fn info(
@@ -192,7 +192,7 @@ fn device() -> GmaDevice {
         },
         context: some(),
         device: some(),
-        name: "a stand-in".into(),
+        name: "a mock".into(),
         bus: None,
         owner: Process::current(),
     }))

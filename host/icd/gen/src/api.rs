@@ -116,7 +116,7 @@ pub(crate) fn source() -> miette::Result<PathBuf> {
         .and_then(|packages| packages.iter().find(|p| p["name"] == "opencl-sys"))
         .and_then(|package| package["manifest_path"].as_str())
         .map(|manifest| Path::new(manifest).with_file_name("src"))
-        .ok_or_else(|| miette!("cargo metadata knows no package opencl-sys"))
+        .ok_or_else(|| miette!("cargo metadata lists no package opencl-sys"))
 }
 
 impl Api {

@@ -21,7 +21,7 @@ pub(crate) fn files(api: &Api) -> miette::Result<Vec<File>> {
         .collect();
     if !without.is_empty() {
         return Err(miette!(
-            "no row in the table of queries: {without:?}, which by their names answer with handles"
+            "no row in the table of queries: {without:?}, whose names suggest handles as answers"
         ));
     }
     let (core, extensions): (Vec<_>, Vec<_>) = (api.functions.iter())
@@ -55,7 +55,7 @@ pub(crate) fn is_core(name: &str) -> bool {
 
 fn root() -> String {
     format!(
-        "{HEAD}//! What the generator of `host/icd/gen` writes.\n\n\
+        "{HEAD}//! The files that the generator of `host/icd/gen` writes.\n\n\
         pub(crate) mod extensions;\npub(crate) mod functions;\npub(crate) mod table;\npub(crate) mod vendor;\n"
     )
 }
@@ -80,13 +80,13 @@ fn vendor(api: &Api) -> miette::Result<String> {
         "{HEAD}//! The functions of a vendor library.\n\n\
         {NAMES}#![allow(clippy::missing_transmute_annotations, clippy::type_complexity, reason = \"as OpenCL has them\")]\n\
         use std::ffi::{{CStr, c_char, c_void}};\nuse std::mem::transmute;\n\n\
-        /// What the vendor library has of OpenCL.\n\
+        /// The functions of OpenCL in the vendor library.\n\
         pub(crate) struct Vendor {{ {fields} }}\n\n\
         impl Vendor {{\n\
-        /// No function at all.\n\
+        /// A library without functions.\n\
         pub(crate) const NONE: Self = Self {{ {none} }};\n\n\
-        /// Takes what `find` finds.\n///\n/// # Safety\n\
-        /// What it finds by a name is null or that function.\n\
+        /// Finds the functions with `find`.\n///\n/// # Safety\n\
+        /// Its answer for a name is null or that function.\n\
         pub(crate) unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {{\n\
         // SAFETY: an `Option` of a function has a null pointer for `None`; the caller promises the rest.\n\
         unsafe {{ Self {{ {found} }} }}\n}}\n}}\n"
@@ -148,9 +148,9 @@ fn table(api: &Api) -> miette::Result<String> {
         use crate::generated::{{extensions, functions, vendor::Vendor}};\nuse crate::{{arguments, callbacks, platform}};\n\n\
         /// A slot for each function, in the loaders' order.\n\
         pub(crate) type Table = [AtomicPtr<c_void>; {length}];\n\n\
-        /// Where functions stand in the table.\npub(crate) mod slot {{\n#![allow(non_upper_case_globals, reason = \"the specification's names\")]\n{slots}}}\n\n\
+        /// Places of functions in the table.\npub(crate) mod slot {{\n#![allow(non_upper_case_globals, reason = \"the specification's names\")]\n{slots}}}\n\n\
         const fn function(address: *mut c_void) -> AtomicPtr<c_void> {{ AtomicPtr::new(address) }}\n\n\
-        /// The table of this driver. What other systems have alone is null.\n\
+        /// The table of this driver. Functions that only other systems have are null.\n\
         pub(crate) static TABLE: Table = [ {rows} ];\n\n\
         /// A function by its name, where the vendor has it.\n\
         pub(crate) fn address(vendor: &Vendor, name: &[u8]) -> *mut c_void {{ match name {{ {addresses} _ => null_mut(), }} }}\n"

@@ -102,7 +102,7 @@ fn formatted(text: &str) -> miette::Result<String> {
     });
     let (output, written) = output.into_diagnostic()?;
     if !matches!(written, Ok(Ok(()))) || !output.status.success() {
-        bail!("rustfmt does not take it");
+        bail!("rustfmt rejects the text");
     }
     String::from_utf8(output.stdout).into_diagnostic()
 }

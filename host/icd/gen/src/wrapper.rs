@@ -73,7 +73,7 @@ pub(crate) fn function(api: &Api, name: &str, function: &Function) -> miette::Re
     };
     if !wrapper.queries.is_empty() && !function.has("param_value_size_ret") {
         return Err(miette!(
-            "{name} is no query, but has rows in the table of queries"
+            "{name} is not a query, but has rows in the table of queries"
         ));
     }
     for index in 0..function.parameters.len() {
@@ -346,7 +346,7 @@ impl Wrapper<'_> {
             let value = api.constant(name)?;
             let call = match answer {
                 Answer::Handles(ty) => {
-                    let kind = rules::kind(ty).ok_or_else(|| miette!("{ty} is no handle"))?;
+                    let kind = rules::kind(ty).ok_or_else(|| miette!("{ty} is not a handle"))?;
                     format!(
                         "answers::handles(param_value, size.min(param_value_size), {kind}, {owner})"
                     )

@@ -56,7 +56,7 @@ pub enum Failed {
         path: PathBuf,
     },
     /// A path cannot stand in the file of settings.
-    #[error("{path:?} cannot be written into a file of settings: it is no text of one line")]
+    #[error("{path:?} cannot be written into a file of settings: it is not text of one line")]
     Path {
         /// The path.
         path: PathBuf,
@@ -211,7 +211,7 @@ impl Places {
 fn elsewhere(variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
     let set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
     let line = |name| {
-        format!("{name} is set here: programs started from here go by it, and this check does not")
+        format!("{name} is set here: programs started from here use it, and this check does not")
     };
     ELSEWHERE.into_iter().filter(set).map(line).collect()
 }
@@ -231,7 +231,10 @@ fn tried(
     }
     match settings.exists() {
         true => {
-            lines.push(format!("{} says what it loads", settings.display()));
+            lines.push(format!(
+                "{} names the libraries that it loads",
+                settings.display()
+            ));
             command.env("PEERLANE_ICD_CONFIG", settings);
         }
         false => lines.push(format!("{} is not there", settings.display())),
@@ -286,7 +289,7 @@ impl Settings {
     /// Returns the text of the file that the driver reads.
     fn text(&self) -> Result<String, Failed> {
         let mut text =
-            "# What libpeerlane_icd.so loads; written by `peerlane icd install`.\n".to_owned();
+            "# Libraries of libpeerlane_icd.so; written by `peerlane icd install`.\n".to_owned();
         if let Some(vendor) = &self.vendor {
             text.push_str(&format!("vendor = {}\n", quoted(vendor)?));
         }

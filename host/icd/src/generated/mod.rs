@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the crate opencl-sys 0.6.5, by `cargo xtask regen`; do not edit.
 
-//! What the generator of `host/icd/gen` writes.
+//! The files that the generator of `host/icd/gen` writes.
 
 pub(crate) mod extensions;
 pub(crate) mod functions;

@@ -13,7 +13,7 @@ use crate::{arguments, callbacks, platform};
 /// A slot for each function, in the loaders' order.
 pub(crate) type Table = [AtomicPtr<c_void>; 150];
 
-/// Where functions stand in the table.
+/// Places of functions in the table.
 pub(crate) mod slot {
     #![allow(non_upper_case_globals, reason = "the specification's names")]
     /// The slot of `clGetPlatformIDs`.
@@ -82,7 +82,7 @@ const fn function(address: *mut c_void) -> AtomicPtr<c_void> {
     AtomicPtr::new(address)
 }
 
-/// The table of this driver. What other systems have alone is null.
+/// The table of this driver. Functions that only other systems have are null.
 pub(crate) static TABLE: Table = [
     // 0: clGetPlatformIDs
     function(platform::clGetPlatformIDs as *mut c_void),

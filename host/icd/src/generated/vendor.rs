@@ -12,7 +12,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 
-/// What the vendor library has of OpenCL.
+/// The functions of OpenCL in the vendor library.
 pub(crate) struct Vendor {
     pub(crate) clBuildProgram: Option<
         unsafe extern "C" fn(
@@ -1663,7 +1663,7 @@ pub(crate) struct Vendor {
 }
 
 impl Vendor {
-    /// No function at all.
+    /// A library without functions.
     pub(crate) const NONE: Self = Self {
         clBuildProgram: None,
         clCloneKernel: None,
@@ -1873,10 +1873,10 @@ impl Vendor {
         clWritePipeIntelFPGA: None,
     };
 
-    /// Takes what `find` finds.
+    /// Finds the functions with `find`.
     ///
     /// # Safety
-    /// What it finds by a name is null or that function.
+    /// Its answer for a name is null or that function.
     pub(crate) unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: an `Option` of a function has a null pointer for `None`; the caller promises the rest.
         unsafe {

@@ -9,12 +9,13 @@
 ...     region = device.register(data)
 ...     queue.copy(fpga, region).wait(1.0)
 
-Memory is that of other objects: whatever has the buffer protocol (a ``bytearray``, an array of NumPy's), DLPack (a
-tensor of PyTorch's) or ``__cuda_array_interface__`` (a tensor on an NVIDIA or AMD GPU), and what another driver exports as
-a dma-buf. A region keeps its object, and a transfer its region, until it has ended.
+The memory belongs to other objects. They have the buffer protocol (a ``bytearray``, a NumPy array), DLPack (a PyTorch
+tensor) or ``__cuda_array_interface__`` (a tensor on an NVIDIA or AMD GPU), or another driver exports the memory as a
+dma-buf. A region keeps its object until the region has ended, and a transfer keeps its region until the transfer has
+ended.
 
-Every error is a ``peerlane.Error`` with a ``remedy``. All objects can be used from several threads; none by the child of
-a fork.
+Every error is a ``peerlane.Error`` with a hint in ``remedy``. All objects can be used from several threads. The child of
+a fork must not use them.
 """
 
 from ._errors import (

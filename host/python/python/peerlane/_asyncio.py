@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Awaiting transfers with asyncio: the loop watches the device's file, and no thread is started.
 
-A board in the process, the simulated one, has no file, and its time goes on only while somebody waits: there a thread of
+A board in the process, the simulated one, has no file, and its time goes on only while a thread waits: there a thread of
 the loop's executor waits for events.
 """
 
@@ -16,7 +16,7 @@ _turners: dict[tuple[asyncio.AbstractEventLoop, Any], _Turner] = {}
 
 
 async def ended(transfer: Any) -> int:
-    """Waits for a transfer to end. To cancel it stops nothing: the transfer goes on."""
+    """Waits for a transfer to end. Cancelling this stops nothing: the transfer goes on."""
     moved = transfer.poll()
     if moved is not None:
         return moved
@@ -48,12 +48,12 @@ class _Turner:
         return future
 
     def gave_up(self, future: asyncio.Future[int]) -> None:
-        """A future that was cancelled waits no more. The loop may end before the next turn."""
+        """Removes a future that was cancelled: it waits no more. The loop may end before the next turn."""
         if self.waiting.pop(future, None) is not None and not self.waiting:
             self.end()
 
     def sleep(self) -> None:
-        """Waits for what the board reports next, a second at the longest."""
+        """Waits for the next report of the board, a second at the longest."""
         seconds = self.queue.next_turn
         if self.file is None:
             if self.thread is None:

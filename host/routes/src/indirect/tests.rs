@@ -82,7 +82,7 @@ impl Pending for Copying {
         record.under_way[number(self.name)] -= 1;
         record.lines.push((self.name, "ends", self.staged));
         match self.fails {
-            true => Err(Error::side("an engine", "it was told to fail")),
+            true => Err(Error::side("an engine", "it fails on purpose")),
             false => Ok(true),
         }
     }
@@ -177,7 +177,7 @@ fn after_a_failure_nothing_is_under_way() {
     ] {
         let (record, mut engines) = engines(fails, never);
         let error = run(&mut engines, &PLAN, &Limits::default()).unwrap_err();
-        assert!(error.to_string().contains("told to fail"), "{error}");
+        assert!(error.to_string().contains("fails on purpose"), "{error}");
         assert_eq!(record.lock().unwrap().under_way, [0, 0], "{fails:?}");
     }
 }

@@ -68,7 +68,7 @@ impl Context {
     /// Returns the context.
     fn handle(&self) -> Result<Handle> {
         if self.is_inherited() {
-            let reason = "the parent of this child of a fork has it";
+            let reason = "this process is the child of a fork, and its parent uses OpenCL";
             return Err(Error::side(&self.name, reason));
         }
         let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);

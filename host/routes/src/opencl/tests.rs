@@ -221,7 +221,7 @@ fn both() -> (ClMemory, Memory) {
         api: &API,
         context: Mutex::new(Some(some())),
         device: some(),
-        name: "a stand-in".into(),
+        name: "a mock".into(),
         owner: Process::current(),
     }));
     let memory = device.memory(LENGTH).unwrap();
@@ -255,11 +255,7 @@ fn a_copy_of_whose_end_nobody_can_be_told_has_not_ended_well() {
     assert!(!copy.end(grace), "the command may still run");
     assert_eq!(Arc::strong_count(&memory.0), 2, "the copy uses it");
     drop(copy);
-    assert_eq!(
-        Arc::strong_count(&memory.0),
-        2,
-        "nobody knows that it has ended"
-    );
+    assert_eq!(Arc::strong_count(&memory.0), 2, "the end is not known");
 
     let mut copy = begun(&memory, &staging);
     STATUS.set(CL_COMPLETE);

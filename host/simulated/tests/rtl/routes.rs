@@ -512,7 +512,7 @@ fn takes_what_works(tagged: bool) {
                         .routes
                         .transfer(&order, Route::Concurrent, &Limits::default());
                     let lost = lost.unwrap_err().to_string();
-                    assert!(lost.contains("takes no reads"), "{lost}");
+                    assert!(lost.contains("accepts no reads"), "{lost}");
                 }
                 _ => rig.round(&order, Route::Concurrent),
             }

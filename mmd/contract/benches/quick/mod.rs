@@ -225,9 +225,9 @@ impl Programmer for Nobody {
         false
     }
     fn check(&self, _: &[u8], _: &dyn OpenCl) -> std::result::Result<(), String> {
-        Err("nobody programs it".into())
+        Err("the bench does not program it".into())
     }
     fn program(&self, _: &[u8], _: &dyn OpenCl) -> std::result::Result<(), String> {
-        Err("nobody programs it".into())
+        Err("the bench does not program it".into())
     }
 }

@@ -88,8 +88,8 @@ impl Mmd {
         let board = board.and_then(|(_, board)| board.upgrade());
         board.ok_or_else(|| {
             let cause = match device.is_null() {
-                true => "the process has not one board open, but none or several: name the device",
-                false => "the device is no board of Peerlane's that the process has open",
+                true => "the process has no board open, or several: name the device",
+                false => "the device is not a Peerlane board that the process has open",
             };
             refused(CL_INVALID_DEVICE, cause)
         })
@@ -179,7 +179,7 @@ impl Mmd {
             let board = Arc::downgrade(&unsafe { self.board_of(device) }?);
             // SAFETY: as above.
             let (file, size) = unsafe { self.peers.exported(memobj) }?;
-            let closed = || refused(CL_INVALID_DEVICE, "the board was closed meanwhile");
+            let closed = || refused(CL_INVALID_DEVICE, "the board was closed during the call");
             let board = board.upgrade().ok_or_else(closed)?;
             let source = Source::DmaBuf { file, offset: 0 };
             // SAFETY: as above; the owner of the memory allows writes to it.
@@ -286,7 +286,7 @@ impl Mmd {
             return Err(refused(CL_INVALID_EVENT_WAIT_LIST, cause));
         }
         if blocking == 0 && event.is_null() {
-            let cause = "a copy that does not block, and no place for an event: nobody would hear of its end";
+            let cause = "a copy that does not block has no place for an event: its end could not be reported";
             return Err(refused(CL_INVALID_VALUE, cause));
         }
         let list = match count {

@@ -158,15 +158,15 @@ impl Peers {
                 bytes: bytes as u64,
             }),
             Seen::Read { board: on, .. } if on != board && only => {
-                let cause = format_args!("the buffer is another board's, not {name}'s");
+                let cause = format_args!("the buffer is on another board, not on {name}");
                 Err(refused(CL_INVALID_DEVICE, cause))
             }
             seen => {
                 let why = match seen {
-                    Seen::Nothing => "OpenCL did not ask the board for it".into(),
-                    Seen::Read { board: on, .. } if on != board => "another board has it".into(),
+                    Seen::Nothing => "OpenCL did not read it from the board".into(),
+                    Seen::Read { board: on, .. } if on != board => "it is on another board".into(),
                     Seen::Read { address, .. } => format!("OpenCL has no memory at {address:#x}"),
-                    Seen::Other => "OpenCL asked the board for more than a byte of it".into(),
+                    Seen::Other => "OpenCL read more than one byte of it from the board".into(),
                 };
                 let cause = format_args!("{name}: a buffer of {bytes} bytes: {why}");
                 Err(refused_once(

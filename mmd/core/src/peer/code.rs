@@ -35,41 +35,55 @@ macro_rules! codes {
 codes! {
     CL_SUCCESS = 0, c"no error";
     CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
-        c"The board's address translation table, the GPU's BAR, or a limit of the user's, has no room: release peer memory, register less, or raise the limit (ulimit -l; the driver's context_entries, user_entries, user_gpu_mib); standard error says which.";
+        c"The board's address translation table, the GPU's BAR, or a limit of the user has no room: release peer \
+          memory, register less, or raise the limit (ulimit -l; the driver's context_entries, user_entries, \
+          user_gpu_mib). Standard error names it.";
     CL_OUT_OF_RESOURCES = -5,
         c"No thread could be started, or too many copies wait for events: wait for some of them.";
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14,
         c"An event in the wait list has failed: nothing was copied.";
     CL_INVALID_VALUE = -30,
-        c"A NULL where none may be, flags or a file that make no sense, or bytes that do not all lie in the buffer, in the peer memory or in the FPGA memory that the program holds.";
+        c"A required argument is NULL, flags or a file are not valid, or bytes lie outside of the buffer, of the peer \
+          memory or of the FPGA memory that the program holds.";
     CL_INVALID_DEVICE = -33,
-        c"The device is no Peerlane board that this process has open, or NULL while it has several or none: create a context with the device first.";
+        c"The device is not a Peerlane board that this process has open, or it is NULL and the process has several \
+          boards open or none: create a context with the device first.";
     CL_INVALID_MEM_OBJECT = -38,
-        c"No buffer: images and sub-buffers have no address of their own.";
+        c"The object is not a buffer: images and sub-buffers have no address of their own.";
     CL_INVALID_EVENT_WAIT_LIST = -57,
-        c"The list and the number of its events do not go together.";
+        c"The event list and the number of its events do not match: pass both, or NULL and 0.";
     CL_INVALID_OPERATION = -59,
-        c"The memory was not registered for this direction, its owner does not permit it, or this is the child of a fork, which must call execve.";
+        c"The memory was not registered for this direction, its owner does not permit it, or the process is the child \
+          of a fork, which must call execve.";
     CL_INVALID_PEER_MEMORY_PEERLANE = -10001,
-        c"The handle was never given, was released, or is of a board that was closed: register the memory.";
+        c"The handle was never returned, was released, or belongs to a board that was closed: register the memory.";
     CL_PEER_MEMORY_REVOKED_PEERLANE = -10002,
         c"The memory's owner has freed or moved it, or its device is gone: release the handle, export the memory again, and register that.";
     CL_PEER_NOT_SUPPORTED_PEERLANE = -10003,
-        c"Neither driver nor owner offers a way to this memory, or the kernel or the GPU's driver allows none between board and GPU: export it as a dma-buf with its owner's own means, and register that; standard error says more, and so does peerlane doctor.";
+        c"The driver and the memory's owner do not support access to this memory, or the kernel or the GPU's driver \
+          permits no access between board and GPU: export the memory as a dma-buf with its owner's API, and register \
+          that. Standard error and peerlane doctor have details.";
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE = -10004,
-        c"OpenCL holds the buffer's contents on the host, or on another board: create it without CL_MEM_USE_HOST_PTR and CL_MEM_COPY_HOST_PTR, or have a kernel use it first, and unmap it.";
+        c"OpenCL holds the buffer's contents on the host, or on another board: create the buffer without \
+          CL_MEM_USE_HOST_PTR and CL_MEM_COPY_HOST_PTR, or let a kernel use it first, and unmap it.";
     CL_PEER_TRANSFER_FAILED_PEERLANE = -10005,
-        c"The peer or the way to it refused an access: see standard error, and whether the platform passes transfers between devices. Some of the destination may be written.";
+        c"The peer or the path to it refused an access: read standard error, and check whether the computer passes \
+          transfers between devices. A part of the destination may be written.";
     CL_PEER_TRANSFER_TIMEOUT_PEERLANE = -10006,
-        c"The transfer did not end in time and was stopped: look at the board and the peer. Some of the destination may be written.";
+        c"The transfer did not end in time and was stopped: check the board and the peer. A part of the destination \
+          may be written.";
     CL_BOARD_LOST_PEERLANE = -10007,
-        c"The board does not answer, or its driver has let it go: check the board and its link, then start the program anew.";
+        c"The board does not answer, or its driver has released it: check the board and its link, then start the \
+          program again.";
     CL_BOARD_CLOSED_PEERLANE = -10008,
-        c"The board was closed before the copy had ended: keep the context until it has. Some of the destination may be written.";
+        c"The board was closed before the copy had ended: keep the context until the copy has ended. A part of the \
+          destination may be written.";
     CL_BOARD_RESTARTED_PEERLANE = -10009,
-        c"The board was reset or programmed meanwhile, and FPGA memory may have lost its contents: copy again when they are there. Some of the destination may be written.";
+        c"The board was reset or programmed during the copy, and FPGA memory may have lost its contents: restore them, \
+          then copy again. A part of the destination may be written.";
     CL_NO_OPENCL_PEERLANE = -10010,
-        c"No OpenCL library that this process has loaded has the functions that this call needs: link with one, or use the functions that take addresses.";
+        c"No OpenCL library in this process has the functions that this call needs: link the program with one, or use \
+          the functions that take addresses.";
     CL_INTERNAL_ERROR_PEERLANE = -10011,
         c"An error of this library: see standard error.";
 }
@@ -102,8 +116,8 @@ pub(super) fn refused_once(object: usize, value: c_int, cause: impl Display) -> 
 /// Does the work of [`refused`] for an error of a function of OpenCL's.
 pub(super) fn gave(function: &'static str) -> impl Fn(c_int) -> c_int {
     move |error| match error {
-        CL_NO_OPENCL_PEERLANE => refused(error, format_args!("there is no {function}")),
-        error => refused(error, format_args!("{function} gave {error}")),
+        CL_NO_OPENCL_PEERLANE => refused(error, format_args!("no OpenCL library has {function}")),
+        error => refused(error, format_args!("{function} returned {error}")),
     }
 }
 

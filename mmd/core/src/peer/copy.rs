@@ -109,8 +109,8 @@ impl Copy {
         }
         if !memory.permits(direction) {
             let cause = match direction {
-                Direction::FromFpga => "the memory was registered for the board to read it only",
-                Direction::ToFpga => "the memory was registered for the board to write it only",
+                Direction::FromFpga => "the memory was registered for reads by the board only",
+                Direction::ToFpga => "the memory was registered for writes by the board only",
             };
             return Err(refused(CL_INVALID_OPERATION, cause));
         }
@@ -248,7 +248,7 @@ impl Peers {
         let gate = Arc::clone(&copy.memory.gate);
         // A copy that waits for a thread of another one might wait for an event that the other one waits for.
         let seat = gate.seat().map_err(|code| {
-            let cause = format_args!("{WAITING} copies wait for events already");
+            let cause = format_args!("{WAITING} copies already wait for events");
             refused(code, cause)
         })?;
         // SAFETY: by the promise.
@@ -261,7 +261,7 @@ impl Peers {
             false => told.tell(&teller, status),
         }));
         let promise = promise.map_err(|_| {
-            let cause = "the copy does not begin: the program is at its end";
+            let cause = "the copy does not begin: the program is ending";
             refused(CL_BOARD_CLOSED_PEERLANE, cause)
         })?;
         let body = move || {
@@ -293,7 +293,7 @@ impl Peers {
         match spawn("peerlane-peer-e", move || guarded((), body)) {
             Ok(_) => Ok(()),
             Err(error) => {
-                let cause = format_args!("no thread for a copy: {error}");
+                let cause = format_args!("no thread can be started for a copy: {error}");
                 Err(refused(CL_OUT_OF_RESOURCES, cause))
             }
         }

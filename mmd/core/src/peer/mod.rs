@@ -90,7 +90,7 @@ impl PeerMemory {
 fn unknown(handle: cl_peer_memory_peerlane) -> c_int {
     let cause = match handle.addr() {
         0 => "the memory is NULL".into(),
-        number => format!("there is no peer memory {number:#x}, or none any more"),
+        number => format!("there is no peer memory {number:#x}, or it was released"),
     };
     refused(CL_INVALID_PEER_MEMORY_PEERLANE, cause)
 }

@@ -8,7 +8,7 @@ macro_rules! names {
         const OTHERS: &[(c_int, &CStr)] = &[$(($value, {
             let text = concat!(
                 stringify!($name),
-                ", which a function of OpenCL has given: its specification says what it means.\0"
+                ", an error of a function of OpenCL: OpenCL's specification explains it.\0"
             );
             match CStr::from_bytes_with_nul(text.as_bytes()) {
                 Ok(text) => text,
@@ -80,7 +80,8 @@ names! {
 pub(super) fn text(value: c_int) -> &'static CStr {
     let known = OTHERS.iter().find(|(other, _)| *other == value);
     known.map_or(
-        c"This is no error of this extension, nor one of OpenCL's own: it may be that of an extension of the OpenCL that was called.",
+        c"This is not an error of this extension or of OpenCL itself: it may be an error of an extension of the OpenCL \
+          library that was called.",
         |(_, text)| text,
     )
 }
@@ -96,7 +97,7 @@ mod tests {
         assert!(begins(-6, "CL_OUT_OF_HOST_MEMORY, "));
         assert!(begins(-34, "CL_INVALID_CONTEXT, "));
         assert!(begins(-72, "CL_MAX_SIZE_RESTRICTION_EXCEEDED, "));
-        assert!(begins(-4711, "This is no error of this extension"));
+        assert!(begins(-4711, "This is not an error of this extension"));
         for (value, text) in OTHERS {
             assert!(text.to_str().unwrap().ends_with('.'));
             assert!(ERRORS.iter().all(|error| error.value != *value), "{value}");

@@ -138,7 +138,7 @@ impl Peers {
         let first = pointer.addr() as u64;
         let behind = first.checked_add(length).filter(|_| first != 0);
         let behind = behind.ok_or_else(|| {
-            let cause = format_args!("{length} bytes at {pointer:p} are no memory");
+            let cause = format_args!("{length} bytes at {pointer:p} are not memory");
             refused(CL_INVALID_VALUE, cause)
         })?;
         let asked = first..behind;
@@ -158,7 +158,7 @@ impl Peers {
             }
         }
         if !device.has(feature::NVIDIA) {
-            let cause = "neither CUDA nor the driver has a way to memory by its pointer";
+            let cause = "neither CUDA nor the driver can register memory by its pointer";
             return Err(refused(CL_PEER_NOT_SUPPORTED_PEERLANE, cause));
         }
         let buffer = match buffer {
@@ -200,7 +200,8 @@ impl Peers {
             unsafe { opencl.mem(mem, query::CL_MEM_ALLOCATION_HANDLE_INTEL) };
         let file = file.ok().and_then(|file| c_int::try_from(file).ok());
         let not_given = || {
-            let cause = "the buffer's OpenCL does not give its memory out as a dma-buf (said once, for all its buffers)";
+            let cause = "the buffer's OpenCL does not export its memory as a dma-buf (reported once, for all its \
+                         buffers)";
             refused_once(0, CL_PEER_NOT_SUPPORTED_PEERLANE, cause)
         };
         let file = file.ok_or_else(not_given)?;
@@ -213,7 +214,7 @@ impl Peers {
             Some(more) if more < ROUNDED => Ok((file, bytes)),
             _ => {
                 let cause = format_args!(
-                    "a buffer of {bytes} bytes is a part of {size} bytes of memory, nobody says which"
+                    "a buffer of {bytes} bytes is a part of {size} bytes of memory, at an unknown place"
                 );
                 Err(refused(CL_PEER_NOT_SUPPORTED_PEERLANE, cause))
             }
@@ -458,7 +459,7 @@ mod cuda {
             }
             match self.copy(at, bytes) {
                 0 => Ok(()),
-                result => failed(format!("CUDA gave {result} for a copy to {at:#x}")),
+                result => failed(format!("CUDA returned {result} for a copy to {at:#x}")),
             }
         }
     }

@@ -171,7 +171,7 @@ impl Boards for Toys {
 
     fn open(&self, name: &str) -> Result<Found, String> {
         if !self.names.lock().unwrap().contains(&name) {
-            return Err(format!("\"{name}\" is no board"));
+            return Err(format!("\"{name}\" is not a board"));
         }
         self.open_board()
     }
@@ -492,7 +492,7 @@ fn who_programs_another_board_is_told_how_to_name_this_one() {
     assert_eq!(output.status.code(), Some(7), "{said}");
     for words in [
         "toy0: programming: ",
-        "has configured another one",
+        "has configured another FPGA",
         "ACL_PCIE_JTAG_CABLE_toy0 and ACL_PCIE_JTAG_DEVICE_INDEX_toy0",
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
@@ -533,7 +533,7 @@ fn where_there_is_no_board_the_program_is_told_so_once() {
     }
     assert_eq!(
         open,
-        "Peerlane MMD: a board without a name cannot be opened: \"\" is no board"
+        "Peerlane MMD: a board without a name cannot be opened: \"\" is not a board"
     );
 }
 

@@ -393,7 +393,7 @@ extern "C" fn release_event(event: Pointer) -> i32 {
     let event = unsafe { object::<Event>(event) };
     let released = release(&event.count);
     let forgotten = event.count.load(Ordering::SeqCst) == 0 && event.now() > 0;
-    assert!(!forgotten, "an event that nobody holds has not ended");
+    assert!(!forgotten, "an event without a reference has not ended");
     released
 }
 

@@ -30,7 +30,7 @@ const CASES: &[Case] = &[
     },
     Case {
         spoil: |toys| toys.side.lock().version = 0xffff_ffff,
-        says: "kernel interface says that it is of version 0xffffffff",
+        says: "kernel interface reports version 0xffffffff",
     },
     Case {
         spoil: |toys| toys.side.lock().out_of_reset = 0,
@@ -38,33 +38,33 @@ const CASES: &[Case] = &[
     },
     Case {
         spoil: |toys| says(toys, 0, 0xa0c0_0003),
-        says: "clock says that it is of version 0xa0c00003",
+        says: "clock reports version 0xa0c00003",
     },
     // No frequency, a frequency that is too high, no multiplier, halves that differ, an invalid resistor, an invalid
     // pump.
     Case {
         spoil: |toys| says(toys, 0x400, 0),
-        says: "the setting of its kernels' clock is none: [0, 8, 1",
+        says: "the setting of its kernels' clock is not valid: [0, 8, 1",
     },
     Case {
         spoil: |toys| says(toys, 0x400, 2_000_000),
-        says: "the setting of its kernels' clock is none: [2000000",
+        says: "the setting of its kernels' clock is not valid: [2000000",
     },
     Case {
         spoil: |toys| says(toys, 0x404, 0),
-        says: "the setting of its kernels' clock is none",
+        says: "the setting of its kernels' clock is not valid",
     },
     Case {
         spoil: |toys| says(toys, 0x410, 5),
-        says: "the setting of its kernels' clock is none",
+        says: "the setting of its kernels' clock is not valid",
     },
     Case {
         spoil: |toys| says(toys, 0x418, 4001),
-        says: "the setting of its kernels' clock is none",
+        says: "the setting of its kernels' clock is not valid",
     },
     Case {
         spoil: |toys| says(toys, 0x41c, 25),
-        says: "the setting of its kernels' clock is none",
+        says: "the setting of its kernels' clock is not valid",
     },
     Case {
         spoil: |toys| says(toys, 0x424, 200_000),
@@ -77,7 +77,7 @@ const CASES: &[Case] = &[
     // Text: none, of other versions, that ends early, of a memory that the board does not have.
     Case {
         spoil: |toys| toys.side.lock().rom.clear(),
-        says: "its ROM says \"\"..., which the runtime does not read",
+        says: "its ROM has the text \"\"..., which the runtime does not read",
     },
     Case {
         spoil: |toys| toys.side.lock().rom = vec![0xff; 4096],
@@ -104,7 +104,7 @@ const CASES: &[Case] = &[
             let far = EMPTY.replace("2 1 2 0 134217728", "2 1 2 1073741824 2147483648");
             toys.side.lock().rom = far.into();
         },
-        says: "FPGA memory begins at 0x40000000, but the board has 0x0 to 0x8000000",
+        says: "FPGA memory from 0x40000000 on, but the board has 0x0 to 0x8000000",
     },
     // A long ROM that is shorter than its length field, or that has no valid length.
     Case {
@@ -112,14 +112,14 @@ const CASES: &[Case] = &[
             let mut side = toys.side.lock();
             (side.version, side.digits) = (0xa0c0_0002, Some(b"00000000"));
         },
-        says: "its ROM has \"00000000\" where the length of its text is to be",
+        says: "its ROM has \"00000000\" in place of the length of its text",
     },
     Case {
         spoil: |toys| {
             let mut side = toys.side.lock();
             (side.version, side.digits) = (0xa0c0_0002, Some(b"\xff\xff\xff\xff\xff\xff\xff\xff"));
         },
-        says: "where the length of its text is to be",
+        says: "in place of the length of its text",
     },
     Case {
         spoil: |toys| {
@@ -305,7 +305,7 @@ fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
     };
     let sizes = "the first 128 MiB of its memory, but this program has only the first 112 MiB: the other 16 MiB";
     let refused = [
-        "toy0 cannot be opened: OpenCL gives out",
+        "toy0 cannot be opened: OpenCL allocates from",
         sizes,
         "memory_pool_mib",
         "=1",
@@ -317,7 +317,7 @@ fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
         "{said}"
     );
     assert_eq!(
-        lines(&["toy0: OpenCL gives out", sizes, "accepts that"]),
+        lines(&["toy0: OpenCL allocates from", sizes, "accepts that"]),
         4,
         "{said}"
     );

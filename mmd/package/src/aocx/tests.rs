@@ -126,9 +126,9 @@ fn what_is_no_package_is_named() {
         format!("{error}. {}", error.remedy())
     };
     for (file, words) in [
-        (b"PK\x03\x04".to_vec(), "no ELF file"),
-        (Vec::new(), "no ELF file"),
-        (b"\x7fELF\x02\x02\x01".to_vec(), "no ELF file"),
+        (b"PK\x03\x04".to_vec(), "not an ELF file"),
+        (Vec::new(), "not an ELF file"),
+        (b"\x7fELF\x02\x02\x01".to_vec(), "not an ELF file"),
         (
             b"\x7fELF\x01\x01\x01".to_vec(),
             "the file's header should end at byte 52",
@@ -146,11 +146,11 @@ fn what_is_no_package_is_named() {
         ),
         (
             package("17 1 x", b"code"),
-            "but the Pro Edition's. That is not supported",
+            "but the Pro Edition's. The Pro Edition and its boards are not supported",
         ),
         (
             package("13 toy 0 0 one", b"code"),
-            "word 5 (\"one\") is no number",
+            "word 5 (\"one\") is not a number",
         ),
         (package("\0", b"code"), "ends after 0 words"),
     ] {
@@ -165,7 +165,7 @@ fn what_is_no_package_is_named() {
     ]);
     assert!(of(&twice).contains("two sections .acl.autodiscovery"));
     let raw = elf(&[(".acl.autodiscovery", b"13 \xff"), (".acl.fpga.bin", b"x")]);
-    assert!(of(&raw).contains(".acl.autodiscovery is no text"));
+    assert!(of(&raw).contains(".acl.autodiscovery is not text"));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_section_over_the_headers_is_refused() {
     for place in [table as u32 - 1, 4] {
         file[table + 16..table + 20].copy_from_slice(&place.to_le_bytes());
         let error = upgrade_package(&file).unwrap_err();
-        assert!(error.to_string().contains("lies over headers"), "{error}");
+        assert!(error.to_string().contains("overlaps headers"), "{error}");
     }
 }
 

@@ -102,7 +102,7 @@ fn what_ends_the_program_is_named() {
         ("DDR 2 1 2", "DDR 2 99999 2", "number of banks is 99999"),
         ("2 0 134217728", "2 0 134217729", "to 0x8000001"),
         ("2 0 134217728", "2 134217728 0", "from 0x8000000 to 0x0"),
-        ("0x400", "xyz", "\"xyz\" is no number"),
+        ("0x400", "xyz", "\"xyz\" is not a number"),
         ("64 2 0 0 two", "64 4 0 0 two", "access 4"),
         ("0 0 two", "0 0 one", "two device globals \"one\""),
         ("outer 2 3", "outer 1 3", "1 sideband signals"),
@@ -115,7 +115,7 @@ fn what_ends_the_program_is_named() {
         (
             "4096 256 1",
             "9999999999 256 1",
-            "\"9999999999\" is no number",
+            "\"9999999999\" is not a number",
         ),
     ] {
         let error = of(from, to);
@@ -130,14 +130,14 @@ fn a_group_that_says_too_little_is_refused_where_the_runtime_asserts_it() {
     let with_kernel = board(&format!("{MEMORY} {NOTHING} 1"));
     let error = present(&format!("{with_kernel} {words}")).unwrap_err();
     assert!(
-        error.to_string().contains("more words than it says"),
+        error.to_string().contains("more words than its count"),
         "{error}"
     );
     // A mapping with a count of no words; the runtime reads its words nevertheless.
     let mapping = "0 0 0 0 0 1 1 0 outer inner 0 0x40 1 0 32 8 0";
     let error = present(&board(&format!("{MEMORY} {mapping} 0"))).unwrap_err();
     assert!(
-        error.to_string().contains("more words than it says"),
+        error.to_string().contains("more words than its count"),
         "{error}"
     );
     // A count of the board's words that is too small does not matter where nothing is skipped.

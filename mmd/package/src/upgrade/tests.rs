@@ -60,10 +60,10 @@ fn what_cannot_be_rewritten_is_named() {
     assert!(of("23 24").contains("version \"23\" is neither 13 nor 14"));
     assert!(of("17 0 x").contains("version \"17\" is neither 13 nor 14, but the Pro Edition's"));
     assert!(of("").contains("ends after 0 words, before the version"));
-    assert!(of("13 toy 0 0 one").contains("word 5 (\"one\") is no number: the number of banks"));
+    assert!(of("13 toy 0 0 one").contains("word 5 (\"one\") is not a number: the number of banks"));
     let long = format!("{OLD_13} 1");
     let place = long.split_ascii_whitespace().count();
-    assert!(of(&long).contains(&format!("word {place} and what follows")));
+    assert!(of(&long).contains(&format!("word {place} and later words")));
     let words: Vec<&str> = OLD_14.split_ascii_whitespace().collect();
     for length in 0..words.len() {
         assert!(

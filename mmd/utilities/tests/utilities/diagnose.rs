@@ -197,7 +197,7 @@ fn why_a_board_cannot_be_tested_is_said() {
         .root()
         .join("sys/bus/pci/devices/0000:01:00.0/peerlane/state");
     fs::write(state, "cut_off\n").unwrap();
-    fails("peerlane0 is not ready but cut_off. Wait");
+    fails("peerlane0 is not ready: its state is cut_off. Wait");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn the_way_to_the_library_is_said() {
     };
     let at = |kind: &str| {
         format!(
-            "{}, the library for {kind}, which says version 15.9",
+            "{}, the library for {kind}, which reports version 15.9",
             place.display()
         )
     };
@@ -331,7 +331,7 @@ fn the_way_to_the_library_is_said() {
     // A library that does not exist any more, or never was one.
     fs::write(&place, "").unwrap();
     fails("toy_peerlane.fcd: ");
-    fails("is empty, no library");
+    fails("is empty, not a library");
     fs::remove_file(&place).unwrap();
     fails("the library for the OpenCL runtime is not there");
     fs::write(&place, library(Kind::Open)).unwrap();
@@ -341,7 +341,7 @@ fn the_way_to_the_library_is_said() {
         format!("{}\r\n", place.display()),
     ] {
         fs::write(&fcd, text).unwrap();
-        fails("has a blank or a carriage return beside a path");
+        fails("has a blank or a carriage return next to a path");
     }
     // The library is named twice.
     fs::write(&fcd, format!("{}\n", place.display())).unwrap();
@@ -400,7 +400,7 @@ fn the_open_library_in_an_old_platform_is_remarked() {
         let (diagnosed, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
         result.unwrap();
         for lines in [installed, diagnosed] {
-            let words = format!("the platform is of {version}, and has the library for the open");
+            let words = format!("the platform is of {version}, but has the library for the open");
             let found = lines.iter().any(|line| line.contains(&words));
             assert_eq!(found, remarked, "{version} {kind:?}: {lines:#?}");
         }
@@ -421,14 +421,14 @@ fn the_variable_and_the_rights_are_said() {
     let stand = Stand(Ok(&[]));
     let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
     result.unwrap_err();
-    says(&lines, "there are no udev rules of Peerlane's");
+    says(&lines, "there are no udev rules of Peerlane");
     says(
         &lines,
-        "peerlane0: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs",
+        "peerlane0: only users with CAP_SYS_RAWIO, such as root, may run OpenCL programs",
     );
     says(
         &lines,
-        "peerlane0: only who has CAP_SYS_RAWIO, such as root, may load kernels into its FPGA",
+        "peerlane0: only users with CAP_SYS_RAWIO, such as root, may load kernels into its FPGA",
     );
     let (_, result) = look(&work, &toys, &named("acl0"));
     result.unwrap();

@@ -83,7 +83,7 @@ fn the_vendors_script_does_it() {
     let (status, said, _) = run(&work, &package, None);
     assert_eq!(status, Some(1), "{said}");
     assert!(
-        said.contains("drives the vendor's own DMA. That DMA is gone"),
+        said.contains("drives the vendor's own DMA. This platform does not have that DMA"),
         "{said}"
     );
 }
@@ -99,7 +99,7 @@ fn quartus_does_it_by_the_boards_settings() {
     };
     fails(
         Some("2"),
-        "says how this board's flash memory is written. Its vendor's BSP has no script",
+        "does not describe how to write this board's flash memory. Its vendor's BSP has no script",
     );
     let cof = work.platform().boards[0].join("scripts/flash.cof");
     fs::create_dir_all(cof.parent().unwrap()).unwrap();
@@ -118,7 +118,7 @@ fn quartus_does_it_by_the_boards_settings() {
         "file=${6#*;}; name=${file%@*}; echo \"$1 $2 $3 $4 $5 ${6%%;*} ${file##*@} ${name##*.}\" >> \"$LOG\"; cat \"${file%@*}\" >> \"$LOG\"",
     );
     for index in [None, Some("0"), Some("x")] {
-        fails(index, "does not say which device in the JTAG chain");
+        fails(index, "does not name the device in the JTAG chain");
     }
     let (status, said, log) = run(&work, &package, Some("2"));
     assert_eq!(status, Some(0), "{said}");
@@ -148,7 +148,7 @@ fn quartus_does_it_by_the_boards_settings() {
     fs::write(&cof, "<cof/>").unwrap();
     fails(Some("2"), "it must have one <sof_filename>");
     fs::write(cof.with_file_name("b.cof"), settings).unwrap();
-    fails(Some("2"), "there are several");
+    fails(Some("2"), "there are several .cof files");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn a_flash_memory_is_not_left_half_written() {
         );
         assert_eq!(run.status.code(), Some(1), "{said}");
         let words = match status {
-            0 => "interrupted, after the tool that was at work came to its end without an error",
+            0 => "interrupted, after the tool in progress ended without an error",
             _ => "The flash memory may be half-written",
         };
         assert!(said.contains(words), "{said}");

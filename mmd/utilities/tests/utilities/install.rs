@@ -220,7 +220,10 @@ fn a_platform_of_the_same_name_needs_driver_and_rules() {
     let before = work.files();
     let (lines, result) = take(&work, &Options::default());
     result.unwrap();
-    says(&lines, "toy_peerlane.fcd: stays, it is another platform's");
+    says(
+        &lines,
+        "toy_peerlane.fcd: stays, it belongs to another platform",
+    );
     says(&lines, "driver and rules stay");
     assert_eq!(work.files(), before);
     assert_eq!(work.calls.take(), [""; 0]);
@@ -315,11 +318,17 @@ fn what_is_no_library_is_refused() {
     let whole = library(Kind::Open);
     for (bytes, words) in [
         (&b""[..], "libpeerlane_mmd.so: is empty"),
-        (&b"\x7fELF"[..], "is no library, or a part of one"),
-        (&b"#!/bin/sh\n"[..], "is no library, or a part of one"),
-        (&whole[..whole.len() / 2], "is no library, or a part of one"),
+        (&b"\x7fELF"[..], "is not a library, or only a part of one"),
+        (
+            &b"#!/bin/sh\n"[..],
+            "is not a library, or only a part of one",
+        ),
+        (
+            &whole[..whole.len() / 2],
+            "is not a library, or only a part of one",
+        ),
         (library(Kind::Less), "it has no aocl_mmd_write"),
-        (library(Kind::Foreign), "but none of Peerlane's"),
+        (library(Kind::Foreign), "but not one of Peerlane"),
     ] {
         fs::write(&place, bytes).unwrap();
         let error = put(&work, &Options::default()).1.unwrap_err();
@@ -355,7 +364,7 @@ fn a_platform_that_others_cannot_enter_is_remarked() {
     };
     for (mode, words) in [
         (0o700, "other users cannot enter it (mode 0700)"),
-        (0o777, "somebody else than root may write it"),
+        (0o777, "users other than root may write it"),
     ] {
         // The temporary directory is closed to others by itself.
         for directory in root.ancestors().take(2) {
@@ -503,7 +512,7 @@ fn a_file_that_was_written_elsewhere_is_remarked() {
     result.unwrap();
     says(
         &lines,
-        "ACL_BOARD_VENDOR_PATH says, run this with the same value",
+        "ACL_BOARD_VENDOR_PATH named, run this with the same value",
     );
 }
 
@@ -530,7 +539,8 @@ fn tools_of_the_administrator_are_found() {
         true => assert!(!said.contains("neither on the PATH"), "{said}"),
         // Unknown facts are not printed: here there is no such tool at all.
         false => {
-            let words = "whether the driver is installed cannot be seen: modprobe: it is neither on the PATH";
+            let words =
+                "cannot check whether the driver is installed: modprobe: it is neither on the PATH";
             assert!(said.contains(words), "{said}");
             assert!(!said.contains("step 6"), "{said}");
         }
@@ -570,7 +580,7 @@ fn only_the_file_for_the_runtime() {
     };
     let error = put(&work, &taken).1.unwrap_err();
     assert!(
-        error.contains("it is no directory. Run it as root"),
+        error.contains("it is not a directory. Run it as root"),
         "{error}"
     );
 }

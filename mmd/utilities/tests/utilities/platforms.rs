@@ -105,7 +105,10 @@ fn a_file_of_the_wrong_form_goes() {
     let trap = work.root().join(INTEL).join("one_peerlane.fcd");
     fs::create_dir_all(trap.parent().unwrap()).unwrap();
     fs::write(&trap, format!("{}\n", of(&one))).unwrap();
-    says(&put(&work, &one).unwrap(), "one_peerlane.fcd: goes");
+    says(
+        &put(&work, &one).unwrap(),
+        "one_peerlane.fcd: will be removed",
+    );
     assert!(!exists(&trap));
     // `uninstall` alone removes it, too.
     fs::create_dir_all(trap.parent().unwrap()).unwrap();
@@ -191,7 +194,7 @@ fn the_library_that_ends_a_runtime_is_refused() {
         let by_hand = work.root().join(INTEL).join("two_peerlane.fcd");
         fs::write(&by_hand, format!("{}\n", of(&two))).unwrap();
         let seen = setup::look(&work.machine(), None, None);
-        let both = "name both libraries of Peerlane's";
+        let both = "name both libraries of Peerlane";
         assert!(
             seen.iter()
                 .any(|seen| matches!(seen, Seen::Wrong(one) if one.what.contains(both))),

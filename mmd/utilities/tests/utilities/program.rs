@@ -65,7 +65,7 @@ fn what_must_not_be_loaded_is_refused() {
     fails(
         "peerlane0",
         std::slice::from_ref(&other),
-        "for the board \"toy\", and this is \"toy_peerlane\". Compile the kernels",
+        "for the board \"toy\", and this board is \"toy_peerlane\". Compile the kernels",
     );
     fails(
         "peerlane9",
@@ -75,14 +75,14 @@ fn what_must_not_be_loaded_is_refused() {
     fails(
         "peerlane0",
         &[put("x.aocx", b"text")],
-        "no configuration that aoc has packed",
+        "not a configuration that aoc packed",
     );
     fails(
         "peerlane0",
         &[work.put("y/gone", b"").with_file_name("none")],
         "none: cannot be read",
     );
-    fails("peerlane0", &[good.clone(), other], "are of one kind");
+    fails("peerlane0", &[good.clone(), other], "are of the same kind");
     let wrong = put("wrong.bin", &code(b"another"));
     fails(
         "peerlane0",
@@ -90,11 +90,7 @@ fn what_must_not_be_loaded_is_refused() {
         "wrong.bin is not the configuration of the package",
     );
     let nameless = put("n.aocx", &super::package(&[(".acl.fpga.bin", &image)]));
-    fails(
-        "peerlane0",
-        &[nameless],
-        "does not say for which board it is",
-    );
+    fails("peerlane0", &[nameless], "does not name its board");
     let no_cable = put("c.aocx", &aocx("toy_peerlane", b"\x7fELF no cable"));
     fails("peerlane0", &[no_cable], "peerlane0 was not programmed");
     // Another program has the board.
@@ -112,7 +108,10 @@ fn the_platform_names_the_board_where_sysfs_does_not() {
     let image = code(b"x");
     let other = work.put("o.aocx", &aocx("other", &image));
     let error = load(&work, &toys, "peerlane0", &[other]).1.unwrap_err();
-    assert!(error.contains("and this is \"toy_peerlane\""), "{error}");
+    assert!(
+        error.contains("and this board is \"toy_peerlane\""),
+        "{error}"
+    );
     let good = work.put("g.aocx", &aocx("toy_peerlane", &image));
     load(&work, &toys, "peerlane0", &[good]).1.unwrap();
 }

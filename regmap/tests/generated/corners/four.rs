@@ -5,7 +5,7 @@
 //!
 //! Reads have a latency of one cycle and hold their value until the next. Writes act only with all
 //! byte enables set. A stored field or a pulse changes in the cycle after the write; a `_we` strobe
-//! and its index are valid in the cycle of the write, beside the slave's `writedata`.
+//! and its index are valid in the cycle of the write, together with the slave's `writedata`.
 
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -45,7 +45,7 @@ impl Logic for FourRegs {
         );
         self.readdata.next = self.readdata_reg.q.val();
         self.act.next = self.write.val() & self.byteenable.val().all();
-        // Reads: registered, and 0 where nothing is.
+        // Reads: registered; 0 at unused addresses.
         if self.read.val() {
             self.readdata_reg.d.next = 0u64.into();
             if self.address.val().get_bits::<2>(2) == 0 {

@@ -1,6 +1,6 @@
 // Generated from the register map by `peerlane-regmap`. Do not edit.
 
-//! What the register map generates for the RTL.
+//! Modules for the RTL, generated from the register map.
 
 #[rustfmt::skip]
 #[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.

@@ -176,7 +176,7 @@ fn entries() -> Result<&'static str> {
     let regions = other.query().map_err(told)?.regions;
     ensure!(
         regions == [0, 1],
-        "somebody else's region was evicted for the user's part"
+        "another user's region was evicted for the user's part"
     );
     drop(other);
     fork("other user", move || {

@@ -290,7 +290,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     let page = View::new(&device, map::PAGE, chan::SIZE, rights)?;
     unbind()?;
     let checked = check()
-        .context("after the board was let go")
+        .context("after the board was released")
         .and_then(|()| {
             // A store to the page does not appear in the ring.
             (0..chan::SIZE / 4).for_each(|dword| page.store(dword, 0));

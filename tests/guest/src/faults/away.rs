@@ -201,7 +201,7 @@ pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
     reset()?;
     until("stays gone", 0)?;
     let query = device.query().map_err(told)?;
-    ensure!(query.generation != generation, "nobody was told");
+    ensure!(query.generation != generation, "no context was notified");
     let other = Mover::fast(lab)?;
     let second = Buffer::new(other.device(), 1 << 20)?;
     come_back(lab, other, second)?;
@@ -258,7 +258,7 @@ pub(super) fn resets_are_counted(lab: &mut Lab) -> Result<String> {
             if query.generation != before.generation {
                 break query;
             }
-            ensure!(begin.elapsed() < LIMIT, "{name}: nobody is told");
+            ensure!(begin.elapsed() < LIMIT, "{name}: no error is reported");
             std::thread::sleep(Duration::from_millis(1));
         };
         ensure!(
@@ -290,7 +290,7 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
         .submit(Direction::FromFpga, other.region.part(0..64), place, terms)
         .and_then(|submitted| submitted.wait(Some(SOON)));
     let took = begin.elapsed();
-    ensure!(took < SOON, "nobody is told: {ended:?}");
+    ensure!(took < SOON, "no error is reported: {ended:?}");
     ensure!(ended.is_err(), "a block that knows nothing has moved data");
     let mut after = slow.query().map_err(told)?;
     // After `Error::Restarted` the generation must be new already. A call between the event and the restart only gets
@@ -302,13 +302,13 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     }
     ensure!(
         after.generation != before.generation,
-        "told of another generation without a word"
+        "an error came without another generation"
     );
     // Kernels and memory may also be as after power-up.
     ensure!(after.resets > before.resets, "it counts as the block's own");
     come_back(lab, fast, buffer)?;
     come_back(lab, Mover::Slow(slow), other)?;
-    Ok(format!("told after {took:?}"))
+    Ok(format!("reported after {took:?}"))
 }
 
 /// The FPGA is configured without the driver, or its memory is reset, and the driver does not know it yet. Checks that
@@ -394,7 +394,7 @@ pub(super) fn looked_at_late(lab: &mut Lab) -> Result<String> {
         other.kill()?;
     }
     let now = watched.query().map_err(told)?.generation;
-    ensure!(now == generation, "the board was started anew");
+    ensure!(now == generation, "the board was started again");
     Ok(format!("{trips} round trips"))
 }
 
@@ -561,7 +561,7 @@ pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
             return Ok("");
         }
     }
-    anyhow::bail!("unbind waited for nobody")
+    anyhow::bail!("unbind waited for no process")
 }
 
 /// Makes one attempt of [`node_that_goes`]. Returns whether unbind was waiting when node and file were removed.

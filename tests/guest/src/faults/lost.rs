@@ -47,7 +47,7 @@ pub(super) fn reads(lab: &mut Lab) -> Result<String> {
         if query.generation != before.generation {
             break query;
         }
-        ensure!(begin.elapsed() < LIMIT, "nobody is told");
+        ensure!(begin.elapsed() < LIMIT, "no error is reported");
         std::thread::sleep(Duration::from_millis(5));
     };
     let took = begin.elapsed();
@@ -67,7 +67,7 @@ pub(super) fn reads(lab: &mut Lab) -> Result<String> {
         log.has("and the board is reset by its link")?,
         "the log does not say why"
     );
-    Ok(format!("told after {took:?}"))
+    Ok(format!("reported after {took:?}"))
 }
 
 /// The function's right to be bus master is taken away for longer than a port may stall without being dead, and
@@ -105,7 +105,7 @@ fn without_master(lab: &mut Lab, limit: Duration) -> Result<Duration> {
     let ended = while_not_master(|| {
         mover.attempt(Direction::FromFpga, &buffer.region, 0, at, 1 << 20, limit)
     })?;
-    ensure!(ended.is_err(), "a board that is no bus master writes");
+    ensure!(ended.is_err(), "a board that is not a bus master writes");
     let begin = Instant::now();
     while device.query().map_err(told)?.generation == before.generation {
         ensure!(begin.elapsed() < LIMIT, "the channel is not started again");
@@ -121,7 +121,7 @@ fn without_master(lab: &mut Lab, limit: Duration) -> Result<Duration> {
         before.resets
     );
     ensure!(
-        log.has("the PCIe port stood still for a while")?,
+        log.has("the PCIe port was stopped for a while")?,
         "the log does not say why"
     );
     Ok(took)
@@ -135,7 +135,7 @@ pub(super) fn read_request(lab: &mut Lab) -> Result<&'static str> {
     const SHIFT: u8 = 4;
     const MASK: u8 = 7 << SHIFT;
     if lab.open()?.capabilities().tagged {
-        return skip("a port with tags keeps what it asks for apart");
+        return skip("a port with tags keeps its reads apart");
     }
     let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
     let starts: [(&str, Step); 2] = [("a reset", reset), ("a new driver", rebind)];

@@ -68,7 +68,7 @@ pub(super) fn given_up_reads(lab: &mut Lab) -> Result<String> {
         let buffer = Buffer::new(mover.device(), 1 << 20)?;
         let at = lab.place(mover.device())?;
         let before = given_up(mover.device())?;
-        ensure!(before == 0, "{before} behind a reset");
+        ensure!(before == 0, "{before} after a reset");
         let mut log = Log::from_here()?;
         lab.host.fault(Fault::Reads {
             answer: Answer::Never {},
@@ -92,13 +92,16 @@ pub(super) fn given_up_reads(lab: &mut Lab) -> Result<String> {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
-        ensure!((1..=LOST).contains(&said.unwrap_or(0)), "{said:?} are told");
+        ensure!(
+            (1..=LOST).contains(&said.unwrap_or(0)),
+            "{said:?} are reported"
+        );
         come_back(lab, mover, buffer)?;
     }
     reset()?;
     let how = come_back_anew(lab)?;
     let left = given_up(&lab.open()?)?;
-    ensure!(left == 0, "{left} behind the last reset");
+    ensure!(left == 0, "{left} after the last reset");
     Ok(format!("good again {how}"))
 }
 

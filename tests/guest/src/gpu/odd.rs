@@ -51,12 +51,12 @@ pub(super) fn moved_by_its_pin(lab: &mut Lab) -> Result<&'static str> {
         ensure!(buffer.pieces()? != before, "the pin did not move it");
         ensure!(
             gpu.counts()?.invalidations > told_before,
-            "nobody was told of the move"
+            "no importer was notified of the move"
         );
         carrier.carry(&buffer, &region, 0, 77, SIZE - 100)?;
         ensure!(
             device.query().map_err(told)?.revoked == 0,
-            "the context was told that it has lost memory"
+            "the context was notified that it has lost memory"
         );
         Ok("")
     })
@@ -87,7 +87,7 @@ pub(super) fn told_again(lab: &mut Lab) -> Result<String> {
         let regions = [register(SIZE)?, register(100)?];
         let mut rests = vec![buffer.relocate()?];
         let revoked = device.query().map_err(told)?.revoked;
-        ensure!(revoked == 2, "{revoked} regions of 2 were taken back");
+        ensure!(revoked == 2, "{revoked} regions of 2 were invalidated");
         let before = lab.host.counters()?;
         for _ in 0..2 {
             rests.push(buffer.relocate()?);
@@ -98,14 +98,14 @@ pub(super) fn told_again(lab: &mut Lab) -> Result<String> {
             "{} registers written for memory that is gone",
             after.other_writes - before.other_writes
         );
-        ensure!(device.query().map_err(told)?.revoked == 2, "told twice");
+        ensure!(device.query().map_err(told)?.revoked == 2, "reported twice");
         // A new region of the same buffer is not affected by the end of the old ones.
         let new = register(SIZE)?;
         drop(regions);
         let moves = gpu.counts()?.invalidations;
-        ensure!(gpu.counts()?.maps == 1, "the new region was let go");
+        ensure!(gpu.counts()?.maps == 1, "the new region was released");
         new.forget().map_err(told)?;
-        Ok(format!("{moves} dma-bufs told"))
+        Ok(format!("{moves} notifications of dma-bufs"))
     })
 }
 
@@ -121,7 +121,10 @@ pub(super) fn closed_after_the_end(lab: &mut Lab, way: Way) -> Result<&'static s
             buffer.revoke()
         })?;
         child.wait()?;
-        ensure!(gpu.counts()?.attachments == 0, "somebody is still attached");
+        ensure!(
+            gpu.counts()?.attachments == 0,
+            "an importer is still attached"
+        );
         Ok("")
     })
 }
@@ -343,7 +346,7 @@ pub(super) fn silent_peer(lab: &mut Lab) -> Result<String> {
         lab.host.fault(Fault::Clear {})?;
         ensure!(gpu.counts()?.maps == 0, "the memory is still held");
         let how = faults::come_back_anew(lab)?;
-        Ok(format!("let go in {took:?}; good again {how}"))
+        Ok(format!("released in {took:?}; good again {how}"))
     })
 }
 

@@ -31,7 +31,7 @@ fn seen() -> Result<String> {
 fn forget() -> Result<()> {
     std::fs::write(peers()?, "forget")?;
     let left = seen()?;
-    ensure!(left.is_empty(), "{left:?} is not forgotten");
+    ensure!(left.is_empty(), "{left:?} is not removed");
     Ok(())
 }
 
@@ -166,7 +166,7 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
         ensure!(line.ends_with(" answers\n"), "{line:?}");
         carrier.carry(&buffer, &region, 0, 0, SIZE)?;
         region.forget().map_err(told)?;
-        let handle = known(&device, &name)?.context("what is known is refused")?;
+        let handle = known(&device, &name)?.context("a device with a known answer is refused")?;
         let mut argument = uapi::Unregister { handle, flags: 0 };
         raw::with(&device, uapi::UNREGISTER, &mut argument)?;
         Ok(took)

@@ -89,7 +89,7 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
             ours.signal()?;
             ours.wait()?;
             let region = name.register(&device, 0, SIZE).map_err(told);
-            region.with_context(|| format!("{way:?}, beside what another keeps"))?;
+            region.with_context(|| format!("{way:?}, next to memory that another keeps"))?;
             ours.signal()?;
             other.wait()
         })?;

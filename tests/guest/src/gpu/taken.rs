@@ -64,7 +64,7 @@ fn taken(
             slowest = slowest.max(begin.elapsed());
             gpu.is_poisoned(&pieces)?;
             let told_now = mover.device().query().map_err(told)?.revoked;
-            ensure!(told_now == told_before + 1, "the context was not told");
+            ensure!(told_now == told_before + 1, "the context was not notified");
             end(transfers)?;
             gpu.is_poisoned(&pieces)?;
             drop((region, rest));
@@ -179,11 +179,11 @@ pub(super) fn removed(lab: &mut Lab) -> Result<&'static str> {
     let told_now = mover.device().query().map_err(told)?.revoked;
     let counts = gpu.counts();
     std::fs::write("/sys/bus/pci/rescan", "1")?;
-    ensure!(told_now == told_before + 2, "the context was not told");
+    ensure!(told_now == told_before + 2, "the context was not notified");
     let counts = counts?;
     ensure!(
         (counts.maps, counts.tables) == (0, 0),
-        "something was left behind: {counts:?}"
+        "something is left: {counts:?}"
     );
     end(transfers)?;
     drop(held);

@@ -58,7 +58,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
         map(map::RING, ring + 4096, read, shared),
     )?;
     refused(
-        "what is behind the ring",
+        "the page after the ring",
         map(map::RING + ring as u64, 4096, read, shared),
     )?;
     refused(
@@ -68,7 +68,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
     refused("two pages", map(map::PAGE, 8192, write, shared))?;
     refused("another's page", map(map::PAGE + 4096, 4096, write, shared))?;
     refused("nothing known", map(3 << 32, 4096, read, shared))?;
-    refused("what is far behind", map(1 << 62, 4096, read, shared))?;
+    refused("a page far after all", map(1 << 62, 4096, read, shared))?;
     // A part of the ring may be mapped, and it stays read-only.
     map(map::RING, 4096, read, shared)?;
     // SAFETY: as in `try_map`.

@@ -88,7 +88,7 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
             }
             raw::with(&bench.device, uapi::FREE, &mut Free::default())?;
             let now = info(bench)?;
-            ensure!(now.local_base == now.local_end, "given back: {now:?}");
+            ensure!(now.local_base == now.local_end, "freed: {now:?}");
         } else {
             free(Free::default(), Errno::NOENT)?;
             free(
@@ -147,7 +147,7 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
             (base..base + bytes) == bench.device.range(),
             "{length} bytes: {base:#x}, {bytes:#x}"
         );
-        ensure!(guard.iter().all(|byte| *byte == 0), "written behind");
+        ensure!(guard.iter().all(|byte| *byte == 0), "written after the end");
     }
     let mut shorter = [0; 8];
     raw::call(&bench.device, uapi::FREE, &mut shorter)?;

@@ -18,7 +18,7 @@ const TAIL: u64 = 4 << 10;
 /// cross. Without the flag it takes an entry for each 4 KiB, and the other region is not found.
 pub(super) fn mixed(lab: &mut Lab) -> Result<String> {
     if has_iommu() {
-        return skip("all pages follow each other behind an IOMMU");
+        return skip("all pages follow each other with an IOMMU");
     }
     let device = lab.open()?;
     let place = lab.place(&device)?;

@@ -409,7 +409,7 @@ pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
     let (events, _) = peek(&device)?;
     ensure!(events > 0 && is_news()?, "a look acknowledges an event");
     device.query().map_err(told)?;
-    ensure!(!is_news()?, "what was told is still news");
+    ensure!(!is_news()?, "a reported event is still news");
     Ok("")
 }
 

@@ -78,7 +78,7 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
             .with_context(|| format!("ioctl {number}, 24 zeros longer"))?;
         ensure!(
             longer[bytes.len()..] == [0; 24],
-            "ioctl {number} wrote behind its structure"
+            "ioctl {number} wrote after the end of its structure"
         );
         let shorter = bytes.len() - 8;
         if bytes[shorter..].iter().all(|byte| *byte == 0) {
@@ -88,7 +88,7 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
                 .with_context(|| format!("ioctl {number}, 8 bytes shorter"))?;
             ensure!(
                 guarded[shorter..] == [0xa5; 8],
-                "ioctl {number} wrote behind a shorter structure"
+                "ioctl {number} wrote after the end of a shorter structure"
             );
         }
         for at in [0, 8, 23] {

@@ -88,8 +88,8 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
     for (what, offset, length, protection, flags) in [
         ("a private window", 0, BYTES, write, MapFlags::PRIVATE),
         ("more than the window", 0, BYTES + 4096, write, shared),
-        ("what is behind it", 0x1_0000, 4096, read, shared),
-        ("what reaches over its end", 0xf000, 8192, read, shared),
+        ("the page after it", 0x1_0000, 4096, read, shared),
+        ("a range over its end", 0xf000, 8192, read, shared),
         ("code", 0, 4096, read | ProtFlags::EXEC, shared),
     ] {
         let mapped = map(offset, length, protection, flags);
@@ -98,7 +98,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
     call(RELEASED)?;
     ensure!(
         map(0, 4096, read, shared) == Err(Errno::PERM),
-        "it was mapped after it was given back"
+        "it was mapped after it was released"
     );
     Ok(())
 }

@@ -67,7 +67,7 @@ pub(super) fn by_its_process(lab: &mut Lab) -> Result<String> {
         expect_pinned("self", before + 4096).with_context(|| format!("with calls: {calls}"))?;
         ensure!(
             register(&device, &small)?.region.found(),
-            "what still stands was released"
+            "memory that is still mapped was released"
         );
         drop(small);
     }

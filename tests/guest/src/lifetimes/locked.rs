@@ -44,7 +44,10 @@ pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
         let register = |range| device.register(&memory, range, Permissions::ReadWrite);
         refused("4 MiB with a limit of 1", register(0..4 * MIB))?;
         let first = register(0..MIB / 2).map_err(told)?;
-        refused("768 KiB beside 512", register(MIB..MIB + 3 * MIB / 4))?;
+        refused(
+            "768 KiB in addition to 512",
+            register(MIB..MIB + 3 * MIB / 4),
+        )?;
         // The first region is cached, and evicted for the next.
         drop(first);
         let second = register(MIB..MIB + 3 * MIB / 4).map_err(told)?;
@@ -146,7 +149,7 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
             .register(&memory_of_child, 0..MIB, Permissions::ReadWrite)
             .map_err(told)?;
         let more = again[1].register(&memory_of_child, 0..4096, Permissions::Read);
-        refused("a page beside all that may be locked", more)?;
+        refused("a page in addition to all that may be locked", more)?;
         drop(used);
         Ok(())
     })?
@@ -163,9 +166,12 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     .wait()?;
     ensure!(
         kept(&first)? == 0,
-        "what the process before had kept is still kept"
+        "the regions of the earlier process are still cached"
     );
-    ensure!(kept(&other)? == 1, "what somebody else keeps has gone");
+    ensure!(
+        kept(&other)? == 1,
+        "the cached region of another process has gone"
+    );
     Ok("")
 }
 

@@ -176,7 +176,7 @@ fn stopped(lab: &mut Lab) -> Result<&'static str> {
         match call(&device, LONG) {
             Err(Errno::CANCELED) => cancelled += 1,
             Ok(_) => raw::with(&device, uapi::FREE, &mut Free::default())?,
-            Err(error) => bail!("stopped meanwhile: {error}"),
+            Err(error) => bail!("stopped during the call: {error}"),
         }
     }
     child.kill()?;
@@ -293,7 +293,7 @@ fn unbound(lab: &mut Lab) -> Result<String> {
                 Err(Errno::NODEV) => {
                     shared.get().fetch_add(1, Ordering::Relaxed);
                 }
-                Err(error) => bail!("unbound meanwhile: {error}"),
+                Err(error) => bail!("unbound during the call: {error}"),
             }
             Ok(())
         })?;
@@ -319,7 +319,7 @@ fn unbound(lab: &mut Lab) -> Result<String> {
         ensure!(range == place, "{range:x?}");
         check_zero(&device, &range)?;
     }
-    Ok(format!("{told_of_it} were told"))
+    Ok(format!("{told_of_it} got the error"))
 }
 
 /// Checks that a context keeps its memory when the board is restarted.

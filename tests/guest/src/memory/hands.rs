@@ -69,7 +69,7 @@ fn round(lab: &Lab) -> Result<bool> {
             let end = page.run(direction, *address, local, 64)?;
             ensure!(
                 end == Err(Fault::AttInvalid),
-                "{direction} of what the channel's owner before had kept: {end:?}"
+                "{direction} of regions that the channel's earlier owner had cached: {end:?}"
             );
         }
     }

@@ -88,7 +88,7 @@ fn refused(result: peerlane_host::Result<()>) -> Result<()> {
             source: Errno::PERM,
             ..
         }) => Ok(()),
-        other => bail!("what is not held gave {other:?}"),
+        other => bail!("a part that is not held gave {other:?}"),
     }
 }
 

@@ -28,7 +28,7 @@ fn in_force(parameter: &str) -> Result<String> {
 /// on a machine without an IOMMU.
 pub(super) fn refused(lab: &mut Lab) -> Result<&'static str> {
     if !has("hold_all=1") || in_force("configure_all").is_ok_and(|granted| granted == "1") {
-        return skip("the driver lets everybody configure, or nobody hold all memory");
+        return skip("the driver lets all users configure, or no user hold all memory");
     }
     let before = lab.host.programmed(0, 0)?.transfers;
     let of_lab = lab.branch();
@@ -69,7 +69,7 @@ pub(super) fn refused(lab: &mut Lab) -> Result<&'static str> {
 /// With `hold_all=1 configure_all=1 configure_s=5` under an IOMMU.
 pub(super) fn granted(lab: &mut Lab) -> Result<String> {
     if !has("configure_all=1") || in_force("configure_all")? != "1" {
-        return skip("nobody is given the right");
+        return skip("no user is given the right");
     }
     let seconds = in_force("configure_s")?;
     let limit = Duration::from_secs(seconds.parse()?);
@@ -88,7 +88,10 @@ pub(super) fn granted(lab: &mut Lab) -> Result<String> {
         // A second time, until its time is over.
         let begun = Instant::now();
         ensure!(program(&device, reprogram::BEGIN) == Ok(()));
-        ensure!(is_there(&*side).is_err(), "the board answers meanwhile");
+        ensure!(
+            is_there(&*side).is_err(),
+            "the board answers during the configuration"
+        );
         let generation = device.query().map_err(told)?.generation;
         while device.query().map_err(told)?.generation == generation {
             ensure!(begun.elapsed() < limit + LIMIT, "it does not end");

@@ -110,7 +110,7 @@ pub(super) fn left_alone(lab: &mut Lab) -> Result<String> {
     ensure!(program(&device, reprogram::END) == Err(Errno::IO));
     drop(side);
     let given_back = watch.take()?;
-    ensure!(given_back.is_empty(), "given back: {given_back:#?}");
+    ensure!(given_back.is_empty(), "released: {given_back:#?}");
     // Taken again, but without a waiter: kernels of a board that is away cannot be armed.
     let side = take(&device)?;
     ensure!(side.arm().is_err());

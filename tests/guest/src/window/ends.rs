@@ -131,7 +131,7 @@ fn failed_move(lab: &mut Lab) -> Result<&'static str> {
     hold(&device, place)?;
     let view = Mapped::new(&device).context("mapping the window")?;
     view.store(0, MARK);
-    ensure!(view.load(0) == MARK, "the window does not show what it has");
+    ensure!(view.load(0) == MARK, "the window does not show its content");
     let before = device.query().map_err(told)?.generation;
     let move_it = || {
         let mut argument = uapi::Window {

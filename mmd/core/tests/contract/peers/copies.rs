@@ -82,7 +82,7 @@ fn a_copy_that_the_board_cannot_write_is_refused_before_anything_is_moved() {
             VALUE
         );
         let begun = program.begin(Direction::FromFpga, &peer, (0, to), size, &[]);
-        assert_eq!(begun.err(), Some(VALUE), "no event is left behind");
+        assert_eq!(begun.err(), Some(VALUE), "no event remains");
     }
     assert!(peer.bytes(0, 4096) == [0; 4096]);
     // From any byte of the board's memory, and back from any byte of the peer's.

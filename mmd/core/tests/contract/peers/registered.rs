@@ -288,7 +288,7 @@ fn a_board_is_closed_and_opened_while_a_call_about_another_waits() {
     let again = Runtime::open(mmd, "toy0", Version(24.2));
     GO.store(1, Ordering::SeqCst);
     assert_eq!(call.join().unwrap(), 0);
-    again.expect("nobody has the board").0.close();
+    again.expect("no program has the board").0.close();
     second.close();
 }
 

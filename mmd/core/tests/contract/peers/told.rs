@@ -58,7 +58,7 @@ const REFUSED: &[Refused] = &[
     (
         |program, _| error(program.by_pointer(0, 0, 64)),
         VALUE,
-        "64 bytes at 0x0 are no memory",
+        "64 bytes at 0x0 are not memory",
     ),
     (
         |program, _| error(program.by_dma_buf(-1, 0, 64)),
@@ -105,7 +105,7 @@ const REFUSED: &[Refused] = &[
             program.copy(Direction::ToFpga, &written, (0, 0), 1)
         },
         OPERATION,
-        "for the board to write it only",
+        "for writes by the board only",
     ),
     (
         |program, peer| with_events(program, peer, events(1, 1)),
@@ -136,7 +136,7 @@ const REFUSED: &[Refused] = &[
             unsafe { none.buffer_address(null_mut(), buffer, &raw mut address) }
         },
         NO_DEVICE,
-        "the process has not one board open",
+        "the process has no board open, or several",
     ),
 ];
 
