@@ -687,7 +687,7 @@ mod tests {
             (
                 "channels = 99999999999999999999",
                 1,
-                "channels: not a number, or one that is too large",
+                "channels: not a number, or too large",
             ),
             ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
             ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),

@@ -117,7 +117,7 @@ fn which_board_must_be_said() {
     let mut of_directory = options(&work, Some("other"));
     of_directory.bsp = work.bsp.join("hardware/peerlane_net");
     let error = extend(&of_directory).unwrap_err();
-    expect(&error, ErrorKind::NotABsp, &["no board other"]);
+    expect(&error, ErrorKind::NotABsp, &["not that of the board other"]);
     of_directory.board = None;
     let report = extend(&of_directory).unwrap();
     assert!(!work.out.join("hardware/other").exists());

@@ -245,7 +245,7 @@ fn another_master_on_a_crossing_that_would_go() {
     expect(
         &work.refused(""),
         ErrorKind::Unsupported,
-        &["mailbox.master", "cross_control", "itself"],
+        &["mailbox.master", "cross_control", "directly"],
     );
 }
 

@@ -519,7 +519,7 @@ fn what_cannot_be_read() {
 #[test]
 fn steps_of_scripts() {
     let mut planted = Planted::new(extended_net());
-    let step = ("settings", "uses a compiled file");
+    let step = ("settings", "uses a file compiled with the old DMA");
     for line in [
         "qexec \"quartus_cdb top -c top --incremental_compilation_import=on\"",
         "if {[file exists base.qar]} { project_restore base.qar -overwrite }",

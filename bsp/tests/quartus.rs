@@ -259,7 +259,7 @@ fn the_type_of_a_platform_with_a_partition() {
     let said = notes(&work);
     assert!(
         said.iter()
-            .any(|(test, what)| *test == "automigration" && what.contains("no <compile>")),
+            .any(|(test, what)| *test == "automigration" && what.contains("<compile> is missing")),
         "{said:?}"
     );
     assert_eq!(faults(&work), []);

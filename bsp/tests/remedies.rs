@@ -114,7 +114,7 @@ fn findings() {
     let (_, said) = (found.iter())
         .find(|(place, _)| place.ends_with("board_env.xml"))
         .unwrap();
-    assert!(said.starts_with("Restore it"), "{found:#?}");
+    assert!(said.starts_with("Put it back"), "{found:#?}");
 }
 
 /// Files that cannot be read: of the vendor's BSP, of the result, and of the user.

@@ -150,7 +150,7 @@ fn names_versions_and_instances() {
                     "kind=\"peerlane_dma\" version=\"1.1\"",
                 ],
                 "names",
-                "of version 1.1",
+                "has version 1.1",
             ),
             mutation(
                 "the version in the list",
@@ -548,7 +548,7 @@ fn addresses() {
                     "start=\"dma_engine.txs\"\n   end=\"host_link.Txs\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  <parameter name=\"baseAddress\" value=\"0x1000\"",
                 ],
                 "wiring",
-                "at 0",
+                "at address 0",
             ),
         ],
     );

@@ -114,7 +114,7 @@ fn the_version_is_known_everywhere() {
             .unwrap();
         assert!(
             line.contains("build.json")
-                && line.contains(&format!("this is {version} (commit {commit})"))
+                && line.contains(&format!("and {version} (commit {commit}) checks it"))
         );
         line.to_string()
     };

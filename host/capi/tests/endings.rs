@@ -226,7 +226,7 @@ fn the_programs_function_copies_the_ends() {
             pl_transfer_free(transfer);
         }
         let text = std::ffi::CStr::from_ptr(pl_error_text()).to_str().unwrap();
-        assert!(text.ends_with("gave 719"), "{text}");
+        assert!(text.ends_with("returned 719"), "{text}");
     }
     drop(open);
     assert_eq!(copies.seen, [(1, 3), (8, 3), (4, 2)]);

@@ -230,8 +230,8 @@ fn what_cannot_be_mapped_is_refused_at_its_line() {
     for (name, value, word) in [
         ("port_type_hwtcl", "Root port", "endpoint"),
         ("use_crc_forwarding_hwtcl", "1", "packets of that form"),
-        ("CB_P2A_AVALON_ADDR_B0", "0x00001000", "another place"),
-        ("CB_P2A_AVALON_ADDR_B1", "32'h10", "another place"),
+        ("CB_P2A_AVALON_ADDR_B0", "0x00001000", "other addresses"),
+        ("CB_P2A_AVALON_ADDR_B1", "32'h10", "other addresses"),
         ("bypass_tl", "true", "no transaction layer"),
         ("enable_function_msix_support_hwtcl", "1", "MSI-X table"),
         (
@@ -352,7 +352,7 @@ fn some_values_become_others() {
     for (name, was, is, word) in [
         ("rxbuffer_rxreq_hwtcl", "Maximum", "Low", "completions"),
         ("rxbuffer_rxreq_hwtcl", "High", "Low", "completions"),
-        ("override_rxbuffer_cred_preset", "1", "0", "by hand"),
+        ("override_rxbuffer_cred_preset", "1", "0", "manually"),
         ("hip_tag_checking_hwtcl", "0", "1", "does not hand it on"),
         ("hip_reconfig_hwtcl", "1", "0", "does not bring"),
     ] {
