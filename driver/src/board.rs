@@ -42,7 +42,7 @@ use crate::{
     ffi::{pci_dev, Text},
     fpga_memory::{self, BoardMemory},
     gate::Gate,
-    hw::{self, Failure, Hw},
+    hw::{Failure, Hw},
     logic::{
         att::{AttAllocator, EntrySet, Run},
         capability::{Capabilities, Identity},
@@ -52,10 +52,9 @@ use crate::{
         link::{self, Link},
         quota::{Limits, Quota, User},
         regs::csr,
-        steps::Step,
+        steps::{Register, Step},
     },
     opencl::Holding,
-    regs::csr::PORT_TIMEOUT,
     reprogram::Programming,
     settings::Settings,
     views::Views,
@@ -319,7 +318,8 @@ impl Board {
     }
 
     fn port_timeout(&self) -> Step {
-        hw::write(PORT_TIMEOUT::from_raw(self.port_timeout_cycles()))
+        let register = Register::Csr(csr::PORT_TIMEOUT);
+        Step::Write(register, self.port_timeout_cycles())
     }
 
     /// Reads a register of the function's PCI Express capability, if the board answers.

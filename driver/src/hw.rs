@@ -16,7 +16,7 @@ use crate::{
 };
 use kernel::{
     bindings,
-    io::{register::FixedRegister, Io},
+    io::Io,
     new_mutex, pci,
     prelude::*,
     sync::{aref::ARef, Mutex, MutexGuard},
@@ -362,23 +362,6 @@ impl Hw {
         self.access(Right::Use, self.patience).read(register)
     }
 
-    /// Reads a register of the CSR.
-    pub(crate) fn look<R>(&self) -> Result<R, Failure>
-    where
-        R: FixedRegister<Storage = u32> + From<u32>,
-    {
-        self.read(Register::Csr(R::OFFSET)).map(Into::into)
-    }
-
-    /// Writes a register of the CSR.
-    pub(crate) fn set<R>(&self, value: R) -> Result<(), Failure>
-    where
-        R: FixedRegister<Storage = u32>,
-        u32: From<R>,
-    {
-        self.run([write(value)])
-    }
-
     /// Carries out steps, all of them or up to the first that fails, on a board that runs.
     pub(crate) fn run(&self, steps: impl IntoIterator<Item = Step>) -> Result<(), Failure> {
         self.run_within(self.patience, steps)
@@ -416,15 +399,6 @@ impl Hw {
             .read(register)
     }
 
-    /// Reads a register of the CSR in this start of the board.
-    pub(crate) fn look_in<R>(&self, epoch: Epoch) -> Result<R, Failure>
-    where
-        R: FixedRegister<Storage = u32> + From<u32>,
-    {
-        self.read_in(epoch, Register::Csr(R::OFFSET))
-            .map(Into::into)
-    }
-
     fn access(&self, right: Right, patience: Delta) -> Access<'_> {
         Access {
             hw: self,
@@ -434,15 +408,6 @@ impl Hw {
             guard: Some(self.block.lock()),
         }
     }
-}
-
-/// Makes a step that writes a register of the CSR.
-pub(crate) fn write<R>(value: R) -> Step
-where
-    R: FixedRegister<Storage = u32>,
-    u32: From<R>,
-{
-    Step::Write(Register::Csr(R::OFFSET), value.into())
 }
 
 fn carry_out(

@@ -11,9 +11,9 @@ use crate::{
     ffi::{pci_dev, peerlane_mask_when_disabled},
     logic::{
         brake::{Brake, INTERVAL_NS},
-        steps,
+        regs::csr,
+        steps::{self, Register, Step},
     },
-    regs::csr::{IRQ_STATUS, STATUS},
     trace,
 };
 use kernel::{
@@ -63,17 +63,21 @@ pub(crate) struct Handler {
 impl Handler {
     /// Clears the causes in the block, and returns whether there were any. Faults among them are traced.
     fn take_causes(&self) -> bool {
-        let Ok(causes) = self.board.hw.look::<IRQ_STATUS>() else {
+        let register = Register::Csr(csr::IRQ_STATUS);
+        let Ok(causes) = self.board.hw.read(register) else {
             return false;
         };
-        if causes.into_raw() == 0 || self.board.hw.set(causes).is_err() {
+        if causes == 0 || self.board.hw.run([Step::Write(register, causes)]).is_err() {
             return false;
         }
-        if causes.error() || causes.refused() {
-            trace::fault_interrupt(&self.board, causes);
+        let error = causes & csr::IRQ_STATUS_ERROR_MASK != 0;
+        let refused = causes & csr::IRQ_STATUS_REFUSED_MASK != 0;
+        if error || refused {
+            trace::fault_interrupt(&self.board, error, refused);
         }
         // A port that was dead has lost records: do not let threads wait for them until the next look.
-        if causes.error() && self.board.hw.look::<STATUS>().is_ok_and(|status| status.port_lost()) {
+        let status = || self.board.hw.read(Register::Csr(csr::STATUS));
+        if error && status().is_ok_and(|status| status & csr::STATUS_PORT_LOST_MASK != 0) {
             self.board.watch_now();
         }
         true

@@ -47,12 +47,6 @@ mod probe;
 mod queue;
 mod register;
 mod regions;
-#[allow(
-    dead_code,
-    reason = "most registers are accessed by the sequences of `logic`"
-)]
-#[path = "regs_kernel.rs"]
-mod regs;
 mod reprogram;
 mod room;
 mod scratch;

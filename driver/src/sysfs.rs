@@ -10,8 +10,10 @@
 use crate::{
     board::Board,
     callbacks,
-    logic::{fpga_memory::FpgaMemory, peers::Verdict, quota::Limits},
-    regs::csr::PORT_PACE,
+    logic::{
+        fpga_memory::FpgaMemory, peers::Verdict, quota::Limits, regs::csr::PORT_PACE,
+        steps::Register,
+    },
 };
 use core::ptr;
 use kernel::{bindings, ffi::c_char, prelude::*, str::CString};
@@ -210,8 +212,7 @@ attributes! {
     verbose => |board| Ok(Value::Number(board.settings.verbose.into()));
     link_pace => |board| {
         let _inside = board.gate.enter()?;
-        let pace: PORT_PACE = board.hw.look()?;
-        Ok(Value::Number(pace.into_raw()))
+        Ok(Value::Number(board.hw.read(Register::Csr(PORT_PACE))?))
     };
 }
 

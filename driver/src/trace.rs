@@ -10,7 +10,6 @@ use crate::{
         region::Region,
         uapi::{Register, Wait},
     },
-    regs::csr::IRQ_STATUS,
 };
 use kernel::{bindings, ffi::c_char, prelude::*, time::Delta};
 
@@ -97,9 +96,9 @@ pub(crate) fn ended(board: &Board, record: &Record) {
 }
 
 /// Reports the block's fault interrupt.
-pub(crate) fn fault_interrupt(board: &Board, causes: IRQ_STATUS) {
+pub(crate) fn fault_interrupt(board: &Board, error: bool, refused: bool) {
     // SAFETY: a valid device.
-    unsafe { peerlane_trace_fault_interrupt(device(board), causes.error(), causes.refused()) }
+    unsafe { peerlane_trace_fault_interrupt(device(board), error, refused) }
 }
 
 /// Reports a new state of the board.

@@ -1,8 +1,8 @@
 //! The register map of the Peerlane DMA block: model, checks and emitters.
 //!
 //! `regmap/peerlane.toml` defines registers, fields, records in memory and status codes.
-//! [`Map::load`] gives the checked [`Map`]; the functions of [`emit`] write it as RTL, kernel
-//! source, host Rust, a C header, a reference manual and SystemRDL.
+//! [`Map::load`] gives the checked [`Map`]; the functions of [`emit`] write it as RTL, constants for
+//! Rust, a C header, a reference manual and SystemRDL.
 //!
 //! ```
 //! let map = peerlane_regmap::Map::load();

@@ -37,8 +37,6 @@ enum Command {
 enum Kind {
     /// rust-hdl sources of the register files.
     Rtl,
-    /// `register!` source for a Rust driver in Linux 7.3.
-    Kernel,
     /// `no_std` Rust constants and records.
     Host,
     /// C header.
@@ -55,7 +53,6 @@ impl Kind {
     fn emit(self, map: &Map) -> Vec<OutputFile> {
         match self {
             Kind::Rtl => emit::rtl(map),
-            Kind::Kernel => emit::kernel(map),
             Kind::Host => emit::host(map),
             Kind::C => emit::c(map),
             Kind::Markdown => emit::markdown(map),

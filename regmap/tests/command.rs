@@ -27,7 +27,6 @@ fn every_kind_is_written() {
     let map = Map::load();
     for (kind, files) in [
         ("rtl", emit::rtl(&map)),
-        ("kernel", emit::kernel(&map)),
         ("host", emit::host(&map)),
         ("c", emit::c(&map)),
         ("markdown", emit::markdown(&map)),

@@ -241,7 +241,7 @@ proptest! {
         let map = map.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
         prop_assert_eq!(map.block("regs").unwrap().registers().len(), spec.registers.len());
         for files in [
-            emit::rtl(&map), emit::kernel(&map), emit::host(&map), emit::c(&map),
+            emit::rtl(&map), emit::host(&map), emit::c(&map),
             emit::markdown(&map), emit::html(&map), emit::systemrdl(&map),
         ] {
             prop_assert!(files.iter().all(|f| !f.text.is_empty()));

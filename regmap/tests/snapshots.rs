@@ -32,11 +32,6 @@ fn host() {
 }
 
 #[test]
-fn kernel() {
-    check("kernel", emit::kernel(&small()));
-}
-
-#[test]
 fn c() {
     check("c", emit::c(&small()));
 }

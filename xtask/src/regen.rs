@@ -28,11 +28,6 @@ const GENERATORS: &[Generator] = &[
         directories: &["driver/core/src", "regmap/tests/generated"],
     },
     Generator {
-        program: "peerlane-regmap",
-        arguments: &["emit", "kernel"],
-        directories: &["driver/src", "regmap/tests/generated"],
-    },
-    Generator {
         program: "peerlane-icd-gen",
         arguments: &["library"],
         directories: &["host/icd/src/generated"],

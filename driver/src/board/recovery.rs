@@ -20,7 +20,6 @@ use crate::{
         steps::{self, Register, Step},
         table::{self, Reach},
     },
-    regs::csr::STATUS,
     trace,
 };
 use kernel::{
@@ -100,15 +99,15 @@ impl Board {
     /// Fails if the port is blocked or has lost something. A blocked port may still send its requests later. A port
     /// that was blocked has lost something.
     pub(crate) fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
-        let status: STATUS = self.hw.look_in(epoch)?;
-        if status.port_dead() {
+        let status = self.hw.read_in(epoch, Register::Csr(csr::STATUS))?;
+        if status & csr::STATUS_PORT_DEAD_MASK != 0 {
             // The reset that follows clears the count.
             let _ = self.tell_given_up_reads(epoch);
             return Err(Failure::PortDead);
         }
-        match status.port_lost() {
-            true => Err(Failure::Reopened),
-            false => Ok(()),
+        match status & csr::STATUS_PORT_LOST_MASK {
+            0 => Ok(()),
+            _ => Err(Failure::Reopened),
         }
     }
 
@@ -462,8 +461,8 @@ impl Board {
 
     /// Whether reads are down because answers are due.
     pub(crate) fn waits_for_answers(&self, epoch: Epoch) -> Result<bool, Failure> {
-        let status: STATUS = self.hw.look_in(epoch)?;
-        Ok(status.read_quarantine())
+        let status = self.hw.read_in(epoch, Register::Csr(csr::STATUS))?;
+        Ok(status & csr::STATUS_READ_QUARANTINE_MASK != 0)
     }
 
     /// Whether reads are down at each look for the time `long`.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 mod c;
 mod constants;
 mod host;
-mod kernel;
 mod manual;
 mod rtl;
 mod systemrdl;
@@ -15,7 +14,6 @@ mod text;
 
 pub use c::{c, c_excerpt};
 pub use host::host;
-pub use kernel::kernel;
 pub use manual::{html, markdown};
 pub use rtl::rtl;
 pub use systemrdl::systemrdl;
