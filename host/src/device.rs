@@ -485,10 +485,16 @@ impl Shared {
     }
 
     /// Calls `f` between the descriptors that the queue gives the board. The queue sees the changes of `f` before its
-    /// next descriptor. `f` must not use the queue, and neither must a thread that holds a lock that `f` takes.
+    /// next descriptor. `f` must not use the queue or its place, and neither must a thread that holds a lock that `f`
+    /// takes.
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
-        match self.queue() {
-            Some(shared) => shared.between_descriptors(f),
+        let place = self.queue_place();
+        match place.as_ref().and_then(Weak::upgrade) {
+            Some(shared) => {
+                drop(place);
+                shared.between_descriptors(f)
+            }
+            // No queue is made in the meantime.
             None => {
                 self.wait_for_dropped_queue();
                 f()

@@ -100,6 +100,9 @@ struct State {
     tasks: Tasks,
     /// The board or its driver has failed, and no caller has got the error yet.
     suspect: bool,
+    /// The board is gone, and a caller knows that no transfer is under way: the library does not write the memory of
+    /// transfers any more either.
+    given_up: bool,
 }
 
 /// The channel's page, and the counts of its use.
@@ -196,6 +199,7 @@ impl Queue {
             followers: 0,
             tasks: Tasks::default(),
             suspect: false,
+            given_up: false,
         };
         // Checked before the query. The query would acknowledge events of another user of the channel, and report to
         // the driver that the generation is known.
@@ -587,6 +591,19 @@ impl Shared {
         }
     }
 
+    /// Makes sure, on a board that is gone, that the library does not write memory of transfers any more. Transfers that
+    /// the board has ended before it was gone get their rest first.
+    pub(crate) fn give_up(&self) {
+        self.settle();
+        let Ok(mut state) = self.lock_own() else {
+            return;
+        };
+        state.given_up = true;
+        while state.flow.finishing().is_some() {
+            state = self.follow(state, waits::LOOK);
+        }
+    }
+
     /// Gives the board no more descriptors of a transfer. Transfers after it have their turn.
     pub(crate) fn cancel(&self, id: TransferId) {
         let Ok(mut state) = self.lock_own() else {
@@ -647,6 +664,11 @@ impl Shared {
         let Some(closing) = state.flow.begin_finish() else {
             return true;
         };
+        if state.given_up {
+            (state.flow).end_finish(&closing, Closed::Flushed(Err(Error::Gone)));
+            self.wake(&mut state);
+            return true;
+        }
         drop(state);
         let rest = Rest {
             queue: self,
@@ -663,15 +685,12 @@ impl Shared {
             Unproven::BrokenOff => context.flush(region.handle()),
             Unproven::Unread => context.flush_unread(region.handle()),
         };
-        flushed.inspect_err(|_| region.note_unflushed())
+        now_or_before(flushed).inspect_err(|_| region.note_unflushed())
     }
 
-    /// Flushes a region by its handle. A region that is not registered any more was flushed before.
+    /// Flushes a region by its handle.
     pub(crate) fn flush_region(&self, handle: u32) -> Result<()> {
-        match self.device.context().flush(handle) {
-            Err(Error::Call { source, .. }) if source == Errno::NOENT => Ok(()),
-            flushed => flushed,
-        }
+        now_or_before(self.device.context().flush(handle))
     }
 
     /// Copies an end of a write.
@@ -707,6 +726,14 @@ impl Shared {
     fn wake_all(&self, state: &mut State) {
         self.wake(state);
         state.tasks.all_due();
+    }
+}
+
+/// Returns the result of a flush. A region that is not registered any more was flushed before.
+fn now_or_before(flushed: Result<()>) -> Result<()> {
+    match flushed {
+        Err(Error::Call { source, .. }) if source == Errno::NOENT => Ok(()),
+        flushed => flushed,
     }
 }
 
@@ -808,11 +835,13 @@ impl Drop for Shared {
             let context = self.device.context();
             let stopped = context.stop(Duration::ZERO);
             // Ends of writes that the board has ended well.
-            let _ = state.flow.drain(&mut Records(context));
-            state.flow.finish(
-                |region, why| self.flush(region, why),
-                |region, end| self.place(region, end),
-            );
+            if !state.given_up {
+                let _ = state.flow.drain(&mut Records(context));
+                state.flow.finish(
+                    |region, why| self.flush(region, why),
+                    |region, end| self.place(region, end),
+                );
+            }
             let mut regions = BTreeMap::new();
             state.flow.each_write(|region| {
                 regions.insert(region.handle(), region.clone());
@@ -820,7 +849,7 @@ impl Drop for Shared {
             for region in regions.values() {
                 // After an error the driver unregisters the region instead of caching it.
                 // A thread that has the region's lock may wait for the queue's.
-                if context.flush(region.handle()).is_err() {
+                if self.flush_region(region.handle()).is_err() {
                     region.note_unflushed();
                 }
                 if stopped.is_err() {

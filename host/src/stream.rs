@@ -258,7 +258,8 @@ impl Stream {
     /// Calls the stream off: none of its transfers is under way when this returns `Ok`, as after [`Transfer::stop`].
     ///
     /// # Errors
-    /// As [`Queue::restart`].
+    /// As [`Transfer::stop`]: the first one. All of its transfers are stopped also after an error of one of them, unless
+    /// the queue fails.
     pub fn stop(mut self, grace: Duration) -> Result<()> {
         let device = self.queue.device().clone();
         self.cancel();
@@ -267,14 +268,17 @@ impl Stream {
             transfer.queue.wait_for_others(transfer.id, Duration::MAX);
         }
         let end = device.now().saturating_add(grace);
+        let mut stopped = Ok(());
         while let Some((transfer, _)) = self.under_way.pop_front() {
             match transfer.stop(end.saturating_sub(device.now())) {
                 // The result of the transfer does not matter.
                 Ok(_) | Err(Error::Stopped | Error::Restarted | Error::Fault { .. }) => {}
-                Err(error) => return Err(error),
+                // The queue has failed, and no other transfer would end either.
+                Err(error) if !transfer.has_ended() => return Err(error),
+                Err(error) => stopped = stopped.and(Err(error)),
             }
         }
-        Ok(())
+        stopped
     }
 
     /// Returns the bytes of the turns that the program has had.

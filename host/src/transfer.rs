@@ -156,8 +156,8 @@ impl Transfer {
     /// `grace` to end by itself, and other transfers of the queue go on. If that is not enough, the queue is
     /// [restarted](crate::Queue::restart), and other transfers fail with [`Error::Stopped`], too.
     ///
-    /// The grace begins when the board has no descriptors of other transfers before this one. That takes as long as
-    /// they take, unless they move less than 64 MiB a second: then the queue is restarted as well.
+    /// The grace begins when the board has no descriptors of other transfers before this one, except of transfers that
+    /// were called off, too. That takes as long as they take, unless they move less than 64 MiB a second: then the queue is restarted as well.
     ///
     /// # Errors
     /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
@@ -183,6 +183,13 @@ impl Transfer {
         flushed.and(ended)
     }
 
+    /// Adds to the result of a transfer that has ended without a restart of its own the handle of the region to flush: the
+    /// transfer may have ended before it was called off, and the flush of one that failed may have failed, too.
+    fn ended_before(&self, ended: Result<u64>) -> (Result<u64>, Option<u32>) {
+        let is_unflushed = self.is_unflushed || matches!(ended, Err(Error::Fault { .. }));
+        (ended, self.written.filter(|_| is_unflushed))
+    }
+
     /// Stops the transfer as [`stop_within`](Self::stop_within), but without the flush. Returns its result, and the
     /// handle of the region to flush.
     pub(crate) fn halt(
@@ -202,15 +209,13 @@ impl Transfer {
             Err(Error::Timeout { .. }) => {}
             Err(Error::Gone) => return (Err(Error::Gone), None),
             Err(_) if !self.has_ended() => {}
-            ended => {
-                // The transfer may have ended before it was called off. The flush of one that failed may have failed,
-                // too.
-                let is_unflushed = self.is_unflushed || matches!(ended, Err(Error::Fault { .. }));
-                return (ended, self.written.filter(|_| is_unflushed));
-            }
+            ended => return self.ended_before(ended),
         }
-        let restarted = self.queue.restart_all();
-        (restarted.and_then(|()| self.wait(Duration::ZERO)), None)
+        match self.queue.restart_for(self.id) {
+            // Another thread's restart has ended it.
+            Ok(false) => self.ended_before(self.wait(Duration::ZERO)),
+            restarted => (restarted.and_then(|_| self.wait(Duration::ZERO)), None),
+        }
     }
 
     /// Waits with a deadline. A transfer that has not ended by then is [stopped](Self::stop).

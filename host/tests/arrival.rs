@@ -4,10 +4,11 @@ mod least;
 
 use least::Least;
 use peerlane_host::{
-    Course, Device, Direction, Errno, Error, MemoryKind, Permissions, Region, Request, Result,
-    Terms,
+    Course, Device, Direction, Errno, Error, MemoryKind, Patch, Permissions, Region, Request,
+    Result, Terms,
 };
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 /// The time that a transfer of the least driver has.
@@ -204,4 +205,178 @@ fn a_stream_never_hands_out_a_slot_in_progress() {
         .next(Duration::ZERO)
         .map(|turn| turn.map(|turn| turn.offset()));
     assert!(matches!(third, Err(Error::Timeout { .. })), "{third:?}");
+}
+
+/// The kernel flushes a region when it is unregistered, and does not know its handle afterwards.
+#[test]
+fn a_write_to_a_region_that_was_invalidated_is_stopped() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    queue.set_piece(64);
+    least.stuck.store(true, Ordering::Relaxed);
+    let write = queue.from_fpga(0, region.part(0..4096)).unwrap();
+    region.clone().forget().unwrap();
+    write.call_off();
+    least.end_held(true);
+    let ended = write.wait(WHILE);
+    assert!(matches!(ended, Err(Error::Stopped)), "{ended:?}");
+    let stopped = write.stop(Duration::ZERO);
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+}
+
+/// Two threads stop transfers that take no data. The restart of one ends both, and a transfer that was submitted in the
+/// meantime goes on.
+#[test]
+fn a_stop_does_not_restart_the_queue_once_more() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    least.real.store(true, Ordering::Relaxed);
+    least.stuck.store(true, Ordering::Relaxed);
+    let one = queue.from_fpga(0, region.part(0..64)).unwrap();
+    let two = queue.to_fpga(region.part(0..64), 0).unwrap();
+    let (begun, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let board = least.clone();
+    *least.in_stop.lock().unwrap() = Some(Box::new(move || {
+        begun.send(()).unwrap();
+        ends.recv().unwrap();
+        board.end_held(true);
+    }));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| one.stop(Duration::ZERO));
+        begins.recv().unwrap();
+        let second = scope.spawn(|| two.stop(Duration::ZERO));
+        // The second thread waits for the first one's restart.
+        std::thread::sleep(Duration::from_millis(300));
+        let three = queue.from_fpga(0, region.part(0..64)).unwrap();
+        end.send(()).unwrap();
+        assert_eq!(first.join().unwrap().unwrap(), 64);
+        assert_eq!(second.join().unwrap().unwrap(), 64);
+        assert_eq!(least.stops.lock().unwrap().len(), 1);
+        assert_eq!(three.result().map(drop), None);
+        least.end_held(true);
+        assert_eq!(three.wait(WHILE).unwrap(), 64);
+    });
+}
+
+/// A function for the ends of writes.
+struct Ends<F>(F);
+
+impl<F> std::fmt::Debug for Ends<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ends")
+    }
+}
+
+impl<F: Fn() -> Result<()> + Send + Sync> Patch for Ends<F> {
+    fn patch(&self, _: u64, _: &[u8]) -> Result<()> {
+        (self.0)()
+    }
+}
+
+/// A device that writes whole dwords only, and memory of a peer whose ends a function writes.
+fn with_ends(ends: impl Fn() -> Result<()> + Send + Sync + 'static) -> (Least, Device, Region) {
+    let least = Least::of_dwords();
+    let device = Device::over(least.clone()).unwrap();
+    let region = peer(&device, Permissions::ReadWrite);
+    region.set_patch(Arc::new(Ends(ends)));
+    (least, device, region)
+}
+
+#[test]
+fn a_stream_is_stopped_as_a_whole_after_an_error_of_a_slot() {
+    let board: Arc<Mutex<Option<Least>>> = Arc::default();
+    let of_ends = Arc::clone(&board);
+    let (least, device, region) = with_ends(move || {
+        // The board has the other slots.
+        if let Some(least) = &*of_ends.lock().unwrap() {
+            least.stuck.store(true, Ordering::Relaxed);
+        }
+        let reason = "not copied".into();
+        Err(Error::Ends { reason })
+    });
+    *board.lock().unwrap() = Some(least.clone());
+    let queue = device.queue().unwrap();
+    let course = Course {
+        direction: Direction::FromFpga,
+        region,
+        offset: 0,
+        slot: 6,
+        slots: 3,
+        fpga: 0..24,
+        length: None,
+    };
+    let mut stream = queue.stream(course).unwrap();
+    let next = stream.next(Duration::ZERO).map(drop);
+    assert!(matches!(next, Err(Error::Ends { .. })), "{next:?}");
+    // As the board does.
+    let of_stop = least.clone();
+    *least.in_stop.lock().unwrap() = Some(Box::new(move || of_stop.end_held(true)));
+    let stopped = stream.stop(Duration::ZERO);
+    assert!(matches!(stopped, Err(Error::Ends { .. })), "{stopped:?}");
+    assert_eq!(queue.under_way(), 0);
+    assert_eq!(least.stops.lock().unwrap().len(), 1);
+}
+
+/// A board that is gone writes nothing, but another thread may still write the ends of a write.
+#[test]
+fn memory_of_a_board_that_is_gone_is_in_use_until_its_ends_are_written() {
+    let (begun, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let (begun, ends) = (Mutex::new(begun), Mutex::new(ends));
+    let (least, device, region) = with_ends(move || {
+        begun.lock().unwrap().send(()).unwrap();
+        ends.lock().unwrap().recv().unwrap();
+        Ok(())
+    });
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let write = queue.from_fpga(0, region.part(1..3)).unwrap();
+    least.end_held(true);
+    let free = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| write.wait(Duration::from_secs(5)));
+        begins.recv().unwrap();
+        least.gone.store(true, Ordering::Relaxed);
+        let in_use = scope.spawn(|| {
+            let in_use = region.is_in_use();
+            free.fetch_add(1, Ordering::SeqCst);
+            in_use
+        });
+        let stopped = scope.spawn(|| {
+            let stopped = write.stop(Duration::ZERO);
+            free.fetch_add(1, Ordering::SeqCst);
+            stopped
+        });
+        std::thread::sleep(WHILE);
+        assert_eq!(free.load(Ordering::SeqCst), 0);
+        end.send(()).unwrap();
+        assert!(!in_use.join().unwrap());
+        assert_eq!(waits.join().unwrap().unwrap(), 2);
+        let _ = stopped.join().unwrap();
+    });
+}
+
+/// A program that knows that the board is gone uses its memory for another purpose.
+#[test]
+fn no_end_is_written_after_a_restart_has_reported_that_the_board_is_gone() {
+    let written = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&written);
+    let (least, device, region) = with_ends(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    });
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let write = queue.from_fpga(0, region.part(1..3)).unwrap();
+    least.end_held(false);
+    least.gone.store(true, Ordering::Relaxed);
+    *least.refuse_stop.lock().unwrap() = Some(Errno::NODEV);
+    let restarted = queue.restart();
+    assert!(restarted.is_err(), "{restarted:?}");
+    let before = written.load(Ordering::SeqCst);
+    // The board had ended it.
+    assert_eq!((before, write.wait(Duration::ZERO).unwrap()), (1, 2));
+    drop((region, write, queue));
+    assert_eq!(written.load(Ordering::SeqCst), before);
 }

@@ -25,7 +25,8 @@ const ATTEMPTS: usize = 2;
 struct Waited {
     ended: Mutex<Option<c_int>>,
     told: Condvar,
-    _peer: Arc<Peer>,
+    /// Released before the end is reported: there may be no room for the next registration beside this one.
+    peer: Mutex<Option<Arc<Peer>>>,
     _buffer: Arc<Buffer>,
 }
 
@@ -73,6 +74,13 @@ impl Drop for Behind {
 unsafe extern "C" fn ended(status: c_int, user: *mut c_void) {
     // SAFETY: it is the reference that was given to the copy, and this is called once.
     let waited = unsafe { Arc::from_raw(user.cast::<Waited>().cast_const()) };
+    drop(
+        waited
+            .peer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(),
+    );
     *waited.lock() = Some(status);
     waited.told.notify_all();
 }
@@ -99,7 +107,7 @@ fn copy(
     let waited = Arc::new(Waited {
         ended: Mutex::new(None),
         told: Condvar::new(),
-        _peer: Arc::clone(&peer),
+        peer: Mutex::new(Some(Arc::clone(&peer))),
         _buffer: Arc::clone(buffer),
     });
     let user = Arc::into_raw(Arc::clone(&waited));
@@ -177,11 +185,15 @@ fn move_or_mend(
         moved = move_all(which, all, deadline)?;
     }
     // The board reads after its data to check that they have arrived. A platform that passes writes only, as the
-    // thesis's, refuses that read. For memory that the board may only write, no such read is made.
-    if let (Direction::ToGpu, Err(Why::Code(code))) = (direction, &moved)
-        && code.is_refused()
-        && buffer.set_writes_only(true)
-    {
+    // thesis's, refuses that read, always. For memory that the board may only write, no such read is made.
+    let refused = |moved: &Result<(), Why>| {
+        direction == Direction::ToGpu && matches!(moved, Err(Why::Code(code)) if code.is_refused())
+    };
+    if refused(&moved) {
+        // An error of another kind, with the same code, is not repeated, and must not end the check for good.
+        moved = move_all(which, all, deadline)?;
+    }
+    if refused(&moved) && buffer.set_writes_only(true) {
         // Before the memory takes entries of the board twice.
         buffer.forget();
         moved = move_all(which, all, deadline)?;

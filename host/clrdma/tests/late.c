@@ -157,11 +157,11 @@ static void writes_only(void)
 	board->writes_only = 1;
 	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
 	MUST(is_there());
-	/* The second attempt is made once. */
-	MUST(board->begun == 2);
+	/* With the proof twice, for an error may be of another kind; and without it from then on. */
+	MUST(board->begun == 3);
 	memset(board->memory, 3, BYTES);
 	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
-	MUST(is_there() && board->begun == 3);
+	MUST(is_there() && board->begun == 4);
 	GIVES(write_rdma(0, gpu, BYTES, 5), CLRDMA_FAILED);
 	/* A copy that is refused for another reason stays refused, and the next transfer is proven as before. */
 	board->writes_only = 0;
@@ -180,7 +180,20 @@ static void refused(void)
 	board->writes_only = 1;
 	/* Again with the proof first. */
 	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(board->begun == 3 && is_there());
+}
+
+/* A failure that is not repeated does not end the proofs. */
+static void refused_once(void)
+{
+	board->fails = -10005;
+	board->once = 1;
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
 	MUST(board->begun == 2 && is_there());
+	board->begun = 0;
+	board->writes_only = 1;
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(board->begun == 3 && is_there());
 }
 
 int main(int count, char **arguments)
@@ -191,6 +204,7 @@ int main(int count, char **arguments)
 	} parts[] = {
 		{ "turn", turn },	{ "commands", commands },	{ "behind", behind },
 		{ "stopped", stopped }, { "writes_only", writes_only }, { "refused", refused },
+		{ "refused_once", refused_once },
 	};
 
 	make();

@@ -113,6 +113,7 @@ fn time_is_kept_to_and_a_platform_may_pass_writes_only() {
         "stopped",
         "writes_only",
         "refused",
+        "refused_once",
     ] {
         lab.passes(&program, &[part], &library);
     }

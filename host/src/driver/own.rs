@@ -171,8 +171,8 @@ impl Inner {
         let (name, region) =
             regions.register(board, &self.caps, number, of_board, (permissions, false))?;
         let peer = region.att_address(0).map_err(Error::Region);
-        board.run("started a channel", [channel::resume(number)])?;
-        let done = peer.and_then(|peer| {
+        let started = board.run("started a channel", [channel::resume(number)]);
+        let done = started.and(peer).and_then(|peer| {
             let flow = Flow::new(self.caps.queue_depth(), self.ring_log2(), number)?;
             work(&mut Own {
                 inner: self,
@@ -182,12 +182,14 @@ impl Inner {
                 peer,
             })
         });
-        if done.is_err() {
-            self.board
-                .run("aborted a channel", channel::abort(number))?;
-        }
+        let aborted = match done {
+            Ok(_) => Ok(()),
+            Err(_) => (self.board).run("aborted a channel", channel::abort(number)),
+        };
         let stopped = self.board.run("stopped a channel", [channel::halt(number)]);
-        self.regions.unregister(&mut self.board, name)?;
+        // Also after an error: a region that cannot be unregistered yet is kept for a reset.
+        let unregistered = self.regions.unregister(&mut self.board, name);
+        aborted.and(unregistered)?;
         let done = done?;
         stopped.map(|()| done)
     }

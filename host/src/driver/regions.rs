@@ -59,9 +59,12 @@ impl Regions {
         let id = pinned.id;
         match self.map(board, caps, channel, (kind, pinned, length), wanted) {
             Ok(state) => {
-                // A name is used again only after all others.
-                while self.last == 0 || self.all.contains_key(&self.last) {
+                // A name is used again only after all others: the library may unregister a region once more.
+                loop {
                     self.last = self.last.wrapping_add(1);
+                    if self.last != 0 && !self.all.contains_key(&self.last) {
+                        break;
+                    }
                 }
                 let name = self.last;
                 Ok((name, &self.all.entry(name).or_insert(state).region))

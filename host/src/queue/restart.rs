@@ -4,6 +4,8 @@
 use super::waits::LOOK;
 use super::{Records, SILENT, Shared};
 use crate::error::{Error, Result};
+use crate::flow::{Flow, TransferId};
+use crate::region::Region;
 use rustix::io::Errno;
 use std::time::Duration;
 
@@ -41,9 +43,22 @@ struct Before {
 impl Shared {
     /// Implements [`Queue::restart`](super::Queue::restart).
     pub(crate) fn restart_all(&self) -> Result<()> {
+        self.restart_unless(|_| false).map(drop)
+    }
+
+    /// Restarts the queue to end a transfer, unless the transfer ends by the restart of another thread, which may have
+    /// begun before, or has only its rest to do. Returns whether this thread has restarted the queue.
+    pub(crate) fn restart_for(&self, id: TransferId) -> Result<bool> {
+        self.restart_unless(|flow| flow.result(id).is_some())
+    }
+
+    fn restart_unless(&self, has_ended: impl Fn(&Flow<Region>) -> bool) -> Result<bool> {
         let mut state = self.lock_own()?;
         while state.restarting {
             state = self.follow(state, LOOK);
+        }
+        if has_ended(&state.flow) {
+            return Ok(false);
         }
         state.restarting = true;
         let before = Before {
@@ -51,8 +66,13 @@ impl Shared {
             generation: state.generation,
         };
         drop(state);
-        let _restarting = Restarting(self);
-        self.restart(&before)
+        let restarting = Restarting(self);
+        let restarted = self.restart(&before);
+        drop(restarting);
+        if matches!(restarted, Err(Error::Gone)) {
+            self.give_up();
+        }
+        restarted.map(|()| true)
     }
 
     fn restart(&self, before: &Before) -> Result<()> {

@@ -54,6 +54,10 @@ impl Shared {
             let again = matches!(found, Ok(None)) && state.flow.can_finish();
             // Tasks that an error has woken run now.
             let away = self.unlock(state);
+            if matches!(found, Err(Error::Gone)) {
+                self.give_up();
+                return self.result(id).map_or(found, |ended| ended.map(Some));
+            }
             if !again || away {
                 return found;
             }
@@ -185,6 +189,12 @@ impl Shared {
             }
         };
         self.unlock(state);
+        if matches!(result, Err(Error::Gone)) {
+            self.give_up();
+            if let Some(ended) = happened(&self.lock().flow) {
+                return ended;
+            }
+        }
         result
     }
 

@@ -263,6 +263,25 @@ fn forget_is_not_ok_for_the_second_if_it_failed_for_the_first() {
     assert_eq!(fake.lock().memories(), at_rest);
 }
 
+/// The driver has unregistered a region that could not be forgotten, by a reset. To forget it again must not unregister
+/// another region, which was registered since then.
+#[test]
+fn to_forget_a_region_again_takes_no_other_region() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_held, region) = memory(&device, MIB);
+    fake.lock().tricks.no_fence = true;
+    region.clone().forget().unwrap_err();
+    fake.lock().tricks.no_fence = false;
+    driver.reset().unwrap();
+    device.query().unwrap();
+    let (_other, other) = memory(&device, MIB);
+    region.forget().unwrap();
+    let (_third, third) = memory(&device, MIB);
+    assert_ne!(other.att_address(), third.att_address());
+    let write = queue.from_fpga(0, other.part(0..64)).unwrap();
+    assert_eq!(write.wait(SECOND).unwrap(), 64);
+}
+
 #[test]
 fn what_could_not_be_forgotten_is_tried_again() {
     for reset in [false, true] {

@@ -283,6 +283,13 @@ impl Context for Least {
                 source: *error,
             });
         }
+        // As the kernel does for regions that are not registered (driver/src/ioctl.rs).
+        if !self.regions.lock().unwrap().contains_key(&handle) {
+            return Err(Error::Call {
+                call: "FLUSH",
+                source: Errno::NOENT,
+            });
+        }
         self.flushed.lock().unwrap().push(handle);
         Ok(())
     }
@@ -397,6 +404,8 @@ impl Context for Least {
         call(&self.in_stop);
         self.stops.lock().unwrap().push(drain);
         match *self.refuse_stop.lock().unwrap() {
+            // As the kernel's device.
+            Some(Errno::NODEV) => Err(Error::Gone),
             Some(source) => Err(Error::Call {
                 call: "STOP",
                 source,

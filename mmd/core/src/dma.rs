@@ -32,6 +32,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Attempts of a transfer.
 const ATTEMPTS: u32 = 5;
 
+/// Attempts of a transfer that others' restarts have ended: each copy to a peer that takes no data ends by a restart,
+/// and so many may be in a lane ([`Gate`](crate::peer::Gate)).
+const ATTEMPTS_BESIDE_OTHERS: u32 = 100;
+
 /// Pause before a transfer is tried again; the second pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -218,14 +222,19 @@ impl Dma {
 
     /// Calls a function until it succeeds, unless it never will.
     fn insist(&self, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
-        let mut tried = 1;
+        let (mut tried, mut ended_by_others) = (1, 0);
         loop {
             let Err(error) = attempt() else {
                 return Ok(());
             };
             self.resets.look();
             let again = match &error {
-                Error::Fault { .. } | Error::Restarted | Error::Stopped => true,
+                Error::Restarted | Error::Stopped if ended_by_others < ATTEMPTS_BESIDE_OTHERS => {
+                    ended_by_others += 1;
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                Error::Fault { .. } => true,
                 Error::Timeout { .. } | Error::Broken { .. } => self.queue.restart().is_ok(),
                 _ => false,
             };
@@ -362,8 +371,9 @@ impl Dma {
     /// Waits for the end of a transfer. When this returns, also with an error, no part of the transfer is in progress.
     fn wait(&self, transfer: &Transfer) -> Result<()> {
         let ended = transfer.wait(LIMIT);
-        if let Err(Error::Timeout { .. }) = ended {
-            // The board may still use the memory. Other threads make their transfers again after the restart.
+        if ended.is_err() && !transfer.has_ended() {
+            // The board may still use the memory: the time is over, or the queue fails. Other threads make their
+            // transfers again after the restart.
             self.queue.restart()?;
         }
         ended.map(drop)

@@ -19,6 +19,11 @@ use std::time::{Duration, Instant};
 /// thread that ends the process never returns.
 const LAST_CALL: Duration = Duration::from_secs(5);
 
+/// Time for the threads that wait for events in the runtime to return into their wait after a report: it wakes all of
+/// them, and the runtime ends the process if one of them has its lock when its destructors run (`acl_reset_condvar`,
+/// `acl_threadsupport.c` of intel/fpga-runtime-for-opencl v2025.0).
+const SETTLING: Duration = Duration::from_millis(50);
+
 /// A process that has not ended this long after its end began has a destructor that waits for something: otherwise
 /// destructors take moments.
 const WAITS: Duration = Duration::from_secs(1);
@@ -147,15 +152,16 @@ impl Promise {
     }
 
     /// Ends all promises: none is kept from now on. A thread reports the failures, for the runtime may be locked by the
-    /// thread that ends the process. The process's end waits for that thread as for a handler.
-    fn end_all() {
+    /// thread that ends the process. The process's end waits for that thread as for a handler. Returns whether there
+    /// were promises.
+    fn end_all() -> bool {
         if PROCESS.get() != Some(&std::process::id()) {
-            return;
+            return false;
         }
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         promised.over = true;
         if promised.all.is_empty() {
-            return;
+            return false;
         }
         drop(promised);
         let owed = Owed::new();
@@ -171,6 +177,7 @@ impl Promise {
                 }
             });
         });
+        true
     }
 }
 
@@ -262,12 +269,15 @@ pub(crate) fn stays(handler: *const c_void) -> bool {
 pub(crate) fn at_exit() {
     extern "C" fn exit() {
         let begin = Instant::now();
-        Promise::end_all();
+        let promised = Promise::end_all();
         EXITING.store(true, Ordering::SeqCst);
         // A handler that runs may be the one that ends the process.
         let own = OWN.get();
         while RUNNING.load(Ordering::SeqCst) > own && begin.elapsed() < LAST_CALL {
             std::thread::sleep(Duration::from_millis(1));
+        }
+        if promised {
+            std::thread::sleep(SETTLING);
         }
         EXIT.get_or_init(Instant::now);
     }

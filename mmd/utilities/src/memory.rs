@@ -81,7 +81,8 @@ impl<'a> Bench<'a> {
             for (address, length) in pieces(range.clone()) {
                 let bytes = &mut buffer[..length];
                 // Otherwise the earlier content would be taken for an answer.
-                self.memory.write(0, &[0x5a; 4096][..length.min(4096)])?;
+                bytes.fill(0x5a);
+                self.memory.write(0, bytes)?;
                 self.to_host(address, length)?;
                 self.memory.read(0, bytes)?;
                 let words = (address..).step_by(8).zip(bytes.as_chunks().0);

@@ -66,6 +66,8 @@ static void *run(void *of)
 	unsigned char *board = standin_board.memory + copy->address, *gpu = copy->peer->pointer + copy->offset;
 	int status = standin_board.fails;
 
+	if (standin_board.once)
+		standin_board.fails = standin_board.once = 0;
 	usleep(standin_board.takes * 1000);
 	/* After its data the board reads, where it may. */
 	if (!status && standin_board.writes_only && (!copy->to_peer || copy->peer->flags != CL_MEM_WRITE_ONLY))

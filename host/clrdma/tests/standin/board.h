@@ -12,6 +12,8 @@ struct standin_board {
 	volatile int writes_only;
 	/* Copies end with this error, without a byte. */
 	volatile int fails;
+	/* And only the next one. */
+	volatile int once;
 	/* Copies that were begun, and that have ended. */
 	volatile int begun, ended;
 	/* Regions: registered, and released. */

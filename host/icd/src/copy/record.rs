@@ -99,11 +99,8 @@ const LINGERS: Duration = Duration::from_millis(100);
 /// Keeps a record for a while: the vendor is calling a callback of its event, and must not lose queue and context
 /// during that call.
 pub(crate) fn keep_a_while(record: Option<Arc<Record>>) {
-    let Some(record) = record else { return };
-    let spare = Arc::clone(&record);
-    if !worker::let_go_later(record, LINGERS) {
-        // Without the thread the record stays for ever.
-        std::mem::forget(spare);
+    if let Some(record) = record {
+        worker::let_go_later(record, LINGERS);
     }
 }
 

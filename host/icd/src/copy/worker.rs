@@ -1,6 +1,7 @@
 //! A copy in progress, in the caller's thread or in one of its own.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -32,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 static UNDER_WAY: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
 
-/// See [`Job::wait`].
+/// See [`Job::wait`] and [`at_exit`].
 const SETTLING: Duration = Duration::from_millis(20);
 
 /// Copies that move bytes, or that have ended and still release their objects.
@@ -66,17 +67,46 @@ impl Busy {
     }
 }
 
+/// Objects of the vendor's to drop, with the times from which they may be dropped, in this order. A thread drops them
+/// while there are any.
+static LATER: Mutex<VecDeque<(Instant, Box<dyn Send>)>> = Mutex::new(VecDeque::new());
+
 /// Drops an object of the vendor's after a while, unless the program ends before: the vendor library may be gone then.
-/// Returns whether there is a thread for that; if not, the object is dropped at once.
-pub(super) fn let_go_later<T: Send + 'static>(what: T, after: Duration) -> bool {
-    spawn(move || {
-        thread::sleep(after);
+/// Where no thread can be started, the object stays until the next call, or for ever.
+pub(super) fn let_go_later(what: impl Send + 'static, after: Duration) {
+    let mut later = LATER.lock();
+    later.push_back((Instant::now() + after, Box::new(what)));
+    // An earlier object's thread drops this one, too. If there is none, because it could not be started, it starts now.
+    if !LATER_HAS_THREAD.swap(true, SeqCst) && !spawn(let_go) {
+        LATER_HAS_THREAD.store(false, SeqCst);
+    }
+}
+
+/// There is a thread that drops the objects of [`LATER`]. Changed with its lock only.
+static LATER_HAS_THREAD: AtomicBool = AtomicBool::new(false);
+
+/// Drops the objects of [`LATER`], each in its time, until there are none.
+fn let_go() {
+    loop {
+        let mut later = LATER.lock();
+        let Some((time, _)) = later.front() else {
+            LATER_HAS_THREAD.store(false, SeqCst);
+            return;
+        };
+        let left = time.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            drop(later);
+            thread::sleep(left);
+            continue;
+        }
+        let due = later.pop_front();
+        drop(later);
         let _busy = Busy::begins();
         match EXITING.load(SeqCst) {
-            true => std::mem::forget(what),
-            false => drop(what),
+            true => std::mem::forget(due),
+            false => drop(due),
         }
-    })
+    }
 }
 
 impl Drop for Busy {
@@ -103,6 +133,11 @@ extern "C" fn at_exit() {
     let begin = Instant::now();
     while BUSY.load(SeqCst) > OWN.get() && begin.elapsed() < LAST {
         thread::sleep(Duration::from_millis(1));
+    }
+    if !ends {
+        // The last report has woken the threads of the copies that waited. The open FPGA runtime ends the process if one
+        // of them has its lock when its destructors run.
+        thread::sleep(SETTLING);
     }
 }
 

@@ -78,7 +78,9 @@ impl State {
             let local = local + u64::from(done);
             if side == 0 {
                 self.fpga.read(local, &mut bytes);
-                self.bus.write(address, &bytes);
+                let arrive = self.tricks.first_bytes.unwrap_or(length);
+                let arrive = arrive.saturating_sub(done).min(n);
+                self.bus.write(address, &bytes[..arrive as usize]);
             } else {
                 self.bus.read(address, &mut bytes);
                 self.fpga.write(local, &bytes);
@@ -110,6 +112,7 @@ impl State {
         let lanes = 2 * self.channels.len();
         let next = (1..=lanes)
             .map(|i| (self.turn + i) % lanes)
+            .filter(|lane| self.tricks.stuck_side != Some(lane % 2))
             .find(|lane| self.ready(lane / 2, lane % 2));
         let Some(lane) = next else {
             return false;

@@ -24,6 +24,10 @@ pub struct Tricks {
     pub gone: bool,
     /// Descriptors are not executed.
     pub stuck: bool,
+    /// Descriptors of one direction are not executed.
+    pub stuck_side: Option<usize>,
+    /// Of each write only the first bytes arrive.
+    pub first_bytes: Option<u32>,
     /// No time passes in pauses.
     pub still: bool,
     /// No time passes in waits for the interrupt either, except real time.

@@ -73,17 +73,17 @@ impl Gate {
         if state.programming || state.unsettled {
             return Err(CL_BOARD_RESTARTED_PEERLANE);
         }
-        match state.board.upgrade() {
-            Some(board) if !state.closed => {
-                state.inside += 1;
-                Ok(Pass {
-                    gate: Arc::clone(self),
-                    board: Some(board),
-                    programs: state.programs,
-                })
-            }
-            _ => Err(CL_BOARD_CLOSED_PEERLANE),
+        // Nothing holds the board after it was closed: the last holder drops it.
+        if state.closed {
+            return Err(CL_BOARD_CLOSED_PEERLANE);
         }
+        let board = state.board.upgrade().ok_or(CL_BOARD_CLOSED_PEERLANE)?;
+        state.inside += 1;
+        Ok(Pass {
+            gate: Arc::clone(self),
+            board: Some(board),
+            programs: state.programs,
+        })
     }
 
     pub(super) fn is_closed(&self) -> bool {

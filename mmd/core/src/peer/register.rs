@@ -450,13 +450,13 @@ mod cuda {
         fn patch(&self, offset: u64, bytes: &[u8]) -> peerlane_host::Result<()> {
             let at = self.first + offset;
             let failed = |reason| Err(Error::Ends { reason });
-            let Some(_current) = Current::of(&self.opencl, at) else {
-                return failed(format!("CUDA has no memory at {at:#x}"));
-            };
             let piece = self.pieces.iter().rfind(|(start, _)| *start <= at);
             if piece.is_some_and(|(_, known)| buffer(&self.opencl, at) != *known) {
                 return Err(Error::Forgotten);
             }
+            let Some(_current) = Current::of(&self.opencl, at) else {
+                return failed(format!("CUDA has no memory at {at:#x}"));
+            };
             match self.copy(at, bytes) {
                 0 => Ok(()),
                 result => failed(format!("CUDA returned {result} for a copy to {at:#x}")),

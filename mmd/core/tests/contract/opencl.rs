@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 type Pointer = *mut c_void;
 
@@ -377,7 +378,21 @@ extern "C" fn set_user_event_status(event: Pointer, status: i32) -> i32 {
     }
     *now = status;
     event.ended.notify_all();
+    wake();
     0
+}
+
+/// Threads that a report has woken, and that do not wait again yet.
+pub static AWAKE: AtomicUsize = AtomicUsize::new(0);
+
+/// Wakes the threads that wait for other events for a moment: all of them wait for one condition
+/// (`acl_signal_device_update`, `acl_event.cpp`).
+fn wake() {
+    AWAKE.fetch_add(1, Ordering::SeqCst);
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(5));
+        AWAKE.fetch_sub(1, Ordering::SeqCst);
+    });
 }
 
 extern "C" fn retain_event(event: Pointer) -> i32 {

@@ -163,6 +163,19 @@ fn memory_that_changes_by_itself_is_found() {
 }
 
 #[test]
+fn bytes_that_do_not_arrive_are_found() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    toys.fake.lock().tricks.first_bytes = Some(1 << 16);
+    let some = Options {
+        mebibytes: Some(1),
+        ..named("peerlane0")
+    };
+    let error = look(&work, &toys, &some).1.unwrap_err();
+    assert!(error.contains("is 0x5a5a5a5a5a5a5a5a"), "{error}");
+}
+
+#[test]
 fn why_a_board_cannot_be_tested_is_said() {
     let (work, toys) = (Work::new(), Toys::new());
     work.board("peerlane0", "0000:01:00.0");

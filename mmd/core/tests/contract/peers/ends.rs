@@ -1,6 +1,7 @@
 //! Memory, boards and processes that end during copies.
 
 use super::*;
+use crate::opencl::AWAKE;
 use std::sync::Mutex;
 
 /// The first cycle of a profile (`KERNEL_OFFSET_CSR_PROFILE_START_CYCLE` of `acl_hal_mmd.h`, 8 further since version
@@ -492,6 +493,68 @@ fn a_copy_that_waits_fails_when_the_process_ends() {
         "{:?}: {said}",
         output.status
     );
+}
+
+/// Like the destructors of the runtime, which end the process if one of its threads is not in a wait.
+extern "C" fn ends_what_is_awake() {
+    if AWAKE.load(Ordering::SeqCst) != 0 {
+        // SAFETY: the test checks the status.
+        unsafe { libc::_exit(13) };
+    }
+}
+
+#[test]
+fn threads_that_a_report_at_the_end_has_woken_wait_again() {
+    let output = in_a_process(
+        "peers::ends::threads_that_a_report_at_the_end_has_woken_wait_again",
+        || {
+            // SAFETY: it is a function of this program.
+            assert_eq!(unsafe { libc::atexit(ends_what_is_awake) }, 0);
+            let program = Box::leak(Box::new(Program::new()));
+            let peer = Box::leak(Box::new(program.peer(4096)));
+            let gate = program.context.event();
+            program
+                .begin(Direction::FromFpga, peer, (0, 0), 64, &[handle(gate)])
+                .unwrap();
+        },
+    );
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{:?}: {said}", output.status);
+}
+
+/// A record that is wrong makes the queue fail. Copies that the board still has end at the board before they end for the
+/// program, which may use the memory then.
+#[test]
+fn a_copy_of_a_queue_that_fails_ends_at_the_board_first() {
+    let program = Program::new();
+    let peer = program.peer(MIB);
+    {
+        let mut fake = program.toys.fake.lock();
+        fake.tricks.stuck_side = Some(0);
+        // The end of too few bytes, without a fault.
+        fake.tricks.fault = Some((1, 0, 0, 10));
+    }
+    let copies = Direction::BOTH.map(|direction| {
+        let (user, end) = listen();
+        // SAFETY: the function is called once, with this.
+        let begun = unsafe {
+            let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
+            (program.mmd).copy_address(direction, PLACE as u64, to, MIB, told)
+        };
+        assert_eq!(begun, 0);
+        end
+    });
+    let ends = copies.map(|copy| copy.recv_timeout(LIMIT).unwrap());
+    assert!(ends.contains(&FAILED), "{ends:?}");
+    let mut fake = program.toys.fake.lock();
+    assert_eq!(fake.seen.ended.len(), fake.seen.descriptors.len());
+    fake.tricks.stuck_side = None;
+    drop(fake);
+    for direction in Direction::BOTH {
+        assert_eq!(program.copy(direction, &peer, (0, 0), MIB), 0);
+    }
+    program.runtime.close();
 }
 
 #[test]
