@@ -5,34 +5,21 @@
 //! [`by_hand`] writes the block's component without a BSP, and [`board`] a BSP for a board without one. [`driver`]
 //! gives the kernel driver the place of the block, [`diagram`] shows a board. The command `peerlane` is a thin shell
 //! over all of them.
+//!
+//! This crate joins the crates below it under one name. It may depend on each of them, and none of them on it.
 
-pub mod block;
 pub mod board;
-pub mod build;
 pub mod by_hand;
-pub mod check;
-pub mod config;
 pub mod diagram;
 pub mod driver;
-pub mod error;
-pub mod extend;
 pub mod fuzz;
-pub mod generator;
-pub mod hash;
-pub mod hexadecimal;
-pub mod interrupt;
-pub mod kept;
-mod key;
-pub mod layout;
-pub mod memory_blocks;
-pub mod output;
-mod remedy;
-pub mod revert;
-pub mod roles;
-pub mod size;
-pub mod system;
-pub mod text;
-mod toml_values;
-mod toml_words;
-pub mod verilog;
-pub mod xml;
+
+pub use peerlane_bsp_check as check;
+pub use peerlane_bsp_design as system;
+pub use peerlane_bsp_extend as extend;
+pub use peerlane_bsp_generate::{
+    block, build, config, generator, hip_parameters, memory_blocks, verilog,
+};
+pub use peerlane_bsp_platform::{
+    error, hash, hexadecimal, interrupt, kept, layout, output, revert, roles, size, text, xml,
+};

@@ -12,8 +12,8 @@ use peerlane_bsp::error::{Error, ErrorKind, Problems};
 use peerlane_bsp::extend::hard_ip::{FROM, Wanted, streaming};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::extend::{Options, extend};
+use peerlane_bsp::hip_parameters::is_parameter;
 use peerlane_bsp::layout::Layout;
-use peerlane_bsp::system::hip_parameters::is_parameter;
 use peerlane_bsp::system::qsys::{Module, System};
 use peerlane_bsp::xml::Document;
 

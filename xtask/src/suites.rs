@@ -140,6 +140,8 @@ pub(crate) enum Of {
     Others(&'static [&'static str]),
     /// All of a package.
     Package(&'static str),
+    /// All of these packages.
+    Packages(&'static [&'static str]),
     /// Some integration tests of a package.
     Targets(&'static str, &'static [&'static str]),
 }
@@ -150,6 +152,7 @@ impl Of {
         match self {
             Self::Others(without) => !without.contains(&package),
             Self::Package(name) => *name == package,
+            Self::Packages(names) => names.contains(&package),
             Self::Targets(name, targets) => *name == package && targets.contains(&target),
         }
     }
@@ -208,7 +211,18 @@ const ALL: &[&str] = &["--include-ignored"];
 
 /// The packages of suite `bsp`, which has all of their tests: minutes of these tests need no external tools, and none
 /// is to run twice.
-const BSP: &[&str] = &["peerlane-bsp", "peerlane"];
+const BSP: &[&str] = &[
+    "peerlane",
+    "peerlane-bsp",
+    "peerlane-bsp-check",
+    "peerlane-bsp-design",
+    "peerlane-bsp-extend",
+    "peerlane-bsp-generate",
+    "peerlane-bsp-platform",
+];
+
+/// The packages of [`BSP`] without the command.
+const BOARD_PACKAGES: &[&str] = BSP.split_at(1).1;
 
 /// Tests of the OpenCL driver around a vendor library that have PoCL as one.
 const POCL: &[&str] = &[
@@ -543,10 +557,10 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             tests(
                 "board packages",
-                Of::Package(BSP[0]),
+                Of::Packages(BOARD_PACKAGES),
                 &["--include-ignored", "--skip", "long_run"],
             ),
-            tests("peerlane command", Of::Package(BSP[1]), ALL),
+            tests("peerlane command", Of::Package(BSP[0]), ALL),
         ],
         ..EVERY_RUN
     },
@@ -555,7 +569,7 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "hundreds of random board packages, and one with each of its elements removed or changed",
         steps: &[tests(
             "board packages",
-            Of::Package(BSP[0]),
+            Of::Packages(BOARD_PACKAGES),
             &["--ignored", "long_run"],
         )],
         ..ON_DEMAND
@@ -908,6 +922,8 @@ mod tests {
     fn programs_are_chosen_by_package_and_target() {
         assert!(Of::Others(&["a"]).takes("b", "a") && !Of::Others(&["a"]).takes("a", "b"));
         assert!(Of::Package("a").takes("a", "b") && !Of::Package("a").takes("b", "a"));
+        let two = Of::Packages(&["a", "b"]);
+        assert!(two.takes("a", "c") && two.takes("b", "c") && !two.takes("c", "a"));
         let some = Of::Targets("a", &["b"]);
         assert!(some.takes("a", "b") && !some.takes("a", "c") && !some.takes("c", "b"));
     }

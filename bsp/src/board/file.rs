@@ -12,8 +12,8 @@ use crate::board::bank::BankFile;
 use crate::board::model::{Board, Device, FAMILY, Pcie, Shell};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::system::part::Part;
-use crate::toml_values::Source;
-use crate::toml_words::words;
+use peerlane_bsp_generate::toml_values::Source;
+use peerlane_bsp_generate::toml_words::words;
 
 /// The word that a description has in place of a value that its author does not know.
 const UNKNOWN: &str = "unknown";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The system that the runtime's part is for.
 const LINUX: &str = "linux64";
-/// File that only an extended platform has: the list of changes to the vendor's files (`bsp/src/kept.rs`).
+/// File that only an extended platform has: the list of changes to the vendor's files (`bsp/platform/src/kept.rs`).
 const RECORD: &str = "peerlane/files.json";
 /// The library if the description of the platform does not name one, as those before 15.1 do not.
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";

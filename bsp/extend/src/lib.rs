@@ -1,0 +1,200 @@
+//! `peerlane extend`: a vendor BSP goes in, a complete extended copy comes out.
+//!
+//! This crate depends on all crates below `peerlane-bsp`: it uses the check on its own result before a user gets it. So
+//! none of them may depend on it.
+
+pub mod area;
+pub mod bonus;
+mod compiled;
+pub mod component;
+mod cvp;
+pub mod family;
+mod gen3;
+mod gen3_settings;
+pub mod hard_ip;
+pub mod hip_paths;
+pub mod host_bus;
+mod host_writer;
+pub mod identity;
+mod input_places;
+mod interconnect;
+pub mod interrupts;
+pub mod ipx;
+mod leftovers;
+pub mod migration;
+pub mod old_master;
+pub mod parameters;
+mod plan;
+mod platform;
+pub mod port;
+mod readme;
+pub mod regions;
+pub mod report;
+mod report_file;
+pub mod resources;
+pub mod rewrite;
+pub mod settings;
+mod steps;
+pub mod stream;
+mod stream_writer;
+mod to_do_list;
+mod traces;
+mod version;
+pub mod writer;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use peerlane_bsp_check as check;
+use peerlane_bsp_design::missing;
+use peerlane_bsp_generate::config::Config;
+use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
+use peerlane_bsp_platform::interrupt;
+use peerlane_bsp_platform::layout::Layout;
+use peerlane_bsp_platform::output;
+
+use tempfile::TempDir;
+
+use plan::Plan;
+use report::Report;
+
+/// Options of [`extend`].
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The BSP: its hardware directory, or a root with one.
+    pub bsp: PathBuf,
+    /// The directory to make.
+    pub out: PathBuf,
+    /// Configuration.
+    pub config: Config,
+    /// Another place for the report: Markdown, or JSON if the name ends in `.json`.
+    pub report: Option<PathBuf>,
+    /// The name of the board's directory, to choose one of several boards.
+    pub board: Option<String>,
+}
+
+/// Extends a BSP. On failure it leaves no files.
+///
+/// # Errors
+/// All kinds of [`ErrorKind`], with the place and the hint.
+pub fn extend(options: &Options) -> Result<Report> {
+    output::check_for_aoc(&options.out)?;
+    with_canonical(&options.bsp, |bsp| extend_from(bsp, options, None))
+}
+
+/// Extends a BSP without a vendor: a board of this title, which `peerlane new` has just written.
+///
+/// # Errors
+/// Those of [`extend`].
+pub fn extend_new(options: &Options, title: &str) -> Result<Report> {
+    with_canonical(&options.bsp, |bsp| extend_from(bsp, options, Some(title)))
+}
+
+/// Previews [`extend`]: makes the extended BSP in the system's temporary directory, checks it, and removes it. The
+/// report is written to `file`, if given: Markdown, or JSON if the name ends in `.json`.
+///
+/// # Errors
+/// Those of [`extend`], without those of its output.
+pub fn preview(
+    bsp: &Path,
+    board: Option<&str>,
+    config: &Config,
+    file: Option<&Path>,
+) -> Result<Report> {
+    with_canonical(bsp, |bsp| {
+        let layout = extendable(bsp, board)?;
+        let work = output::temporary()?;
+        if let Some(file) = file {
+            report_file::check(file, bsp, None)?;
+        }
+        let (_, report) = make(
+            &layout,
+            (config, None),
+            (work.path(), &std::env::temp_dir()),
+        )?;
+        if let Some(file) = file {
+            report_file::prepare(file, &report)?.put()?;
+        }
+        Ok(report)
+    })
+}
+
+/// Runs with the canonical name of the BSP's directory; errors have the name that was given.
+fn with_canonical(given: &Path, run: impl FnOnce(&Path) -> Result<Report>) -> Result<Report> {
+    let bsp = fs::canonicalize(given).unwrap_or_else(|_| given.to_path_buf());
+    run(&bsp).map_err(|e| e.named_as_given(&bsp, given))
+}
+
+/// Finds a BSP without traces of an extension.
+fn extendable(bsp: &Path, board: Option<&str>) -> Result<Layout> {
+    traces::refuse_above(bsp)?;
+    let layout = Layout::of_board(bsp, board)?;
+    traces::refuse(&layout)?;
+    Ok(layout)
+}
+
+/// Extends the BSP in a directory; errors have its canonical name.
+fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Report> {
+    let layout = extendable(bsp, options.board.as_deref())?;
+    let parent = output::check_output(&options.out, bsp)?;
+    if let Some(report) = &options.report {
+        report_file::check(report, bsp, Some(&options.out))?;
+    }
+    let place = (parent.as_path(), options.out.as_path());
+    let (temporary, report) = make(&layout, (&options.config, title), place)?;
+
+    let report_file = match &options.report {
+        Some(path) => Some(report_file::prepare(path, &report)?),
+        None => None,
+    };
+    output::set_directory_mode(temporary.path())?;
+    interrupt::check(&options.out)?;
+    let path = temporary.keep();
+    if let Err(error) = output::put(&path, &options.out, "the finished BSP") {
+        // This process made the directory; a failure to remove it has no better handling.
+        let _ = fs::remove_dir_all(&path);
+        return Err(error);
+    }
+    if let Some(file) = report_file {
+        file.put()?;
+    }
+    Ok(report)
+}
+
+/// Makes the extended BSP, checked, in a temporary directory below another. Errors of writing name the final directory.
+fn make(
+    layout: &Layout,
+    (config, title): (&Config, Option<&str>),
+    (parent, out): (&Path, &Path),
+) -> Result<(TempDir, Report)> {
+    let with_missing = |error: Error| match missing::files(layout) {
+        Ok(missing) => missing::below(error, &missing, layout),
+        Err(_) => error,
+    };
+    let plan = Plan::best(layout, config, title).map_err(with_missing)?;
+    let temporary = tempfile::Builder::new()
+        .prefix(".peerlane-extend-")
+        .tempdir_in(parent)
+        .map_err(|e| output::not_writable(parent, &e))?;
+    let written = plan.write(layout, temporary.path());
+    written.map_err(|e| e.named_as_given(temporary.path(), out))?;
+    tracing::info!(directory = %temporary.path().display(), "written, to be checked");
+    let made = Layout {
+        root: temporary.path().to_path_buf(),
+        hardware: plan.report.hardware.clone(),
+    };
+    let proof =
+        check::structure(&made).map_err(|e| input_places::of_the_input(e, &made, layout))?;
+    match proof.first_error() {
+        None => Ok((temporary, plan.report)),
+        Some(finding) => Err(with_missing(Error::new(
+            ErrorKind::Inconsistent,
+            input_places::in_the_input(finding, &made, layout),
+            format!(
+                "the extended BSP would have a fault: {}",
+                input_places::without_copy(&finding.what, &made, layout)
+            ),
+            "If the input has the same fault, correct it there; else report it with the BSP.",
+        ))),
+    }
+}
