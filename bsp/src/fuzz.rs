@@ -1,6 +1,6 @@
 //! One function for each format that is read, for fuzzers: any bytes give a result or an error.
 //!
-//! They read no files. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/fuzz.rs` calls them with changed
+//! They read no files. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/it/fuzz.rs` calls them with changed
 //! files of the reference BSP.
 
 use std::collections::BTreeSet;

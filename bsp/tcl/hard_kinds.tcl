@@ -3,7 +3,7 @@
 # Sources: Stratix V Avalon-MM interface for PCIe user guide 683411, chapters 4 (signals) and 5.8 (control registers),
 # A.4; Avalon-ST interface 683093; External Memory Interface handbook, UniPHY. Roles, polarities, pending reads and the
 # hard memory controller's ports as in the .sopcinfo of systems that Quartus 16.0 (Stratix V) and 18.1 (Cyclone V)
-# generated; tests/sopcinfo.rs compares them.
+# generated; tests/it/sopcinfo.rs compares them.
 
 # Common part of the hard IPs.
 set pcie_signals {

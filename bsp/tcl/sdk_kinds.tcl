@@ -1,6 +1,6 @@
 # Models of the components of the OpenCL SDK. Their sources are not available: interfaces, widths, units and spans are
 # those of the .sopcinfo that Quartus 18.1 generated for an `acl_dma` board (acl_kernel_interface: of the 13.1 system
-# that its BSP shipped as a .qsys); tests/sopcinfo.rs compares them. The streams' symbols, for example, have the width
+# that its BSP shipped as a .qsys); tests/it/sopcinfo.rs compares them. The streams' symbols, for example, have the width
 # that this file has.
 
 kind acl_dma {

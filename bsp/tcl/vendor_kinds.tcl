@@ -4,7 +4,7 @@
 #
 # Sources: Quartus II handbook volume 1 (QII51021, "Qsys Interconnect", and "Qsys System Design Components") and the
 # Embedded Peripherals IP user guide (683130) for the kinds of this file; roles, polarities, units, fixed latencies and
-# pending reads as in the .sopcinfo of systems that Quartus 16.0 and 18.1 generated. tests/sopcinfo.rs compares them.
+# pending reads as in the .sopcinfo of systems that Quartus 16.0 and 18.1 generated. tests/it/sopcinfo.rs compares them.
 
 array set vendor {}
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{peerlane, text};
 
 /// A mock of Quartus, run as `quartus_sh -t SCRIPT …`.
-const QUARTUS: &str = include_str!("../../bsp/tests/common/quartus.tcl");
+const QUARTUS: &str = include_str!("../../bsp/tests/it/common/quartus.tcl");
 
 /// Returns the commands of a document, in order.
 fn commands(document: &str) -> String {

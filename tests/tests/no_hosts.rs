@@ -29,7 +29,7 @@ fn beside() -> String {
 }
 
 /// The one file that looks for the fixture in that directory.
-const FIXTURE_HELPER: &str = "bsp/tests/common/fixtures.rs";
+const FIXTURE_HELPER: &str = "bsp/tests/it/common/fixtures.rs";
 
 /// Returns whether a file is an exception: its content is written by another program.
 fn exempt(path: &Path) -> bool {

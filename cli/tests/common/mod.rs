@@ -1,7 +1,7 @@
 //! Functions shared by the tests.
 #![allow(dead_code, missing_docs, unused_imports)] // Each test crate uses a part of it.
 
-#[path = "../../../bsp/tests/common/fixtures.rs"]
+#[path = "../../../bsp/tests/it/common/fixtures.rs"]
 mod fixtures;
 
 pub use fixtures::vendor_bsp;
