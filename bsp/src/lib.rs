@@ -12,7 +12,6 @@ pub mod board;
 pub mod by_hand;
 pub mod diagram;
 pub mod driver;
-pub mod fuzz;
 
 pub use peerlane_bsp_check as check;
 pub use peerlane_bsp_design as system;

@@ -1,4 +1,4 @@
-//! See `peerlane_bsp::fuzz`.
+//! See `peerlane_bsp_fuzz`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| peerlane_bsp::fuzz::verilog(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| peerlane_bsp_fuzz::verilog(data));

@@ -6,8 +6,6 @@
 )]
 
 mod error;
-#[doc(hidden)]
-pub mod fuzz;
 mod handles;
 mod transfer;
 

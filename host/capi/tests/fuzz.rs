@@ -4,6 +4,9 @@
 #[path = "../../tests/least/mod.rs"]
 mod least;
 
+#[path = "../../fuzz/src/lib.rs"]
+mod functions;
+
 use least::Least;
 use peerlane_host::Device;
 
@@ -26,7 +29,7 @@ fn any_calls_in_any_order() {
             data.splice(0..0, begin);
         }
         let least = Least::new();
-        peerlane::fuzz::calls(Device::over(least.clone()).unwrap(), &data);
+        functions::calls(Device::over(least.clone()).unwrap(), &data);
         assert!(
             least.regions.lock().unwrap().is_empty(),
             "a region was left"

@@ -1,4 +1,4 @@
-//! See `peerlane::fuzz` (host/capi).
+//! See `peerlane_host_fuzz`.
 #![no_main]
 
 #[allow(dead_code)]
@@ -7,5 +7,5 @@ mod least;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let device = peerlane_host::Device::over(least::Least::new()).expect("the device opens");
-    peerlane::fuzz::calls(device, data);
+    peerlane_host_fuzz::calls(device, data);
 });

@@ -1,7 +1,7 @@
 //! Calls of the functions of C for a fuzzer: any of them, in any order, with any arguments that their documentation
-//! allows. `host/fuzz` is the fuzzer, `tests/fuzz.rs` a bounded run without one.
+//! allows. `host/capi/tests/fuzz.rs` includes this file for a bounded run without a fuzzer.
 
-use crate::*;
+use peerlane::*;
 use peerlane_host::Device;
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};

@@ -1,25 +1,25 @@
 //! One function for each format that is read, for fuzzers: any bytes give a result or an error.
 //!
-//! They read no files. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/it/fuzz.rs` calls them with changed
-//! files of the reference BSP.
+//! They read no files. `fuzz_targets` has a target of cargo-fuzz for each; `bsp/tests/it/fuzz.rs` includes this file, and
+//! calls them with changed files of the reference BSP.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::check::read;
-use crate::check::read::design::Design;
-use crate::config::{Config, Irq};
-use crate::extend::hip_paths::Hip;
-use crate::extend::regions::{Moved, NewBridge, Way};
-use crate::extend::{ipx, migration, resources, rewrite, settings};
-use crate::kept::Record;
-use crate::memory_blocks::Blocks;
-use crate::system::library::Library;
-use crate::system::project::{Project, Role, Source};
-use crate::system::qsys::System;
-use crate::system::site::Site;
-use crate::xml::{Document, Edits};
-use crate::{text, verilog};
+use peerlane_bsp::check::read;
+use peerlane_bsp::check::read::design::Design;
+use peerlane_bsp::config::{Config, Irq};
+use peerlane_bsp::extend::hip_paths::Hip;
+use peerlane_bsp::extend::regions::{Moved, NewBridge, Way};
+use peerlane_bsp::extend::{ipx, migration, resources, rewrite, settings};
+use peerlane_bsp::kept::Record;
+use peerlane_bsp::memory_blocks::Blocks;
+use peerlane_bsp::system::library::Library;
+use peerlane_bsp::system::project::{Project, Role, Source};
+use peerlane_bsp::system::qsys::System;
+use peerlane_bsp::system::site::Site;
+use peerlane_bsp::xml::{Document, Edits};
+use peerlane_bsp::{text, verilog};
 
 fn document(data: &[u8]) -> Option<Document> {
     let source = text::decode(data.to_vec()).ok()?;
