@@ -8,6 +8,8 @@
 //!
 //! This crate joins the crates below it under one name. It may depend on each of them, and none of them on it.
 
+#![warn(unreachable_pub)]
+
 pub mod board;
 pub mod by_hand;
 pub mod diagram;

@@ -3,6 +3,8 @@
 //! This crate depends neither on `peerlane-bsp-design` nor on `peerlane-bsp-extend`. It has readers of its own, so that
 //! one error does not hide in both.
 
+#![warn(unreachable_pub)]
+
 pub mod component;
 pub mod ids;
 pub mod read;

@@ -4,6 +4,8 @@
 //! This crate depends neither on `peerlane-bsp-extend` nor on `peerlane-bsp-check`: it reads a design, and decides
 //! nothing.
 
+#![warn(unreachable_pub)]
+
 pub mod clocks;
 pub mod host_bus;
 pub mod interrupts;

@@ -15,7 +15,7 @@ use peerlane_bsp_platform::xml::Document;
 
 /// Returns the name of the Quartus project: of the `.qpf` that names the revision, that `board_spec.xml` has compiled,
 /// or that comes first; otherwise of the first revision.
-pub fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
+pub(crate) fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
     let hardware = layout.hardware_dir();
     let projects = layout::with_extension(&hardware, "qpf")?;
     let specification = Document::read(&hardware.join("board_spec.xml"))?;
@@ -50,7 +50,7 @@ pub fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
 }
 
 /// Returns the note about the vendor's compiled files.
-pub fn note(
+pub(crate) fn note(
     settings: &settings::Settings,
     compile: &Compile,
     left_out: &[PathBuf],
@@ -118,7 +118,7 @@ pub fn note(
 
 /// Finds lines of constraints and settings that name instances that are gone, or the block (an instance with its
 /// entity) with another entity. `changed` has the new text of a file.
-pub fn mentions(
+pub(crate) fn mentions(
     hardware: &Path,
     removed: &[String],
     (block, entity): (&str, &str),
@@ -179,7 +179,7 @@ fn names(line: &str, name: &str) -> bool {
 
 /// Returns the files that were compiled from the vendor's design, anywhere in the BSP, and the directories of Quartus's
 /// records.
-pub fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBuf>> {
+pub(crate) fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBuf>> {
     let hardware = layout.hardware_dir();
     let others: Vec<PathBuf> = (layout.other_boards().iter())
         .map(|board| layout.root.join(board))
@@ -211,7 +211,7 @@ pub fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<Pa
 }
 
 /// Returns the directories of files that Platform Designer generated from the systems with the old DMA.
-pub fn generated(site: &Site<'_>) -> Vec<PathBuf> {
+pub(crate) fn generated(site: &Site<'_>) -> Vec<PathBuf> {
     let mut with: BTreeSet<&str> = BTreeSet::from([site.system.kind.as_str()]);
     // From the inside to the outside; systems do not contain themselves.
     for _ in site.library.systems() {
@@ -240,7 +240,7 @@ pub fn generated(site: &Site<'_>) -> Vec<PathBuf> {
 }
 
 /// Returns a path for people: relative to the hardware directory.
-pub fn inside(hardware: &Path, path: &Path) -> String {
+pub(crate) fn inside(hardware: &Path, path: &Path) -> String {
     path.strip_prefix(hardware)
         .unwrap_or(path)
         .display()

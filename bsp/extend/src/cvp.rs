@@ -42,7 +42,7 @@ const FLOW: &str = "The vendor's flow compiles kernels on the results of the bas
 
 /// A board that is configured over PCIe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cvp {
+pub(crate) struct Cvp {
     /// The settings that show it.
     said: String,
     /// Whether the core comes over PCIe already at power-up.
@@ -217,7 +217,7 @@ fn asks(name: &str, value: &str) -> bool {
 impl Cvp {
     /// Reads settings and hard IP; `None` if neither asks for configuration over PCIe. `after` is the project after the
     /// extension. `lost` has the images that were left out, if the new hard IP has no configuration over PCIe.
-    pub fn of(
+    pub(crate) fn of(
         (project, after): (&Project, &Project),
         site: &Site<'_>,
         lost: Option<&[String]>,
@@ -251,12 +251,12 @@ impl Cvp {
     }
 
     /// Reports whether the board has lost it.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.lost.is_some()
     }
 
     /// Returns the note for a user who loads the first image.
-    pub fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         if let Some(left) = &self.lost {
             return format!(
                 "The vendor's BSP is for configuration over PCIe (CvP: {}). {LOST}{}",
@@ -300,7 +300,7 @@ impl Cvp {
     }
 
     /// Returns the paragraph for the README's step that loads the first image.
-    pub fn paragraph(&self) -> String {
+    pub(crate) fn paragraph(&self) -> String {
         if self.lost.is_some() {
             return format!("**This board has no configuration over PCIe (CvP) any more.** {LOST}");
         }

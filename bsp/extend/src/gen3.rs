@@ -24,7 +24,7 @@ const SPEED: &str = "hip_currentspeed";
 const STARTS: &str = "it starts the receivers' adaptive equalisation when the link reaches 8 GT/s";
 
 /// Returns the controller of the transceivers, if it is in the system.
-pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
+pub(crate) fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
     let end = End::new(&site.hip.name, "reconfig_to_xcvr");
     let mut conduits = site.system.of_kind("conduit");
     let other = conduits.find_map(|c| c.other_end(&end))?;
@@ -33,7 +33,7 @@ pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
 
 /// Returns the groups of a controller's interfaces, if it has several ("Optional interface grouping" of
 /// `alt_xcvr_reconfig`): the number of interfaces in each, separated by commas.
-pub fn groups(controller: &Module) -> Option<&str> {
+pub(crate) fn groups(controller: &Module) -> Option<&str> {
     let groups = controller.parameter("gui_split_sizes")?.trim();
     (!groups.is_empty()).then_some(groups)
 }
@@ -198,7 +198,7 @@ impl Writer<'_> {
 }
 
 /// Returns the tasks for a user about the transceivers.
-pub fn to_do(site: &Site<'_>, hip: &HardIp) -> Vec<String> {
+pub(crate) fn to_do(site: &Site<'_>, hip: &HardIp) -> Vec<String> {
     let name = &site.hip.name;
     let (before, after) = hip.reconfiguration;
     let mut to_do = Vec::new();

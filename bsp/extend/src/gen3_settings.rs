@@ -20,7 +20,7 @@ const PHY: &str = "sv_xcvr_pipe_native";
 ///
 /// # Errors
 /// Those of reading `quartus.ini`.
-pub fn to_do(layout: &Layout, project: &Project) -> Result<Vec<String>> {
+pub(crate) fn to_do(layout: &Layout, project: &Project) -> Result<Vec<String>> {
     let mut to_do = Vec::new();
     to_do.extend(rules(layout, project)?);
     to_do.extend(places(project));

@@ -8,14 +8,14 @@ use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::text;
 
 /// Converts an error of reading the copy to the input's places.
-pub fn of_the_input(mut error: Error, copy: &Layout, input: &Layout) -> Error {
+pub(crate) fn of_the_input(mut error: Error, copy: &Layout, input: &Layout) -> Error {
     error.place.path = path_in_the_input(&error.place.path, copy, input);
     error.what = without_copy(&error.what, copy, input);
     error
 }
 
 /// Returns a message without the copy's directory.
-pub fn without_copy(what: &str, copy: &Layout, input: &Layout) -> String {
+pub(crate) fn without_copy(what: &str, copy: &Layout, input: &Layout) -> String {
     let name = |path: &Path| path.to_string_lossy().into_owned();
     // The board's directory first: it may have another name in the copy.
     let what = what.replace(&name(&copy.hardware_dir()), &name(&input.hardware_dir()));
@@ -34,7 +34,7 @@ fn path_in_the_input(path: &Path, copy: &Layout, input: &Layout) -> PathBuf {
 }
 
 /// Returns the place in the input for a diagnostic of the copy.
-pub fn in_the_input(finding: &Finding, copy: &Layout, input: &Layout) -> Place {
+pub(crate) fn in_the_input(finding: &Finding, copy: &Layout, input: &Layout) -> Place {
     let path = path_in_the_input(&finding.place, copy, input);
     let line = finding.line.and_then(|line| {
         let made = text::read(&finding.place).ok()?;

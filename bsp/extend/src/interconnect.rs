@@ -66,7 +66,7 @@ impl Writer<'_> {
 }
 
 /// Returns the task for a user if there may be stages in front of the memory's arbiter.
-pub fn note(site: &Site<'_>, config: &Config) -> Option<String> {
+pub(crate) fn note(site: &Site<'_>, config: &Config) -> Option<String> {
     let vendors = requirement(site.system).and_then(|e| e.attribute("value"));
     let vendors = vendors.and_then(|value| value.trim().parse::<u32>().ok());
     let (stages, whose) = match (config.interconnect_stages, vendors) {

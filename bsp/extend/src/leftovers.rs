@@ -20,7 +20,7 @@ const MOST: usize = 20;
 /// # Errors
 /// [`ErrorKind::Unsupported`] if a step runs a script whose name cannot be read, and a script that no other step runs
 /// names an import.
-pub fn note(
+pub(crate) fn note(
     layout: &Layout,
     project: &Project,
     changed: &BTreeMap<&Path, &str>,

@@ -3,6 +3,8 @@
 //! This crate depends on all crates below `peerlane-bsp`: it uses the check on its own result before a user gets it. So
 //! none of them may depend on it.
 
+#![warn(unreachable_pub)]
+
 pub mod area;
 pub mod bonus;
 mod compiled;

@@ -43,7 +43,7 @@ const UTILITIES: [(&str, &str); 7] = [
 ];
 /// The platform to write around the board.
 #[derive(Debug)]
-pub struct Platform {
+pub(crate) struct Platform {
     /// The vendor's description, in the BSP or around it.
     vendor: Option<Document>,
     /// Whether that description is in the BSP, and is replaced.
@@ -88,7 +88,7 @@ impl Platform {
     ///
     /// # Errors
     /// [`ErrorKind::BadXml`], [`ErrorKind::Io`].
-    pub fn of(layout: &Layout) -> Result<Self> {
+    pub(crate) fn of(layout: &Layout) -> Result<Self> {
         let inside = !layout.hardware.as_os_str().is_empty();
         let root = match inside {
             true => Some(layout.root.clone()),
@@ -126,7 +126,7 @@ impl Platform {
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`].
-    pub fn refuse_taken(&self, layout: &Layout, name: &Name) -> Result<()> {
+    pub(crate) fn refuse_taken(&self, layout: &Layout, name: &Name) -> Result<()> {
         if layout.hardware.as_os_str().is_empty() {
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl Platform {
     }
 
     /// Returns the note on the platform's other boards, if it has any.
-    pub fn others(&self, layout: &Layout, name: &Name) -> Option<String> {
+    pub(crate) fn others(&self, layout: &Layout, name: &Name) -> Option<String> {
         if self.others.is_empty() {
             return None;
         }
@@ -169,7 +169,7 @@ impl Platform {
     ///
     /// # Errors
     /// Those of [`Version::of`].
-    pub fn version(&self, layout: &Layout, asked: Option<&str>) -> Result<Version> {
+    pub(crate) fn version(&self, layout: &Layout, asked: Option<&str>) -> Result<Version> {
         let described = self.vendor.as_ref();
         Version::of(
             layout,
@@ -182,7 +182,7 @@ impl Platform {
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes; [`ErrorKind::Io`].
-    pub fn environment(
+    pub(crate) fn environment(
         &self,
         layout: &Layout,
         name: &Name,
@@ -265,7 +265,7 @@ impl Platform {
     }
 
     /// Returns the file that the text of [`Platform::environment`] replaces, if it is one of the BSP's.
-    pub fn replaced(&self) -> Option<&Path> {
+    pub(crate) fn replaced(&self) -> Option<&Path> {
         let vendor = self.vendor.as_ref().filter(|_| self.inside);
         vendor.map(|document| document.path.as_path())
     }
@@ -342,7 +342,7 @@ impl Platform {
 
     /// Returns directories of the vendor's runtime in the BSP, relative to its root, for every system that the platform
     /// is for.
-    pub fn set_aside(&self, layout: &Layout) -> Vec<PathBuf> {
+    pub(crate) fn set_aside(&self, layout: &Layout) -> Vec<PathBuf> {
         if layout.hardware.as_os_str().is_empty() {
             return Vec::new();
         }
@@ -380,7 +380,7 @@ impl Platform {
     }
 
     /// Makes the directories for the runtime's files, each with a description, and the utilities.
-    pub fn places() -> Vec<Written> {
+    pub(crate) fn places() -> Vec<Written> {
         let lib = Libraries { mmd: MMD };
         let libexec = Utilities { all: &UTILITIES };
         let linux = Path::new(LINUX);

@@ -11,11 +11,11 @@ use peerlane_bsp_platform::layout::SCRIPT_DIR;
 use peerlane_bsp_platform::text::render;
 
 /// Name of the README, in the platform's root.
-pub const FILE: &str = "README.md";
+pub(crate) const FILE: &str = "README.md";
 
 /// Facts for the README.
 #[derive(Debug)]
-pub struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     /// The board's name.
     pub board: &'a str,
     /// The board's usual name, if `peerlane new` made the board: then there is no vendor's BSP.
@@ -97,12 +97,12 @@ fn options(version: &Version) -> (&'static str, &'static str) {
 }
 
 /// Returns the command that compiles a kernel for a board, without the kernel.
-pub fn compile_for(version: &Version, board: &str) -> String {
+pub(crate) fn compile_for(version: &Version, board: &str) -> String {
     format!("aoc {}{}", options(version).1, word(board))
 }
 
 /// Returns the text of the README.
-pub fn text(facts: &Facts<'_>) -> String {
+pub(crate) fn text(facts: &Facts<'_>) -> String {
     let sdk = number(&facts.version.text);
     let (list, option) = options(facts.version);
     // Since 17.1 `aocl install` asks for the platform if none is named; before, it has no argument. Before 14.1 the

@@ -14,7 +14,7 @@ use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
-pub fn check(report: &Path, bsp: &Path, out: Option<&Path>) -> Result<()> {
+pub(crate) fn check(report: &Path, bsp: &Path, out: Option<&Path>) -> Result<()> {
     let problem = |what: &str, remedy: &str| {
         Err(Error::new(
             ErrorKind::Output,
@@ -70,7 +70,7 @@ fn parent(report: &Path) -> PathBuf {
 }
 
 /// A report in a temporary file next to its final place.
-pub struct Prepared {
+pub(crate) struct Prepared {
     file: NamedTempFile,
     path: PathBuf,
 }
@@ -79,7 +79,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
-pub fn prepare(path: &Path, report: &Report) -> Result<Prepared> {
+pub(crate) fn prepare(path: &Path, report: &Report) -> Result<Prepared> {
     let json = path.extension().is_some_and(|e| e == "json");
     let text = if json {
         report.json()
@@ -105,7 +105,7 @@ impl Prepared {
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
-    pub fn put(self) -> Result<()> {
+    pub(crate) fn put(self) -> Result<()> {
         let put = self.file.persist(&self.path);
         put.map_err(|e| Error::io(&self.path, "write the report", &e.error))?;
         Ok(())

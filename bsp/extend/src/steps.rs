@@ -38,7 +38,7 @@ fn imports(text: &str) -> bool {
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`].
-pub fn refuse_commands(project: &Project) -> Result<()> {
+pub(crate) fn refuse_commands(project: &Project) -> Result<()> {
     match project
         .commands
         .iter()
@@ -56,7 +56,7 @@ pub fn refuse_commands(project: &Project) -> Result<()> {
 }
 
 /// Returns the archives and compiled designs of the old board that such steps name.
-pub fn files(project: &Project) -> Vec<OsString> {
+pub(crate) fn files(project: &Project) -> Vec<OsString> {
     let mut found = Vec::new();
     for source in &project.sources {
         let lines: Vec<String> = match source.role {

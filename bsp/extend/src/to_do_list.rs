@@ -206,7 +206,7 @@ fn filled(example: &str, note: &str) -> String {
 }
 
 /// Writes the list and its details.
-pub fn write(out: &mut String, notes: &[String]) -> std::fmt::Result {
+pub(crate) fn write(out: &mut String, notes: &[String]) -> std::fmt::Result {
     for (n, note) in notes.iter().enumerate() {
         let headline = HEADLINES.iter().find(|headline| note.contains(headline.of));
         let line = headline.map_or_else(|| first_sentence(note), |headline| headline.line.into());

@@ -23,7 +23,7 @@ fn extended(place: Place, what: &str) -> Error {
 ///
 /// # Errors
 /// [`ErrorKind::AlreadyExtended`].
-pub fn refuse_above(dir: &Path) -> Result<()> {
+pub(crate) fn refuse_above(dir: &Path) -> Result<()> {
     let mut all = dir.ancestors();
     match all.find(|root| root.join(kept::RECORD).exists()) {
         Some(root) => Err(extended(
@@ -38,7 +38,7 @@ pub fn refuse_above(dir: &Path) -> Result<()> {
 ///
 /// # Errors
 /// [`ErrorKind::AlreadyExtended`]; those of reading settings and lists.
-pub fn refuse(layout: &Layout) -> Result<()> {
+pub(crate) fn refuse(layout: &Layout) -> Result<()> {
     let hardware = layout.hardware_dir();
     let own = [OWN_DIR, SCRIPT_DIR].map(|dir| hardware.join(dir));
     let report = ["md", "json"].map(|kind| format!("peerlane-report.{kind}"));

@@ -4,6 +4,8 @@
 //! This crate depends neither on `peerlane-bsp-design` nor on `peerlane-bsp-check`, because the extension and the check
 //! share it. It reads no design.
 
+#![warn(unreachable_pub)]
+
 pub mod block;
 pub mod build;
 pub mod config;

@@ -4,6 +4,8 @@
 //! This crate depends on no other package of the project. The crates of the extension and of the check share it, so it
 //! has no knowledge of the block and none of a design.
 
+#![warn(unreachable_pub)]
+
 pub mod error;
 pub mod hash;
 pub mod hexadecimal;

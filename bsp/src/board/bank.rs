@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// Parameters for which UniPHY would silently take another memory's values if they were not given: mode registers,
 /// timing of the chip and of the board (External Memory Interface Handbook, volume 2, 683385, 7.2).
-pub const UNIPHY_NEEDED: [&str; 37] = [
+pub(crate) const UNIPHY_NEEDED: [&str; 37] = [
     "MEM_CLK_FREQ_MAX",
     "MEM_TCL",
     "MEM_WTCL",

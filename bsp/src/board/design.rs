@@ -11,19 +11,19 @@ const VERSION_ID: u32 = 0xa0c7_c1e0;
 
 /// Addresses of the slaves in the BAR, as in public BSPs.
 mod map {
-    pub const CRA: u64 = 0;
-    pub const KERNELS: u64 = 0x4000;
-    pub const KERNEL_CLOCK: u64 = 0xc000;
-    pub const DMA: u64 = 0xc800;
-    pub const VERSION: u64 = 0xcfc0;
-    pub const MEMORY_STATUS: u64 = 0xcfe0;
-    pub const WINDOW: u64 = 0x1_0000;
+    pub(crate) const CRA: u64 = 0;
+    pub(crate) const KERNELS: u64 = 0x4000;
+    pub(crate) const KERNEL_CLOCK: u64 = 0xc000;
+    pub(crate) const DMA: u64 = 0xc800;
+    pub(crate) const VERSION: u64 = 0xcfc0;
+    pub(crate) const MEMORY_STATUS: u64 = 0xcfe0;
+    pub(crate) const WINDOW: u64 = 0x1_0000;
     /// Address bits up to the end of the window.
-    pub const BITS: u32 = 17;
+    pub(crate) const BITS: u32 = 17;
 }
 
 /// Makes the board: everything but the kernels.
-pub fn board(board: &Board) -> System {
+pub(crate) fn board(board: &Board) -> System {
     let mut system = System {
         // With a stage in front of the memory's arbiter, a write that is chained to a read could be too early.
         stages: 0,
@@ -466,7 +466,7 @@ fn controller(system: &mut System, board: &Board, bank: &Bank) {
 }
 
 /// Makes the top system, which has the board and, from `aoc`, the kernels.
-pub fn top(board: &System) -> System {
+pub(crate) fn top(board: &System) -> System {
     let mut system = System {
         // As in public BSPs: this system has no part of the block.
         stages: 2,

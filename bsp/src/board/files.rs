@@ -79,7 +79,7 @@ struct Readme<'a> {
 }
 
 /// Makes the files; their paths are relative to the BSP's root.
-pub fn files(
+pub(crate) fn files(
     board: &Board,
     ports: &[Port],
     pins: &str,

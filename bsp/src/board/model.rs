@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::error::Place;
 
 /// The only family that the templates support.
-pub const FAMILY: &str = "Stratix V";
+pub(crate) const FAMILY: &str = "Stratix V";
 
 /// A board.
 #[derive(Debug, Clone)]

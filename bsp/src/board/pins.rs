@@ -16,7 +16,7 @@ const NAMED: usize = 8;
 /// # Errors
 /// [`ErrorKind::Config`] with the line of the fragment. For ports without a pin it has `asked`: the place where the
 /// description names the fragment.
-pub fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<()> {
+pub(crate) fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<()> {
     let wanted: Vec<String> = ports.iter().flat_map(Port::pins).collect();
     let mut port_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut pin_of: BTreeMap<String, usize> = BTreeMap::new();
@@ -134,7 +134,7 @@ fn location(command: &Command) -> Option<(String, String)> {
 }
 
 /// Returns a fragment with the pins left open.
-pub fn blank(ports: &[Port]) -> String {
+pub(crate) fn blank(ports: &[Port]) -> String {
     let pins = ports.iter().flat_map(Port::pins);
     pins.map(|port| format!("set_location_assignment PIN_? -to {{{port}}}\n"))
         .collect()

@@ -4,7 +4,7 @@ use crate::board::model::Board;
 
 /// Direction of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// Into the device.
     In,
     /// Out of it.
@@ -15,7 +15,7 @@ pub enum Direction {
 
 impl Direction {
     /// Returns Verilog's keyword, padded.
-    pub fn verilog(self) -> &'static str {
+    pub(crate) fn verilog(self) -> &'static str {
         match self {
             Self::In => "input ",
             Self::Out => "output",
@@ -26,7 +26,7 @@ impl Direction {
 
 /// A port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Port {
+pub(crate) struct Port {
     /// Name.
     pub name: String,
     /// Direction.
@@ -39,7 +39,7 @@ pub struct Port {
 
 impl Port {
     /// Returns the names that pins are assigned to.
-    pub fn pins(&self) -> Vec<String> {
+    pub(crate) fn pins(&self) -> Vec<String> {
         match self.bits {
             None => vec![self.name.clone()],
             Some(bits) => (0..bits)
@@ -49,14 +49,14 @@ impl Port {
     }
 
     /// Returns the range in Verilog, padded.
-    pub fn range(&self) -> String {
+    pub(crate) fn range(&self) -> String {
         let range = self.bits.map(|bits| format!("[{}:0]", bits - 1));
         format!("{:<7}", range.unwrap_or_default())
     }
 }
 
 /// Returns the ports of a board.
-pub fn ports(board: &Board) -> Vec<Port> {
+pub(crate) fn ports(board: &Board) -> Vec<Port> {
     use Direction::{Both, In, Out};
     let port = |name: &str, direction, bits, signal: &str| Port {
         name: name.into(),

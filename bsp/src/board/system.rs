@@ -1,11 +1,11 @@
 //! Builds a system of Platform Designer: instances, connections, exports, and the bridges that a board consists of.
 
 /// Version of Quartus that the components are of; a later Quartus migrates them.
-pub const QUARTUS: &str = "13.1";
+pub(crate) const QUARTUS: &str = "13.1";
 
 /// An instance.
 #[derive(Debug)]
-pub struct Module {
+pub(crate) struct Module {
     /// Name.
     pub name: String,
     /// Kind of component.
@@ -18,7 +18,7 @@ pub struct Module {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     /// `clock`, `reset`, `avalon`, `interrupt` or `conduit`.
     pub kind: &'static str,
     /// Where it starts: `instance.interface`.
@@ -33,7 +33,7 @@ pub struct Connection {
 
 /// An interface of the system itself.
 #[derive(Debug)]
-pub struct Export {
+pub(crate) struct Export {
     /// Name.
     pub name: String,
     /// `instance.interface`.
@@ -46,7 +46,7 @@ pub struct Export {
 
 /// A system.
 #[derive(Debug, Default)]
-pub struct System {
+pub(crate) struct System {
     /// Instances.
     pub modules: Vec<Module>,
     /// Connections.

@@ -30,7 +30,7 @@ impl Project {
     ///
     /// # Errors
     /// Those of reading the settings.
-    pub fn read(layout: &Layout) -> Result<Self> {
+    pub(crate) fn read(layout: &Layout) -> Result<Self> {
         let hardware = &layout.hardware_dir();
         let files = files(layout);
         let specification = xml(&hardware.join("board_spec.xml"))?;
@@ -80,7 +80,7 @@ impl Project {
     }
 
     /// Returns the revisions that stand alone: a file that another one sources is not a revision of its own.
-    pub fn whole(&self) -> impl Iterator<Item = (&PathBuf, &Revision)> {
+    pub(crate) fn whole(&self) -> impl Iterator<Item = (&PathBuf, &Revision)> {
         self.revisions.iter().filter(|(qsf, _)| {
             let mut others = self.revisions.iter().filter(|(other, _)| other != qsf);
             let part = others.any(|(_, r)| r.sourced.iter().any(|(path, _)| path == *qsf));
@@ -89,7 +89,7 @@ impl Project {
     }
 
     /// Returns files of the kinds that Quartus compiles to.
-    pub fn compiled(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn compiled(&self) -> impl Iterator<Item = &Path> {
         let kinds = ["aocx", "personax", "qxp", "qdb", "qar"];
         let all = self.files.values().flatten().map(PathBuf::as_path);
         all.filter(move |path| {
@@ -99,7 +99,7 @@ impl Project {
     }
 
     /// Returns the values of an assignment in any revision, as far as they are known.
-    pub fn values(&self, name: &str) -> Vec<String> {
+    pub(crate) fn values(&self, name: &str) -> Vec<String> {
         let all = self.revisions.values().flat_map(|r| &r.assignments);
         let these = all.filter(|a| a.name.as_deref() == Some(name));
         let values: BTreeSet<String> = these.filter_map(|a| a.value.clone()).collect();

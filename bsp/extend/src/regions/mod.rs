@@ -39,7 +39,7 @@ pub(super) struct Members {
 
 impl Members {
     /// Finds the members that are the old DMA as a whole.
-    pub fn find(project: &Project, moved: &Moved) -> Self {
+    pub(crate) fn find(project: &Project, moved: &Moved) -> Self {
         let mut whole = BTreeSet::new();
         for (source, assignment) in members(project) {
             let values = values(project, source, &assignment);
