@@ -1,9 +1,9 @@
 //! A buffer of the GPU.
 
 use crate::board::{Access, Board, Code, Peer};
+use crate::direction::Direction;
 use crate::error::Failure;
 use crate::opencl::{self, Handle};
-use crate::transfer::Direction;
 use peerlane_gpu::opencl::Imported;
 use peerlane_gpu::{Gpu, GpuBuffer};
 use std::mem::ManuallyDrop;

@@ -6,6 +6,7 @@
 
 mod board;
 mod buffer;
+mod direction;
 mod error;
 mod opencl;
 mod state;
@@ -16,11 +17,11 @@ pub use error::{
     CLRDMA_OK, CLRDMA_TIMEOUT, CLRDMA_WRONG_DRIVER, clrdma_error_text,
 };
 
+use direction::Direction;
 use error::{Failure, run};
 use opencl::Handle;
 use state::STATE;
 use std::ffi::{c_int, c_ulong};
-use transfer::Direction;
 
 /// Returns a handle, which must not be null.
 fn some(handle: Handle, what: &str) -> Result<Handle, Failure> {

@@ -2,18 +2,12 @@
 
 use crate::board::{Board, Code, Peer, result};
 use crate::buffer::{Buffer, Turn, wait_while};
+use crate::direction::Direction;
 use crate::error::{CLRDMA_TIMEOUT, Failure};
 use crate::state::STATE;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    ToGpu,
-    ToBoard,
-}
 
 /// Bytes that are registered at a time where there is no room for all of a buffer (the thesis, section 5.5).
 const BLOCK: usize = 32 << 20;

@@ -3,7 +3,8 @@
 use crate::board::{Board, Moving};
 use crate::error::{Error, Result};
 use crate::limits::{GRACE, Watch};
-use crate::side::{Pending, Push, Reach, Side};
+use crate::push::Push;
+use crate::side::{Pending, Reach, Side};
 use peerlane_host::{Device, Direction, Permissions};
 use std::collections::VecDeque;
 use std::ops::Range;

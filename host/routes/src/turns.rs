@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gate::{Gate, Inside};
 use crate::limits::Watch;
-use crate::side::Push;
+use crate::push::Push;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

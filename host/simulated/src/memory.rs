@@ -1,6 +1,6 @@
 //! Memory of the host and of the GPU: its owner, its place, and the parts that the board may reach.
 
-use crate::process::FileMapping;
+use crate::process::{FileMapping, HOST_PAGE};
 use crate::{Sim, SimBoard, failed, process};
 use peerlane_core::layout::Segment;
 use peerlane_host::driver::{BackendError, BackendResult, MemoryId, Pinned};
@@ -8,8 +8,6 @@ use peerlane_host::{MemoryKind, Place, Result};
 use peerlane_sim::{Access, GPU_PAGE, RangeId};
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-
-pub(crate) const HOST_PAGE: u64 = 4096;
 
 /// Bytes of a large page, as a host with an IOMMU or huge pages would have: allocations of that size and more are
 /// aligned to it.

@@ -1,6 +1,5 @@
 //! Memory of the process on the simulated bus, for programs that register memory of their own by its address.
 
-use crate::memory::HOST_PAGE;
 use peerlane_host::driver::{BackendError, BackendResult};
 use peerlane_sim::{Outside, Target};
 use rustix::fs::{SeekFrom, seek};
@@ -9,6 +8,9 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a page of the host's.
+pub(crate) const HOST_PAGE: u64 = 4096;
 
 /// Difference between a byte's bus address and its address in the process. It is more than all addresses of the board's
 /// models, and more than all addresses of a process (the kernel's Documentation/arch/x86/x86_64/mm.rst).

@@ -12,12 +12,13 @@
 //! programs are linked with the library. All programs can be linked with it.
 
 use crate::library::Library;
-use crate::setup::VENDORS;
 use crate::{Failure, Machine, Platform, Result};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// The variable that names the directory of `.fcd` files.
+pub const VENDORS: &str = "ACL_BOARD_VENDOR_PATH";
 /// Directory in which `aocl` writes them.
 pub(crate) const DIRECTORY: &str = "/opt/Intel/OpenCL/Boards";
 /// Directory of the older `.acd` files.

@@ -1,6 +1,7 @@
 //! The set-up of this computer for OpenCL programs: the files by which a runtime finds the library, the library itself,
 //! and the users who may use boards.
 
+pub use crate::fcd::VENDORS;
 use crate::fcd::{self, ALTERA, DIRECTORY, Form, OLD};
 use crate::library::{self, Library};
 use crate::{Failure, Machine, Platform};
@@ -8,8 +9,6 @@ use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The variable that names the directory of `.fcd` files.
-pub const VENDORS: &str = "ACL_BOARD_VENDOR_PATH";
 /// Directory in which OpenCL's loader finds the runtimes.
 const LOADER: &str = "/etc/OpenCL/vendors";
 /// The open runtime's and the SDK's library.
