@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use crate::{
     config::BarConfig,
     hip::{Host, Tlp},
-    slaves::Space,
+    space::Space,
 };
 
 /// Address of the BAR on the bus: 64 bits wide.

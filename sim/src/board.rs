@@ -15,10 +15,12 @@ use crate::{
     memory::{Gpu, HostMemory, Memory},
     packets::PacketPort,
     pcie::{Kind, Pcie, Shape},
-    slaves::{Slaves, Space, Window},
+    slaves::Slaves,
+    space::Space,
     stream::Stream,
     txs::Txs,
     violation::{Error, Log, Result},
+    window::Window,
     wires::Wires,
 };
 

@@ -54,10 +54,10 @@ mod rates;
 mod tests;
 mod transmit;
 
+pub use crate::config::BURST_BYTES;
 use answers::Answers;
 pub(crate) use answers::{Given, WIDEST};
 use enables::Beats;
-pub(crate) use enables::Extent;
 pub use rates::BridgeRates;
 use transmit::{Command, Exit, Transmit};
 
@@ -71,8 +71,6 @@ use crate::{
 
 /// Reads that may be owed (user guide 683411, A.4.3).
 pub const READS: u32 = 8;
-/// Longest burst in bytes (A.4.2 and A.4.3).
-pub const BURST_BYTES: u32 = 512;
 /// Tags of the bridge.
 const TAGS: usize = 16;
 /// Cycles of a completion besides its words.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::{
     memory::{Gpu, HostMemory},
+    stats::TargetStats,
     violation::{Clock, Log, Rule},
 };
 
@@ -124,19 +125,6 @@ pub struct Unsupported {
     pub address: u64,
     /// Bytes.
     pub bytes: u32,
-}
-
-/// Counters of one destination.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct TargetStats {
-    /// Bytes written.
-    pub bytes_written: u64,
-    /// Write packets.
-    pub writes: u64,
-    /// Bytes read.
-    pub bytes_read: u64,
-    /// Read requests.
-    pub reads: u64,
 }
 
 /// Destination of a bus address: it decides how long a packet takes.

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{bridge::BURST_BYTES, link::LinkConfig, rng::Rng};
+use crate::{link::LinkConfig, rng::Rng};
+
+/// Longest burst of the hard IP's bridge ([`crate::bridge`]), in bytes (user guide 683411, A.4.2 and A.4.3).
+pub const BURST_BYTES: u32 = 512;
 
 /// Cycles in which a slave port holds `waitrequest` beyond the need of its own state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use peerlane_verilated::{Direction, Library, Model, Port};
 
 use crate::{
     avalon::{Checker, Enables, Event, Request, Rules},
-    slaves::Window,
     violation::{Clock, Log, Result},
+    window::Window,
 };
 
 #[derive(Debug)]

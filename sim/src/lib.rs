@@ -36,6 +36,7 @@ pub mod bridge;
 mod bus;
 mod config;
 mod ddr;
+mod extent;
 pub mod hip;
 mod interconnect;
 mod link;
@@ -44,17 +45,19 @@ mod packets;
 mod pcie;
 mod rng;
 mod slaves;
+mod space;
 mod stats;
 mod stream;
 mod txs;
 mod violation;
+mod window;
 mod wires;
 
 pub use board::{Board, Side};
 pub use bridge::BridgeRates;
 pub use bus::{
-    Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, Outside, RangeId, Target, TargetStats,
-    Unsupported, WriteFault,
+    Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, Outside, RangeId, Target, Unsupported,
+    WriteFault,
 };
 pub use config::{
     Backpressure, BarConfig, BarSizes, BoardConfig, DdrConfig, GpuConfig, StreamConfig, TlpConfig,
@@ -64,6 +67,6 @@ pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory, RealMemory};
 pub use peerlane_sim_opencl as opencl;
 pub use peerlane_sim_opencl::OpenClSide;
-pub use slaves::Space;
-pub use stats::{DdrPortStats, Stats, TxsStats};
+pub use space::Space;
+pub use stats::{DdrPortStats, Stats, TargetStats, TxsStats};
 pub use violation::{Clock, Error, Result, Rule, Violation};

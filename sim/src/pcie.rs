@@ -20,9 +20,9 @@ use tagged::Tagged;
 pub(crate) use tagged::{Arrived, Beat, TAGS, WIDEST};
 
 use crate::{
-    bridge::Extent,
     bus::{Bus, Target},
     config::{BoardConfig, StreamConfig},
+    extent::Extent,
     link::{
         COMPLETION_HEADER_BYTES, FRAMING_BYTES, FS_PER_NS, LinkConfig, PortBeats, request_bytes,
         write_bytes,

@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use crate::bus::TargetStats;
-
 /// Counters of the link; times in femtoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LinkStats {
@@ -54,6 +52,19 @@ pub struct TxsStats {
     pub first_request_cycle: Option<u64>,
     /// Most reads outstanding at once.
     pub most_reads: u32,
+}
+
+/// Counters of one destination.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TargetStats {
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Write packets.
+    pub writes: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Read requests.
+    pub reads: u64,
 }
 
 /// Counters of one memory port.

@@ -42,6 +42,7 @@ mod ledger;
 mod machine;
 mod memory;
 mod patience;
+mod pieces;
 mod programming;
 mod ranges;
 mod server;

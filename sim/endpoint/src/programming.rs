@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peerlane_sim::opencl::{Cvp, CvpConfig};
 
-use crate::machine::pieces;
+use crate::pieces::pieces;
 
 /// Offset of the capability in the V-series hard IP (user guide 683889, "VSEC Registers for CvP").
 pub(crate) const CAPABILITY: usize = 0x200;

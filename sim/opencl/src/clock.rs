@@ -27,7 +27,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::side::{Wait, mask};
+use crate::access::{Wait, mask};
 
 /// Cycles of a reset of the PLL (as of the kernel interface).
 const RESET_CYCLES: u64 = 1 << 10;

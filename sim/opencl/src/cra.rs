@@ -74,7 +74,7 @@ impl Cra {
     /// Writes the bytes of a dword whose bit in `lanes` is set.
     pub fn write(&mut self, offset: u64, value: u32, lanes: u8) {
         if offset == Self::ENABLE {
-            let mask = super::side::mask(lanes);
+            let mask = super::access::mask(lanes);
             self.enable = (u32::from(self.enable) & !mask | value & mask) as u16;
             self.update();
         }

@@ -298,7 +298,7 @@ impl Cvp {
     /// Writes the bytes of a dword whose bit in `lanes` is set.
     pub fn write(&mut self, offset: u64, value: u32, lanes: u8) {
         let merged = |old: u32| {
-            let mask = super::side::mask(lanes);
+            let mask = super::access::mask(lanes);
             old & !mask | value & mask
         };
         match offset {

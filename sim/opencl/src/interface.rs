@@ -29,9 +29,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::{Wait, mask};
 use crate::kernel::{BYTES as KERNEL_BYTES, Machine};
 use crate::memory::Memory;
-use crate::side::{Wait, mask};
 
 /// Cycles of a software reset.
 pub(crate) const RESET_CYCLES: u64 = 1 << 10;

@@ -28,6 +28,7 @@
 //! # Ok::<(), peerlane_sim_opencl::ProgramError>(())
 //! ```
 
+mod access;
 mod clock;
 mod cra;
 mod csr;
@@ -39,6 +40,7 @@ mod program;
 mod side;
 mod words;
 
+pub use access::Wait;
 pub use clock::{ClockConfig, Setting};
 pub use cra::Cra;
 pub use csr::Csr;
@@ -47,4 +49,4 @@ pub use interface::Rom;
 pub use kernel::{Kernel, KernelStats, Timing, Work};
 pub use memory::Memory;
 pub use program::{Program, ProgramError, Text};
-pub use side::{Accesses, Config, Contents, Offsets, OpenClSide, Part, Wait};
+pub use side::{Accesses, Config, Contents, Offsets, OpenClSide, Part};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Wait;
 use crate::clock::{ClockConfig, KernelClock};
 use crate::cra::Cra;
 use crate::interface::KernelInterface;
@@ -12,11 +13,6 @@ use crate::words;
 
 /// Bytes of a slave of one word.
 const WORD_BYTES: u64 = 16;
-
-/// The slave does not take the access in this cycle (`waitrequest`): let a cycle pass and try again. A caller that does
-/// not try again withdraws the access, which no master on a board can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait;
 
 /// Places of the parts in the BAR, in bytes. A part without an offset does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,13 +88,6 @@ pub struct Accesses {
     pub reads: u64,
     /// Dwords written, whole or in part.
     pub writes: u64,
-}
-
-/// Returns the bits of a dword whose byte is enabled.
-pub(crate) fn mask(lanes: u8) -> u32 {
-    (0..4)
-        .filter(|lane| lanes >> lane & 1 == 1)
-        .fold(0, |mask, lane| mask | 0xFF << (8 * lane))
 }
 
 /// Effect of a configuration of the FPGA on the board's memory.

@@ -4,7 +4,7 @@ use crate::{
     board::Board,
     interconnect::Interconnect,
     link::FS_PER_NS,
-    slaves::Space,
+    space::Space,
     violation::{Error, Result},
 };
 

@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 
-use super::{CREDIT_CYCLES, MSI_CYCLES, TAGS, enables::Extent};
+use super::{CREDIT_CYCLES, MSI_CYCLES, TAGS};
 use crate::{
     bus::{Answer, Bus},
+    extent::Extent,
     pcie::Pcie,
 };
 

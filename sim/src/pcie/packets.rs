@@ -3,8 +3,8 @@
 
 use super::Pcie;
 use crate::{
-    bridge::Extent,
     bus::Bus,
+    extent::Extent,
     hip::{Far, Kind, Tlp},
 };
 

@@ -36,11 +36,13 @@ mod error;
 mod header;
 mod library;
 mod model;
+mod port;
 mod shim;
 mod toolchain;
 
 pub use build::{Build, Source};
 pub use error::{Error, Fault, Result};
-pub use library::{Direction, Library, PortInfo};
-pub use model::{Model, Port};
+pub use library::Library;
+pub use model::Model;
+pub use port::{Direction, Port, PortInfo};
 pub use toolchain::Toolchain;

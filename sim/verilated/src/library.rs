@@ -6,55 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Error, Model, Port, Result, shim};
-
-/// Direction of a port, seen from the design.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Driven by the test bench.
-    Input,
-    /// Driven by the design.
-    Output,
-    /// Both.
-    InOut,
-}
-
-impl Direction {
-    pub(crate) fn code(self) -> u32 {
-        match self {
-            Self::Input => 0,
-            Self::Output => 1,
-            Self::InOut => 2,
-        }
-    }
-
-    fn from_code(code: u32) -> Option<Self> {
-        [Self::Input, Self::Output, Self::InOut]
-            .into_iter()
-            .find(|direction| direction.code() == code)
-    }
-}
-
-impl std::fmt::Display for Direction {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Input => "an input",
-            Self::Output => "an output",
-            Self::InOut => "an inout",
-        })
-    }
-}
-
-/// A port of a design.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortInfo {
-    /// Name in the Verilog.
-    pub name: String,
-    /// Direction.
-    pub direction: Direction,
-    /// Width in bits.
-    pub width: u32,
-}
+use crate::{Direction, Error, Port, PortInfo, Result, shim};
 
 #[repr(C)]
 struct RawPort {
@@ -215,22 +167,5 @@ impl Library {
             found: format!("{} of {} bits", info.direction, info.width),
             expected: format!("{direction} of {width} bits"),
         })
-    }
-
-    /// Creates an instance whose inputs are zero and settled; uninitialised registers take the same pseudo-random
-    /// values every time.
-    ///
-    /// # Errors
-    /// If the design's constructor or an initial block fails.
-    pub fn instance(&self) -> Result<Model> {
-        self.instance_seeded(1)
-    }
-
-    /// Creates an instance whose uninitialised registers depend on `seed`.
-    ///
-    /// # Errors
-    /// As [`Library::instance`].
-    pub fn instance_seeded(&self, seed: u32) -> Result<Model> {
-        Model::new(self, seed)
     }
 }

@@ -2,37 +2,7 @@
 
 use std::ffi::{CStr, c_uint, c_void};
 
-use crate::{Direction, Error, Fault, Library, Result};
-
-/// Returns the number of bytes in which Verilator stores a value of `width` bits: 1, 2, 4, 8, or 32-bit words.
-pub(crate) fn storage_bytes(width: u32) -> usize {
-    match width {
-        0..=8 => 1,
-        9..=16 => 2,
-        17..=32 => 4,
-        33..=64 => 8,
-        _ => width.div_ceil(32) as usize * 4,
-    }
-}
-
-/// The handle of a port, for the [`Model`]s of the [`Library`] that returned it. With a model of another library it
-/// refers to the port with the same number there, if there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Port {
-    index: u32,
-}
-
-impl Port {
-    pub(crate) fn new(index: usize) -> Self {
-        Self {
-            index: index as u32,
-        }
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.index as usize
-    }
-}
+use crate::{Direction, Error, Fault, Library, Port, Result};
 
 struct Slot {
     /// Address of a member of the model, which has `storage_bytes(width)` bytes (asserted in the shim).
@@ -72,6 +42,25 @@ fn mask(width: u32) -> u64 {
         u64::MAX
     } else {
         (1 << width) - 1
+    }
+}
+
+impl Library {
+    /// Creates an instance whose inputs are zero and settled; uninitialised registers take the same pseudo-random
+    /// values every time.
+    ///
+    /// # Errors
+    /// If the design's constructor or an initial block fails.
+    pub fn instance(&self) -> Result<Model> {
+        self.instance_seeded(1)
+    }
+
+    /// Creates an instance whose uninitialised registers depend on `seed`.
+    ///
+    /// # Errors
+    /// As [`Library::instance`].
+    pub fn instance_seeded(&self, seed: u32) -> Result<Model> {
+        Model::new(self, seed)
     }
 }
 

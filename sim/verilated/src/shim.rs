@@ -139,7 +139,7 @@ pub(crate) fn source(ports: &[HeaderPort]) -> String {
     );
     for (index, port) in ports.iter().enumerate() {
         // The Rust side derives the C++ type from the width; the assertion makes the compiler check it.
-        let bytes = crate::model::storage_bytes(port.width);
+        let bytes = crate::port::storage_bytes(port.width);
         let _ = writeln!(
             text,
             "    case {index}: static_assert(sizeof(m->{member}) == {bytes}, \"port size\"); \

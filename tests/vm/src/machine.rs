@@ -10,7 +10,7 @@ use std::{
 use peerlane_tools::{Flavour, Kernel, Qemu};
 use serde_json::{Value, json};
 
-use crate::{Initramfs, Result, Vm};
+use crate::{Initramfs, Result};
 
 /// Environment variable that names the accelerator.
 const ACCELERATOR: &str = "PEERLANE_ACCEL";
@@ -158,14 +158,6 @@ impl Machine {
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
-    }
-
-    /// Starts the machine.
-    ///
-    /// # Errors
-    /// If QEMU does not start or does not take the devices, and for file errors.
-    pub fn start(self) -> Result<Vm> {
-        Vm::start(self)
     }
 
     /// Takes the machine apart: the archive of its files, the complaints of the kernel that are expected, and its time

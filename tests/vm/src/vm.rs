@@ -37,8 +37,18 @@ struct ScriptEnd {
     script: i32,
 }
 
+impl Machine {
+    /// Starts the machine.
+    ///
+    /// # Errors
+    /// If QEMU does not start or does not take the devices, and for file errors.
+    pub fn start(self) -> Result<Vm> {
+        Vm::start(self)
+    }
+}
+
 impl Vm {
-    pub(crate) fn start(machine: Machine) -> Result<Self> {
+    fn start(machine: Machine) -> Result<Self> {
         let work = tempfile::tempdir().map_err(io_error("create a directory in", "TMPDIR"))?;
         let path = |name: &str| work.path().join(name);
         let files = Files {
