@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HEADER: &str = include_str!("../include/peerlane_ext.h");
-const CODE: &str = include_str!("../core/src/peer/export.rs");
+const CODE: &str = include_str!("../core/src/abi/export.rs");
 const GUIDE: &str = include_str!("../../docs/program/opencl.md");
 
 /// Arguments with their types, and the type of the result.

@@ -1,27 +1,24 @@
 //! The functions of the interface, as the runtime calls them. The unsafe code of the interface is in this module.
 
+mod export;
+mod extension;
+
+pub use extension::Events;
+
 use crate::board::{Board, MEMORY};
 use crate::boards::Boards;
-use crate::end::{at_exit, called, say, vital};
+use crate::end::{at_exit, called};
 use crate::files::Moving;
+use crate::handlers::{DeviceHandler, InterruptHandler, StatusHandler};
 use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
+use crate::messages::{guarded, say, vital};
 use crate::ops;
 use crate::owner::Owner;
 use crate::peer::{Lookup, Peers, Process};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-
-/// `aocl_mmd_interrupt_handler_fn`.
-pub type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
-
-/// `aocl_mmd_status_handler_fn`.
-pub type StatusHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void, c_int);
-
-/// `aocl_mmd_device_interrupt_handler_fn`; its second argument is an `aocl_mmd_interrupt_info`.
-pub type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 
 /// `AOCL_MMD_ERROR_OUT_OF_MEMORY`: there is no memory of the requested kind. (No code says that a board has none at
 /// all; its capabilities do.)
@@ -74,15 +71,6 @@ impl Open {
             }
         }
     }
-}
-
-/// Runs a function that must not unwind into the caller.
-pub(crate) fn guarded<T>(failed: T, f: impl FnOnce() -> T) -> T {
-    // No code relies on the state after a panic: locks are taken as they are.
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
-        say("an error of this library (see above)");
-        failed
-    })
 }
 
 /// Stores an answer.

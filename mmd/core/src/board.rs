@@ -1,17 +1,20 @@
 //! A board that is open.
 
-use crate::abi::guarded;
+pub(crate) mod gate;
+
+pub(crate) use gate::Gate;
+
 use crate::boards::Found;
 use crate::compatible::Looks;
 use crate::dma::Dma;
-use crate::end::{Owed, end, say, vital};
+use crate::end::Owed;
 use crate::events::{Watch, Writes};
 use crate::files::{Closed, Files, Moving};
 use crate::handlers::{Handlers, Listener};
 use crate::host::HostMemory;
 use crate::info::{Flavour, Online, Value};
+use crate::messages::{end, guarded, say, vital};
 use crate::ops::Operations;
-use crate::peer::Gate;
 use crate::program::{JTAG_CABLE, JTAG_DEVICE, Programmer};
 use crate::registers::Registers;
 use crate::resets::Resets;

@@ -1,7 +1,7 @@
 //! The kernels' interrupt.
 
-use crate::end::{end, say};
 use crate::handlers::Handlers;
+use crate::messages::{end, say};
 use peerlane_host::{Errno, Error, OpenCl, Result};
 use std::cell::Cell;
 use std::ffi::c_int;

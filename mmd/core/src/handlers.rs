@@ -1,11 +1,20 @@
 //! The runtime's handlers, and the times at which they may be called.
 
-use crate::abi::{DeviceHandler, InterruptHandler, StatusHandler};
 use crate::end::{self, Owed};
+use crate::messages::say;
 use crate::sync::{Condvar, Mutex, MutexGuard, ThreadId, current};
 use std::ffi::{c_int, c_void};
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::PoisonError;
+
+/// `aocl_mmd_interrupt_handler_fn`.
+pub type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
+
+/// `aocl_mmd_status_handler_fn`.
+pub type StatusHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void, c_int);
+
+/// `aocl_mmd_device_interrupt_handler_fn`; its second argument is an `aocl_mmd_interrupt_info`.
+pub type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 
 /// A handler with the pointer that it is called with.
 #[derive(Debug, Clone, Copy)]
@@ -199,7 +208,7 @@ impl Handlers {
             },
         );
         if told.is_none() {
-            end::say("a transfer has ended, but no status handler is set");
+            say("a transfer has ended, but no status handler is set");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Queries of the runtime about the library and its boards: the fields of `aocl_mmd.h`.
 
-use crate::end::say;
 use crate::home::platform_version;
+use crate::messages::say;
 use std::ffi::c_int;
 
 /// The runtimes that a library is for. `docs/program/opencl.md` has the differences between them.

@@ -27,6 +27,7 @@
 mod abi;
 mod board;
 mod boards;
+mod code;
 mod compatible;
 mod dma;
 mod end;
@@ -38,6 +39,7 @@ mod handlers_tests;
 mod home;
 mod host;
 mod info;
+mod messages;
 mod ops;
 mod owner;
 mod pcie;
@@ -51,14 +53,16 @@ mod stub;
 mod sync;
 mod threads;
 
-pub use abi::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};
+pub use abi::{Events, Mmd};
 pub use board::{CLOCK, KERNELS, MEMORY};
 pub use boards::{Boards, Found, Nodes};
+pub use code::{ERRORS, ErrorCode};
+pub use handlers::{DeviceHandler, InterruptHandler, StatusHandler};
 pub use info::Flavour;
 pub use pcie::CvpOrJtag;
 pub use peer::{
-    ERRORS, ErrorCode, Events, Find, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event,
-    cl_int, cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
+    Find, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
+    cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 pub use peerlane_host::{Direction, OpenCl};
 pub use program::{JTAG_CABLE, JTAG_DEVICE, Jtag, Programmer, board_settings, quartus_tool};

@@ -1,6 +1,6 @@
 //! How an FPGA is programmed over PCIe.
 
-use crate::end::say;
+use crate::messages::say;
 use crate::program::{Jtag, Programmer};
 use peerlane_host::{OpenCl, Packing};
 use peerlane_package::section;

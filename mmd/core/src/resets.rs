@@ -4,7 +4,7 @@
 //! on. But the FPGA's kernels, their arguments and their clock are the program's, and so are the bytes that it has put
 //! into the board's memory: after a reset of more than the block, their state is unknown.
 
-use crate::end::end;
+use crate::messages::end;
 use peerlane_host::{OpenCl, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

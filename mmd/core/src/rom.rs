@@ -4,7 +4,7 @@
 //! The board's text is in a ROM, in one of two forms; the version of `acl_kernel_interface` says which one. The
 //! runtime's reads of both are in its `acl_hal_mmd.cpp` and `acl_kernel_if.cpp`.
 
-use crate::end::say;
+use crate::messages::say;
 use crate::registers::Registers;
 use peerlane_host::{Area, Result};
 use peerlane_package::{upgrade, version};

@@ -8,15 +8,7 @@ use loom::thread;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-/// Types that `mmd/core` has under these names.
-mod abi {
-    use std::ffi::{c_int, c_void};
-
-    pub(crate) type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
-    pub(crate) type StatusHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void, c_int);
-    pub(crate) type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
-}
-
+/// Functions that `mmd/core` has under these names.
 mod end {
     pub(crate) struct Owed;
 
@@ -32,7 +24,9 @@ mod end {
     pub(crate) fn stays(_: *const std::ffi::c_void) -> bool {
         false
     }
+}
 
+mod messages {
     pub(crate) fn say(_: impl std::fmt::Display) {}
 }
 

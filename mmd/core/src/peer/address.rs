@@ -5,12 +5,12 @@
 //! board: `l_mem_transfer_buffer_explicitly` in `acl_mem.cpp` of intel/fpga-runtime-for-opencl v2025.0. For other
 //! buffers it reads nothing, or all bytes, or writes, or reads at 0.
 
-use super::code::{
+use super::opencl::{CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_mem, query};
+use super::{Peers, opencl};
+use crate::code::{
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
     gave, refused, refused_once,
 };
-use super::opencl::{CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_mem, query};
-use super::{Peers, opencl};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -42,9 +42,9 @@ pub(crate) struct Probes {
 
 /// The place of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) address: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Place {
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Probes {
@@ -87,7 +87,7 @@ impl Peers {
     ///
     /// # Safety
     /// It is a `cl_mem`, or NULL.
-    pub(super) unsafe fn place(
+    pub(crate) unsafe fn place(
         &self,
         mem: cl_mem,
         (board, name): (c_int, &str),
@@ -181,7 +181,7 @@ impl Peers {
 
 /// Whether a `CL_DEVICE_NAME` is that of a board: the runtime puts the name in the autodiscovery text in front of the
 /// board's own (`l_get_device_official_name`, `acl_device.cpp`).
-pub(super) fn is_named(device: &str, board: &str) -> bool {
+pub(crate) fn is_named(device: &str, board: &str) -> bool {
     let before = device.strip_suffix(board);
     before.is_some_and(|before| before.is_empty() || before.ends_with(" : "))
 }

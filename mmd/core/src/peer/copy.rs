@@ -1,16 +1,16 @@
 //! Copies between the board's memory and a peer's.
 
 use super::address::Place;
-use super::code::{
+use super::opencl::{Kept, Notify, OpenCl, cl_event};
+use super::{PeerMemory, Peers};
+use crate::board::gate::{Job, Pass, WAITING};
+use crate::code::{
     CL_BOARD_CLOSED_PEERLANE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
     CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE,
     CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS, code, gave, refused,
 };
-use super::gate::{Job, Pass, WAITING};
-use super::opencl::{Kept, Notify, OpenCl, cl_event};
-use super::{PeerMemory, Peers};
-use crate::abi::guarded;
-use crate::end::{self, Owed, Promise, say};
+use crate::end::{self, Owed, Promise};
+use crate::messages::{guarded, say};
 use crate::threads::spawn;
 use peerlane_host::Direction;
 use std::ffi::{c_int, c_void};
@@ -24,7 +24,7 @@ const ADDRESS: u64 = (1 << 54) - 1;
 
 /// A copy whose parameters were checked.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     direction: Direction,
     memory: Arc<PeerMemory>,
     offset: u64,
@@ -33,10 +33,10 @@ pub(super) struct Copy {
 }
 
 /// Makes a copy again, with the current place of its buffer.
-pub(super) type Again = Box<dyn FnOnce() -> Result<Copy, c_int> + Send>;
+pub(crate) type Again = Box<dyn FnOnce() -> Result<Copy, c_int> + Send>;
 
 /// Receiver of the report of a copy's end.
-pub(super) enum Told {
+pub(crate) enum Told {
     /// Released in this order: the context may be the board's last.
     Event {
         event: Kept,
@@ -51,7 +51,7 @@ pub(super) enum Told {
 }
 
 impl Told {
-    pub(super) fn callback(function: Notify, user: *mut c_void) -> Self {
+    pub(crate) fn callback(function: Notify, user: *mut c_void) -> Self {
         Self::Callback {
             function,
             user: user.expose_provenance(),
@@ -67,7 +67,7 @@ impl Told {
     }
 
     /// Reports the end. No lock of ours is held, and the board is not used any more.
-    pub(super) fn tell(self, opencl: &OpenCl, status: c_int) {
+    pub(crate) fn tell(self, opencl: &OpenCl, status: c_int) {
         match self {
             Self::Event { event, .. } => opencl.complete(&event, status),
             Self::Callback { function, user } => {
@@ -84,7 +84,7 @@ impl Copy {
     ///
     /// # Errors
     /// The code of the reason why it cannot be copied.
-    pub(super) fn new(
+    pub(crate) fn new(
         direction: Direction,
         memory: &Arc<PeerMemory>,
         offset: usize,
@@ -174,7 +174,7 @@ impl Copy {
     }
 
     /// Moves the bytes and returns the status, also after a panic.
-    pub(super) fn status(&self) -> c_int {
+    pub(crate) fn status(&self) -> c_int {
         guarded(CL_INTERNAL_ERROR_PEERLANE, || {
             self.run().err().unwrap_or(CL_SUCCESS)
         })
@@ -192,7 +192,7 @@ impl Copy {
 }
 
 /// Returns the error of a wait for events.
-pub(super) fn not_waited(error: c_int) -> c_int {
+pub(crate) fn not_waited(error: c_int) -> c_int {
     match error {
         CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
             refused(error, "an event that the copy waited for has failed")
@@ -206,7 +206,7 @@ impl Peers {
     ///
     /// # Errors
     /// It does not begin, and nothing is reported.
-    pub(super) fn begin(&self, copy: Copy, told: Told) -> Result<(), c_int> {
+    pub(crate) fn begin(&self, copy: Copy, told: Told) -> Result<(), c_int> {
         let opencl = Arc::clone(&self.opencl);
         let gate = Arc::clone(&copy.memory.gate);
         let (lane, owed) = (copy.direction as usize, Owed::new());
@@ -237,7 +237,7 @@ impl Peers {
     ///
     /// # Safety
     /// They are `cl_event`s.
-    pub(super) unsafe fn begin_behind(
+    pub(crate) unsafe fn begin_behind(
         &self,
         copy: &Copy,
         events: &[cl_event],

@@ -5,29 +5,19 @@
 //! address. All of OpenCL's functions take that lock. So no lock of this library is held while one of them is called,
 //! and `aocl_mmd_close` waits for no thread that may be in one of them: only for bytes that are being moved.
 
-mod abi;
-mod address;
-mod code;
-mod copy;
-mod export;
-mod gate;
-mod opencl;
-mod others;
-mod register;
+pub(crate) mod address;
+pub(crate) mod copy;
+pub(crate) mod opencl;
+pub(crate) mod register;
 
-pub use abi::Events;
-pub use code::{ERRORS, ErrorCode};
 pub use opencl::{
     Find, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
     cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 
-pub(crate) use code::CL_BOARD_CLOSED_PEERLANE;
-pub(crate) use gate::Gate;
-
-use crate::board::Board;
+use crate::board::{Board, Gate};
+use crate::code::{CL_INVALID_PEER_MEMORY_PEERLANE, refused};
 use address::Probes;
-use code::{CL_INVALID_PEER_MEMORY_PEERLANE, refused};
 use opencl::OpenCl;
 use peerlane_host::{Direction, Permissions, Region};
 use std::collections::BTreeMap;
@@ -38,9 +28,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// Memory that a program has registered.
 #[derive(Debug)]
 pub(crate) struct PeerMemory {
-    gate: Arc<Gate>,
+    pub(crate) gate: Arc<Gate>,
     /// The board's handle, and its name.
-    board: c_int,
+    pub(crate) board: c_int,
     name: String,
     /// `None` once the board is closed.
     region: Mutex<Option<Region>>,
@@ -52,7 +42,7 @@ pub(crate) struct PeerMemory {
 
 /// All memory that the process has registered.
 pub(crate) struct Peers {
-    opencl: Arc<OpenCl>,
+    pub(crate) opencl: Arc<OpenCl>,
     pub(crate) probes: Probes,
     table: Mutex<Table>,
 }
@@ -73,7 +63,7 @@ impl PeerMemory {
     }
 
     /// Returns the board's name in OpenCL.
-    fn device_name(&self) -> String {
+    pub(crate) fn device_name(&self) -> String {
         crate::board::device_name(&self.name)
     }
 
@@ -120,13 +110,13 @@ impl Peers {
         without_provenance_mut(number)
     }
 
-    fn find(&self, handle: cl_peer_memory_peerlane) -> Result<Arc<PeerMemory>, c_int> {
+    pub(crate) fn find(&self, handle: cl_peer_memory_peerlane) -> Result<Arc<PeerMemory>, c_int> {
         let found = self.lock().handles.get(&handle.addr()).cloned();
         found.ok_or_else(|| unknown(handle))
     }
 
     /// Removes a handle. The memory is unregistered when no copy has it any more.
-    fn remove(&self, handle: cl_peer_memory_peerlane) -> Result<(), c_int> {
+    pub(crate) fn remove(&self, handle: cl_peer_memory_peerlane) -> Result<(), c_int> {
         let removed = self.lock().handles.remove(&handle.addr());
         // The driver is called without the lock.
         removed.map(drop).ok_or_else(|| unknown(handle))

@@ -5,7 +5,7 @@
 
 #![allow(non_camel_case_types, reason = "they are OpenCL's names")]
 
-use super::code::{
+use crate::code::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_MEM_OBJECT, CL_NO_OPENCL_PEERLANE,
     CL_SUCCESS,
 };
@@ -44,25 +44,25 @@ pub type Notify = unsafe extern "C" fn(cl_int, *mut c_void);
 pub type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 
 /// Numbers of the queries about an object.
-pub(super) mod query {
-    pub(in crate::peer) const CL_DEVICE_NAME: u32 = 0x102b;
-    pub(in crate::peer) const CL_CONTEXT_DEVICES: u32 = 0x1081;
-    pub(in crate::peer) const CL_EVENT_COMMAND_EXECUTION_STATUS: u32 = 0x11d3;
-    pub(in crate::peer) const CL_MEM_TYPE: u32 = 0x1100;
-    pub(in crate::peer) const CL_MEM_FLAGS: u32 = 0x1101;
-    pub(in crate::peer) const CL_MEM_SIZE: u32 = 0x1102;
-    pub(in crate::peer) const CL_MEM_CONTEXT: u32 = 0x1106;
-    pub(in crate::peer) const CL_MEM_ASSOCIATED_MEMOBJECT: u32 = 0x1107;
+pub(crate) mod query {
+    pub(crate) const CL_DEVICE_NAME: u32 = 0x102b;
+    pub(crate) const CL_CONTEXT_DEVICES: u32 = 0x1081;
+    pub(crate) const CL_EVENT_COMMAND_EXECUTION_STATUS: u32 = 0x11d3;
+    pub(crate) const CL_MEM_TYPE: u32 = 0x1100;
+    pub(crate) const CL_MEM_FLAGS: u32 = 0x1101;
+    pub(crate) const CL_MEM_SIZE: u32 = 0x1102;
+    pub(crate) const CL_MEM_CONTEXT: u32 = 0x1106;
+    pub(crate) const CL_MEM_ASSOCIATED_MEMOBJECT: u32 = 0x1107;
     /// Intel's compute-runtime (opencl/extensions/public/cl_ext_private.h): a file descriptor of the buffer's memory,
     /// as 64 bits, which stays the runtime's.
-    pub(in crate::peer) const CL_MEM_ALLOCATION_HANDLE_INTEL: u32 = 0x1_0050;
+    pub(crate) const CL_MEM_ALLOCATION_HANDLE_INTEL: u32 = 0x1_0050;
 }
 
-pub(super) const CL_MEM_OBJECT_BUFFER: u32 = 0x10f0;
-pub(super) const CL_MEM_READ_WRITE: u64 = 1 << 0;
-pub(super) const CL_MEM_WRITE_ONLY: u64 = 1 << 1;
-pub(super) const CL_MEM_READ_ONLY: u64 = 1 << 2;
-pub(super) const CL_MEM_USE_HOST_PTR: u64 = 1 << 3;
+pub(crate) const CL_MEM_OBJECT_BUFFER: u32 = 0x10f0;
+pub(crate) const CL_MEM_READ_WRITE: u64 = 1 << 0;
+pub(crate) const CL_MEM_WRITE_ONLY: u64 = 1 << 1;
+pub(crate) const CL_MEM_READ_ONLY: u64 = 1 << 2;
+pub(crate) const CL_MEM_USE_HOST_PTR: u64 = 1 << 3;
 
 /// Finds functions of OpenCL's, and of others whose memory a program registers.
 ///
@@ -115,7 +115,7 @@ macro_rules! functions {
             /// # Safety
             /// As the OpenCL Specification, or the CUDA driver's manual, has it of this function.
             #[allow(clippy::too_many_arguments, reason = "they are OpenCL's")]
-            pub(super) unsafe fn $name(&self, $($argument: $type),*) -> Result<$result, cl_int> {
+            pub(crate) unsafe fn $name(&self, $($argument: $type),*) -> Result<$result, cl_int> {
                 const NAME: &CStr = match CStr::from_bytes_with_nul(
                     concat!(stringify!($symbol), "\0").as_bytes(),
                 ) {
@@ -177,7 +177,7 @@ fn status(called: Result<cl_int, cl_int>) -> Result<(), cl_int> {
 ///
 /// # Safety
 /// Any bytes are a valid value.
-pub(super) unsafe trait Answer: Copy {}
+pub(crate) unsafe trait Answer: Copy {}
 // SAFETY: any bytes are a number, or an address that is only passed on.
 unsafe impl Answer for u32 {}
 // SAFETY: as above.
@@ -214,19 +214,19 @@ fn many(
 }
 
 /// A reference to an object of OpenCL's, by the address of its handle.
-pub(super) struct Kept {
+pub(crate) struct Kept {
     opencl: Arc<OpenCl>,
     object: usize,
     release: fn(&OpenCl, *mut c_void),
 }
 
 impl Kept {
-    pub(super) fn object(&self) -> *mut c_void {
+    pub(crate) fn object(&self) -> *mut c_void {
         with_exposed_provenance_mut(self.object)
     }
 
     /// Transfers the reference to the caller.
-    pub(super) fn hand_over(mut self) -> *mut c_void {
+    pub(crate) fn hand_over(mut self) -> *mut c_void {
         let object = self.object();
         self.release = |_, _| {};
         object
@@ -248,12 +248,12 @@ impl OpenCl {
     }
 
     /// Sets the functions of a driver around the runtime, which are OpenCL's functions from now on.
-    pub(super) fn set(&self, find: Option<Find>) {
+    pub(crate) fn set(&self, find: Option<Find>) {
         let find = find.map_or(null_mut(), |find| find as *mut c_void);
         self.given.store(find, Ordering::Release);
     }
 
-    pub(super) fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
+    pub(crate) fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
         let given = self.given.load(Ordering::Acquire);
         // A driver around the runtime does not wrap CUDA.
         if given.is_null() || name.to_bytes().starts_with(b"cu") {
@@ -271,7 +271,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// It is a `cl_mem`.
-    pub(super) unsafe fn mem<T: Answer>(&self, mem: cl_mem, what: u32) -> Result<T, cl_int> {
+    pub(crate) unsafe fn mem<T: Answer>(&self, mem: cl_mem, what: u32) -> Result<T, cl_int> {
         // SAFETY: by the promise, and there is so much room.
         let answer = one(|room, to, length| unsafe { self.mem_info(mem, what, room, to, length) });
         answer?.ok_or(CL_INVALID_MEM_OBJECT)
@@ -281,7 +281,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// It is a `cl_device_id`.
-    pub(super) unsafe fn device_name(&self, device: cl_device_id) -> Result<String, cl_int> {
+    pub(crate) unsafe fn device_name(&self, device: cl_device_id) -> Result<String, cl_int> {
         let what = query::CL_DEVICE_NAME;
         // SAFETY: by the promise, and there is so much room.
         let ask = |room, to, length| unsafe { self.device_info(device, what, room, to, length) };
@@ -294,7 +294,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// It is a `cl_context`.
-    pub(super) unsafe fn devices(&self, context: cl_context) -> Result<Vec<cl_device_id>, cl_int> {
+    pub(crate) unsafe fn devices(&self, context: cl_context) -> Result<Vec<cl_device_id>, cl_int> {
         let what = query::CL_CONTEXT_DEVICES;
         // SAFETY: by the promise, and there is so much room.
         let ask = |room, to, length| unsafe { self.context_info(context, what, room, to, length) };
@@ -311,7 +311,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// They are a `cl_context` and a device of it.
-    pub(super) unsafe fn queue(
+    pub(crate) unsafe fn queue(
         self: &Arc<Self>,
         context: cl_context,
         device: cl_device_id,
@@ -330,7 +330,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// They are a `cl_command_queue` and a `cl_mem`.
-    pub(super) unsafe fn read_byte(
+    pub(crate) unsafe fn read_byte(
         &self,
         queue: cl_command_queue,
         mem: cl_mem,
@@ -348,7 +348,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// They are `cl_event`s.
-    pub(super) unsafe fn wait(&self, events: &[cl_event]) -> Result<(), cl_int> {
+    pub(crate) unsafe fn wait(&self, events: &[cl_event]) -> Result<(), cl_int> {
         let Ok(count @ 1..) = u32::try_from(events.len()) else {
             return Ok(());
         };
@@ -371,7 +371,7 @@ impl OpenCl {
     ///
     /// # Safety
     /// It is a `cl_context`.
-    pub(super) unsafe fn user_event(self: &Arc<Self>, context: cl_context) -> Result<Kept, cl_int> {
+    pub(crate) unsafe fn user_event(self: &Arc<Self>, context: cl_context) -> Result<Kept, cl_int> {
         let mut error = CL_SUCCESS;
         // SAFETY: by the promise, and there is room for the error.
         let event = unsafe { self.create_user_event(context, &raw mut error) }?;
@@ -380,7 +380,7 @@ impl OpenCl {
     }
 
     /// Completes such an event.
-    pub(super) fn complete(&self, event: &Kept, with: cl_int) {
+    pub(crate) fn complete(&self, event: &Kept, with: cl_int) {
         // SAFETY: it is an event that is kept; no other code completes it.
         end::call(false, || unsafe {
             let _ = self.set_user_event_status(event.object(), with);
@@ -389,7 +389,7 @@ impl OpenCl {
 
     /// # Safety
     /// It is a `cl_event`.
-    pub(super) unsafe fn keep_event(self: &Arc<Self>, event: cl_event) -> Result<Kept, cl_int> {
+    pub(crate) unsafe fn keep_event(self: &Arc<Self>, event: cl_event) -> Result<Kept, cl_int> {
         // SAFETY: by the promise.
         status(unsafe { self.retain_event(event) })?;
         Ok(self.kept_event(event))
@@ -404,7 +404,7 @@ impl OpenCl {
 
     /// # Safety
     /// It is a `cl_mem`.
-    pub(super) unsafe fn keep_mem(self: &Arc<Self>, mem: cl_mem) -> Result<Kept, cl_int> {
+    pub(crate) unsafe fn keep_mem(self: &Arc<Self>, mem: cl_mem) -> Result<Kept, cl_int> {
         // SAFETY: by the promise.
         status(unsafe { self.retain_mem(mem) })?;
         // SAFETY: the owner of the result has the reference.
@@ -415,7 +415,7 @@ impl OpenCl {
 
     /// # Safety
     /// It is a `cl_context`.
-    pub(super) unsafe fn keep_context(
+    pub(crate) unsafe fn keep_context(
         self: &Arc<Self>,
         context: cl_context,
     ) -> Result<Kept, cl_int> {

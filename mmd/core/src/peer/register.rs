@@ -1,15 +1,15 @@
 //! Registers a peer's memory with a board: by a dma-buf, by a GPU's pointer, by another OpenCL's buffer.
 
-use super::code::{
-    CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_PEER_NOT_SUPPORTED_PEERLANE, code, gave, refused,
-    refused_once,
-};
 use super::opencl::{
     CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, OpenCl, cl_mem, cl_mem_flags, query,
 };
 use super::{PeerMemory, Peers, cl_peer_memory_peerlane};
 use crate::board::Board;
-use crate::end::say;
+use crate::code::{
+    CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_PEER_NOT_SUPPORTED_PEERLANE, code, gave, refused,
+    refused_once,
+};
+use crate::messages::say;
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Error, Pages, Permissions, Region};
 use std::ffi::{CStr, c_int, c_void};
@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 const ROUNDED: u64 = 64 << 10;
 
 /// Ways to name a peer's memory.
-pub(super) enum Source {
+pub(crate) enum Source {
     DmaBuf {
         file: c_int,
         offset: usize,
@@ -36,7 +36,7 @@ pub(super) enum Source {
 }
 
 /// Returns the board's permissions for memory of these flags, which are meant from the board's side.
-pub(super) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
+pub(crate) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
     match flags {
         0 | CL_MEM_READ_WRITE => Ok(Permissions::ReadWrite),
         CL_MEM_WRITE_ONLY => Ok(Permissions::Write),
@@ -69,7 +69,7 @@ impl Peers {
     /// # Safety
     /// The program may let the board into memory that is named by a pointer, until its handle is released and no copy
     /// with it is in progress.
-    pub(super) unsafe fn register(
+    pub(crate) unsafe fn register(
         &self,
         board: &Arc<Board>,
         permissions: Permissions,
@@ -181,7 +181,7 @@ impl Peers {
     ///
     /// # Safety
     /// It is a `cl_mem`, or NULL.
-    pub(super) unsafe fn exported(&self, mem: cl_mem) -> Result<(c_int, usize), c_int> {
+    pub(crate) unsafe fn exported(&self, mem: cl_mem) -> Result<(c_int, usize), c_int> {
         if mem.is_null() {
             return Err(refused(CL_INVALID_MEM_OBJECT, "the buffer is NULL"));
         }
@@ -358,7 +358,7 @@ mod cuda {
 
     /// Exports a dma-buf of whole pages with a range in them. CUDA itself checks that the range's allocations are one
     /// memory: it exports no others.
-    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
+    pub(crate) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
         // SAFETY: that is its type.
         let export: Export = unsafe { find(opencl, c"cuMemGetHandleForAddressRange")? };
         // If the memory's context cannot be found, the thread's current context is used.
@@ -402,7 +402,7 @@ mod cuda {
     }
 
     /// Makes CUDA copy the ends of writes to a region, where the program has CUDA.
-    pub(super) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
+    pub(crate) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
         if let Some(ends) = Ends::new(opencl, first, region.length()) {
             region.set_patch(Arc::new(ends));
         }
@@ -465,7 +465,7 @@ mod cuda {
     }
 
     /// Returns the identity of the buffer that an address is in.
-    pub(super) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
+    pub(crate) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
         // SAFETY: that is its type.
         let attribute: Attribute = unsafe { find(opencl, c"cuPointerGetAttribute")? };
         let mut buffer = 0_u64;

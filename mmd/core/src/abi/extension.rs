@@ -1,21 +1,22 @@
 //! The functions of the extension, as a program calls them.
 
-use super::PeerMemory;
-use super::address::{Place, is_named};
-use super::code::{
+use super::Mmd;
+use crate::board::Board;
+use crate::code::{
     CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_EVENT_WAIT_LIST,
     CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_SUCCESS, gave,
     refused, text,
 };
-use super::copy::{Copy, Told, not_waited};
-use super::opencl::{
+use crate::end::called;
+use crate::messages::guarded;
+use crate::peer::PeerMemory;
+use crate::peer::address::{Place, is_named};
+use crate::peer::copy::{Copy, Told, not_waited};
+use crate::peer::opencl::{
     Find, Kept, Notify, cl_bool, cl_context, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
     cl_peer_memory_peerlane, cl_uint, cl_ulong, query,
 };
-use super::register::{Source, permissions};
-use crate::abi::{Mmd, guarded};
-use crate::board::Board;
-use crate::end::called;
+use crate::peer::register::{Source, permissions};
 use peerlane_host::Direction;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{null_mut, with_exposed_provenance_mut};

@@ -77,7 +77,7 @@ names! {
 }
 
 /// Returns the text of an error that has no text of the extension's.
-pub(super) fn text(value: c_int) -> &'static CStr {
+pub(crate) fn text(value: c_int) -> &'static CStr {
     let known = OTHERS.iter().find(|(other, _)| *other == value);
     known.map_or(
         c"This is not an error of this extension or of OpenCL itself: it may be an error of an extension of the OpenCL \
@@ -89,7 +89,7 @@ pub(super) fn text(value: c_int) -> &'static CStr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::ERRORS;
+    use crate::code::ERRORS;
 
     #[test]
     fn errors_of_opencls_have_their_names() {

@@ -1,7 +1,8 @@
 //! The errors of the extension: `cl_int`s.
 
-use super::others;
-use crate::end::say;
+mod others;
+
+use crate::messages::say;
 use peerlane_host::{Errno, Error, Fault};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
@@ -90,7 +91,7 @@ codes! {
 
 /// Prints the cause of an error on standard error, and returns the error: the codes are few, and a program that is
 /// refused needs the reason.
-pub(super) fn refused(value: c_int, cause: impl Display) -> c_int {
+pub(crate) fn refused(value: c_int, cause: impl Display) -> c_int {
     let known = ERRORS.iter().find(|code| code.value == value);
     match known {
         Some(code) => say(format_args!("{}: {cause}", code.name)),
@@ -101,7 +102,7 @@ pub(super) fn refused(value: c_int, cause: impl Display) -> c_int {
 
 /// Does the work of [`refused`] with one line for each object: a program with another way tries this one again and
 /// again. The object is an address, which another object may have later; 0 stands for all.
-pub(super) fn refused_once(object: usize, value: c_int, cause: impl Display) -> c_int {
+pub(crate) fn refused_once(object: usize, value: c_int, cause: impl Display) -> c_int {
     /// More than the number of such objects in programs.
     const MOST: usize = 4096;
     static SAID: Mutex<BTreeSet<(usize, c_int)>> = Mutex::new(BTreeSet::new());
@@ -114,7 +115,7 @@ pub(super) fn refused_once(object: usize, value: c_int, cause: impl Display) -> 
 }
 
 /// Does the work of [`refused`] for an error of a function of OpenCL's.
-pub(super) fn gave(function: &'static str) -> impl Fn(c_int) -> c_int {
+pub(crate) fn gave(function: &'static str) -> impl Fn(c_int) -> c_int {
     move |error| match error {
         CL_NO_OPENCL_PEERLANE => refused(error, format_args!("no OpenCL library has {function}")),
         error => refused(error, format_args!("{function} returned {error}")),

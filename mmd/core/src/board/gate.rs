@@ -1,20 +1,20 @@
 //! The right of copies to use a board, and the wait until all of them have ended.
 
-use super::code::{CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE, CL_OUT_OF_RESOURCES};
-use crate::board::Board;
+use super::Board;
+use crate::code::{CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE, CL_OUT_OF_RESOURCES};
 use std::ffi::c_int;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// Copies of a board that may wait for events at a time: each has a thread.
-pub(super) const WAITING: usize = 64;
+pub(crate) const WAITING: usize = 64;
 
 /// Wait for a copy that is to be stopped, before it is stopped again.
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// Work for a lane's thread.
-pub(super) type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// The way to a board, which is open until the board is closed.
 ///
@@ -52,7 +52,7 @@ pub(crate) struct Pass {
 
 /// The right to have a thread that waits for events.
 #[derive(Debug)]
-pub(super) struct Seat(Arc<Gate>);
+pub(crate) struct Seat(Arc<Gate>);
 
 impl Gate {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -68,7 +68,7 @@ impl Gate {
     ///
     /// # Errors
     /// The board was closed, or its FPGA is being programmed, including the work of OpenCL before and after.
-    pub(super) fn enter(self: &Arc<Self>) -> Result<Pass, c_int> {
+    pub(crate) fn enter(self: &Arc<Self>) -> Result<Pass, c_int> {
         let mut state = self.lock();
         if state.programming || state.unsettled {
             return Err(CL_BOARD_RESTARTED_PEERLANE);
@@ -86,7 +86,7 @@ impl Gate {
         })
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
@@ -146,7 +146,7 @@ impl Gate {
     ///
     /// # Errors
     /// The board was closed, or there is no thread.
-    pub(super) fn give(
+    pub(crate) fn give(
         &self,
         lane: usize,
         job: Job,
@@ -172,7 +172,7 @@ impl Gate {
     ///
     /// # Errors
     /// All are taken.
-    pub(super) fn seat(self: &Arc<Self>) -> Result<Seat, c_int> {
+    pub(crate) fn seat(self: &Arc<Self>) -> Result<Seat, c_int> {
         let mut state = self.lock();
         if state.waiting == WAITING {
             return Err(CL_OUT_OF_RESOURCES);
@@ -183,12 +183,12 @@ impl Gate {
 }
 
 impl Pass {
-    pub(super) fn board(&self) -> Result<&Arc<Board>, c_int> {
+    pub(crate) fn board(&self) -> Result<&Arc<Board>, c_int> {
         self.board.as_ref().ok_or(CL_BOARD_CLOSED_PEERLANE)
     }
 
     /// Checks that the board is still usable: `Err` has the reason why not.
-    pub(super) fn check(&self) -> Result<(), c_int> {
+    pub(crate) fn check(&self) -> Result<(), c_int> {
         if self.gate.is_closed() {
             return Err(CL_BOARD_CLOSED_PEERLANE);
         }
@@ -196,7 +196,7 @@ impl Pass {
     }
 
     /// Checks that the board's memory still has the same contents.
-    pub(super) fn check_memory(&self) -> Result<(), c_int> {
+    pub(crate) fn check_memory(&self) -> Result<(), c_int> {
         match self.gate.lock().programs == self.programs {
             true => Ok(()),
             false => Err(CL_BOARD_RESTARTED_PEERLANE),
