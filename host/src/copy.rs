@@ -3,9 +3,10 @@
 
 use crate::cache::NoRoom as _;
 use crate::error::{Error, Result};
-use crate::queue::Queue;
+use crate::queue::{Queue, Transfer};
 use crate::region::Region;
-use crate::transfer::{Request, Terms, Transfer};
+use crate::request::Request;
+use crate::terms::Terms;
 use peerlane_core::att::Permissions;
 use peerlane_core::descriptor::Direction;
 use std::collections::VecDeque;

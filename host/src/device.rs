@@ -1,19 +1,14 @@
 //! An open device: one context, one channel.
 
-use crate::context::{Context, RawChannel, SlowPath};
-use crate::ends::is_ragged;
+use crate::context::{Context, SlowPath};
 use crate::error::{Error, Result};
-use crate::flow::Keep as _;
 use crate::kernel::Node;
 use crate::lock_free::Seat;
 use crate::memory::{Memory, MemoryKind};
-use crate::queue::{self, Queue};
+use crate::opencl::OpenCl;
 use crate::sys::Process;
-use crate::transfer::Request;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
-use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction};
-use peerlane_core::extent::Extents;
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -51,6 +46,43 @@ struct Registrations {
     one_page_size: bool,
 }
 
+/// User of a device's channel.
+#[derive(Debug)]
+pub(crate) enum ChannelUser {
+    /// A queue, which may be dropped.
+    Queue(Weak<dyn DeviceQueue>),
+    /// A user to which the channel was handed over, for example a GPU.
+    Other,
+}
+
+impl ChannelUser {
+    /// Returns the queue, if it exists.
+    fn queue(&self) -> Option<Arc<dyn DeviceQueue>> {
+        match self {
+            Self::Queue(queue) => queue.upgrade(),
+            Self::Other => None,
+        }
+    }
+}
+
+/// The device's queue, for the device and its regions, which the queue itself uses.
+pub(crate) trait DeviceQueue: Send + Sync {
+    /// Calls `f` once, between the descriptors that the queue gives the board, and returns its result.
+    fn between_descriptors(&self, f: &dyn Fn() -> bool) -> bool;
+
+    /// Takes the records that have come.
+    fn settle(&self);
+
+    /// Makes sure, on a board that is gone, that the library does not write memory of transfers any more.
+    fn give_up(&self);
+
+    /// Queries the state of the context.
+    fn query(&self) -> Result<uapi::Query>;
+
+    /// Returns whether it is a copy in the child of a fork.
+    fn is_inherited(&self) -> bool;
+}
+
 /// State that the clones share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -60,8 +92,8 @@ pub(crate) struct Shared {
     /// Held while the driver allocates or frees FPGA memory, so that `range` is the result of the last call. A thread
     /// that only reads the range does not wait for that.
     changes_range: Mutex<()>,
-    /// The queue that the device has, or had. The queue reads the ring, so only it knows the ring's position.
-    queue: Mutex<Option<Weak<queue::Shared>>>,
+    /// The user that the channel has, or had. A queue reads the ring, so only it knows the ring's position.
+    user: Mutex<Option<ChannelUser>>,
     /// Whether that queue may have transfers under way. Its drop stops them after the last reference to it is gone.
     queue_lives: (Mutex<bool>, Condvar),
     /// The process whose context it is: a child's copy ends nothing.
@@ -141,7 +173,7 @@ impl Device {
                     owner: Process::current(),
                     capabilities,
                     range: Mutex::new(info.local_base..info.local_end),
-                    queue: Mutex::new(None),
+                    user: Mutex::new(None),
                     queue_lives: (Mutex::new(false), Condvar::new()),
                     window_seat: Seat::default(),
                     doubts: AtomicU64::new(0),
@@ -245,106 +277,6 @@ impl Device {
         self.context().now()
     }
 
-    /// Returns the device's queue. A device has one: [`Queue::new`].
-    pub fn queue(&self) -> Result<Queue> {
-        Queue::new(self)
-    }
-
-    /// Returns the descriptor of a request that fits into one, checked as [`Queue::submit`](crate::Queue::submit)
-    /// checks it. It is for code that writes descriptors to the board without the library's queue
-    /// ([`hand_over`](Self::hand_over)). The descriptor asks for a record.
-    ///
-    /// The board uses the ATT entries as they are when it gets the descriptor: [hold](crate::Region::hold) the region
-    /// until the descriptor has ended. A write whose end proves that its data have arrived needs a region that the
-    /// board may read, too. Register memory of this process by [`one_page_size`](Self::one_page_size): one descriptor
-    /// cannot move bytes in pages of two sizes.
-    ///
-    /// # Errors
-    /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
-    /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not write the ends of this transfer.
-    pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
-        self.check(request)?;
-        let peer = request.region.place(request.offset, request.length)?;
-        if request.direction == Direction::FromFpga {
-            (request.region).check_ends(peer, request.length, |_| false)?;
-        }
-        if !request.region.stands() {
-            return Err(Error::Forgotten);
-        }
-        let length = u32::try_from(request.length).map_err(|_| Error::TooLong {
-            length: request.length,
-        })?;
-        let descriptor = Descriptor {
-            peer,
-            local: request.fpga_address,
-            length,
-            control: Control {
-                record: true,
-                ..Control::default()
-            },
-            cookie,
-        };
-        descriptor.encode().map_err(|error| Error::Broken {
-            reason: error.to_string(),
-        })
-    }
-
-    /// Checks a request, and returns the places of the region's bytes.
-    pub(crate) fn check(&self, request: &Request<'_>) -> Result<Extents> {
-        request.region.check_device(self)?;
-        self.0.check_local(request.fpga_address, request.length)?;
-        self.check_peer(request)
-    }
-
-    /// Checks the region's side of a request, and returns the places of the bytes.
-    pub(crate) fn check_peer(&self, request: &Request<'_>) -> Result<Extents> {
-        let &Request {
-            direction,
-            region,
-            offset,
-            length,
-            ..
-        } = request;
-        region.check_device(self)?;
-        region.check(direction, offset, length)?;
-        if direction == Direction::ToFpga && region.is_doubted() {
-            return Err(Error::Doubted);
-        }
-        let places = region.places(offset, length)?;
-        if direction == Direction::FromFpga {
-            region.check_ends(places.first(), length, |_| true)?;
-        }
-        Ok(places)
-    }
-
-    /// Returns whether the board writes all bytes of a write where they belong.
-    pub(crate) fn writes_all(&self, request: &Request<'_>) -> bool {
-        let granularity = self.0.write_granularity();
-        let places = request.region.places(request.offset, request.length);
-        places.is_ok_and(|places| !is_ragged(places.first(), request.length, granularity))
-    }
-
-    /// Hands the channel to a user that is not a [`Queue`], for example a GPU. That user writes descriptors, rings the
-    /// doorbells and reads the records from now on. Where it computes addresses, register memory of this process by
-    /// [`one_page_size`](Self::one_page_size).
-    ///
-    /// # Errors
-    /// As [`Queue::new`], and [`Error::Map`] with `EOPNOTSUPP` where the channel is not mapped into the
-    /// process.
-    pub fn hand_over(&self) -> Result<RawChannel> {
-        Queue::hand_over(self)
-    }
-
-    /// Takes back a channel that was [handed over](Self::hand_over) and was not used: the device can have a [`Queue`]
-    /// again. The user that had it must not use it any more, or the channel has two writers.
-    ///
-    /// # Errors
-    /// [`Error::Taken`] if the channel was not handed over, or was used. Use shows in the ring and in descriptors under
-    /// way.
-    pub fn take_back(&self) -> Result<()> {
-        Queue::take_back(self)
-    }
-
     /// Allocates memory that can be registered, all zero. The kernel's device takes any memory of the process, a driver
     /// in the process only memory from here.
     ///
@@ -366,11 +298,11 @@ impl Device {
     /// If this acknowledges an event that a thread waits for, in a wait of that queue, the thread looks a second later
     /// at the latest.
     pub fn query(&self) -> Result<uapi::Query> {
-        let queue = self.0.queue_place();
-        match queue.as_ref().and_then(Weak::upgrade) {
-            Some(shared) => {
-                drop(queue);
-                shared.query()
+        let user = self.0.user_place();
+        match user.as_ref().and_then(ChannelUser::queue) {
+            Some(queue) => {
+                drop(user);
+                queue.query()
             }
             // No queue is made at the same time: the lock is held, because this may admit the channel after a restart.
             None => self.0.query(),
@@ -416,6 +348,16 @@ impl Device {
         self.0.range()
     }
 
+    /// Takes the OpenCL side of the board. The kernels in the FPGA reach all of its memory, so the kernel's driver
+    /// requires that the context has [all free FPGA memory](Self::allocate_all).
+    ///
+    /// # Errors
+    /// [`Error::OpenCl`]: with `EBUSY` or `EEXIST` if a context has it already; with `EPERM` if this one does not have
+    /// all memory; with `EOPNOTSUPP` if board or driver have no OpenCL side. [`Error::Gone`].
+    pub fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
+        self.context().open_cl()
+    }
+
     /// Sets the moderation of the channel's interrupts; at first no interrupt is delayed. Set an age. Without one, the
     /// last completions may raise no interrupt, and a wait sees them at the end of its limit, or a second late.
     /// [`Terms::urgent`](crate::Terms::urgent) exempts one transfer.
@@ -446,14 +388,14 @@ impl Shared {
         proof != 0 && proof <= self.doubts.load(Ordering::Relaxed)
     }
 
-    /// Returns the place of the device's queue; `None` inside if it never had one.
-    pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the place of the channel's user; `None` inside if it never had one.
+    pub(crate) fn user_place(&self) -> MutexGuard<'_, Option<ChannelUser>> {
+        self.user.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the device's queue, while it has one.
-    pub(crate) fn queue(&self) -> Option<Arc<queue::Shared>> {
-        self.queue_place().as_ref().and_then(Weak::upgrade)
+    pub(crate) fn queue(&self) -> Option<Arc<dyn DeviceQueue>> {
+        self.user_place().as_ref().and_then(ChannelUser::queue)
     }
 
     /// Notes that the device has a queue, or that the drop of its queue has stopped its transfers.
@@ -466,8 +408,7 @@ impl Shared {
     /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped
     /// may not have stopped its transfers yet. Without a queue the slow path or a GPU may have the channel.
     pub(crate) fn may_move(&self) -> bool {
-        let had_queue =
-            (self.queue_place().as_ref()).is_some_and(|queue| !queue.ptr_eq(&Weak::new()));
+        let had_queue = matches!(*self.user_place(), Some(ChannelUser::Queue(_)));
         let lives = self.queue_lives.0.lock();
         !had_queue || *lives.unwrap_or_else(PoisonError::into_inner)
     }
@@ -487,12 +428,12 @@ impl Shared {
     /// Calls `f` between the descriptors that the queue gives the board. The queue sees the changes of `f` before its
     /// next descriptor. `f` must not use the queue or its place, and neither must a thread that holds a lock that `f`
     /// takes.
-    pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
-        let place = self.queue_place();
-        match place.as_ref().and_then(Weak::upgrade) {
-            Some(shared) => {
-                drop(place);
-                shared.between_descriptors(f)
+    pub(crate) fn between_descriptors(&self, f: &dyn Fn() -> bool) -> bool {
+        let user = self.user_place();
+        match user.as_ref().and_then(ChannelUser::queue) {
+            Some(queue) => {
+                drop(user);
+                queue.between_descriptors(f)
             }
             // No queue is made in the meantime.
             None => {

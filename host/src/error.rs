@@ -1,8 +1,10 @@
 //! Errors of the library.
 
+mod backend;
 mod remedy;
 
-use crate::driver::BackendError;
+pub use backend::{BackendError, BackendResult};
+
 use crate::sys::Argument as _;
 use peerlane_core::att::AllocError;
 use peerlane_core::capability::IdentityError;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ends::Ends;
 use crate::lock_free::Ring as RingMemory;
-use crate::transfer::Terms;
+use crate::terms::Terms;
 use Direction::{FromFpga, ToFpga};
 use peerlane_core::att::{AttAddress, PageSize};
 use peerlane_core::descriptor::Descriptor;

@@ -3,12 +3,12 @@
 mod opencl;
 
 use crate::context::{BoardWindow, Context, RawChannel, SlowPath};
+use crate::deadline::deadline;
 use crate::error::{Error, Result};
 use crate::lock_free::Ring;
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::OpenCl;
-use crate::submitted::deadline;
 use crate::sys::{self, Argument};
 use peerlane_core::channel::{self, Moderation};
 use peerlane_core::descriptor::{DWORDS, Direction};

@@ -63,9 +63,11 @@
 //! }
 //! ```
 
+mod bounds;
 pub mod cache;
 mod context;
 mod copy;
+mod deadline;
 mod device;
 pub mod driver;
 mod ends;
@@ -77,20 +79,24 @@ mod list;
 mod lock_free;
 mod mapping;
 mod memory;
+mod memory_kind;
 mod opencl;
 mod pages;
 mod queue;
 mod region;
+mod request;
+mod status;
 mod stream;
 mod submitted;
 mod sync;
 mod sys;
-mod transfer;
+mod terms;
 mod window;
 pub mod words;
 
 pub use context::{BoardWindow, Context, RawChannel, SlowPath};
 pub use copy::{CopyOptions, Copying};
+pub use deadline::deadline;
 pub use device::Device;
 pub use ends::Patch;
 pub use error::{Error, Result};
@@ -105,11 +111,12 @@ pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;
 pub use peerlane_core::fault::Fault;
-pub use queue::{Ended, Mark, Queue, Statistics};
+pub use queue::{Ended, Mark, Queue, Statistics, Transfer};
 pub use region::{HeldRegion, Part, Region};
+pub use request::Request;
 pub use rustix::io::Errno;
 pub use stream::{Course, Stream, Turn};
-pub use submitted::{Submitted, deadline};
+pub use submitted::Submitted;
 pub use sys::Process;
-pub use transfer::{Request, Terms, Transfer};
+pub use terms::Terms;
 pub use window::Window;

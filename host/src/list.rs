@@ -1,8 +1,9 @@
 //! Scatter lists: many pieces of memory, moved as one.
 
 use crate::error::{Error, Result};
-use crate::queue::Queue;
-use crate::transfer::{Request, Terms, Transfer};
+use crate::queue::{Queue, Transfer};
+use crate::request::Request;
+use crate::terms::Terms;
 use peerlane_core::descriptor::Direction;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

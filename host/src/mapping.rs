@@ -1,7 +1,7 @@
 //! Memory mapped into the process.
 
+use crate::bounds::check;
 use crate::error::{Error, Result};
-use crate::memory::check;
 use crate::sys::Process;
 use crate::words;
 use rustix::fd::BorrowedFd;

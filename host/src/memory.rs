@@ -1,7 +1,9 @@
 //! Memory that the board may be allowed to reach.
 
+use crate::bounds::check;
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
+pub use crate::memory_kind::MemoryKind;
 use peerlane_core::uapi::provider;
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
@@ -13,15 +15,6 @@ use std::sync::Arc;
 /// `f_type` of a file system of huge pages, whose `f_bsize` is the size of one (the kernel's
 /// include/uapi/linux/magic.h, `HUGETLBFS_MAGIC`, and fs/hugetlbfs/inode.c, `hugetlbfs_statfs`).
 const HUGETLBFS: u64 = 0x9584_58f6;
-
-/// Owner of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MemoryKind {
-    /// The host's main memory.
-    Host,
-    /// A GPU's memory, reached through its BAR.
-    Gpu,
-}
 
 /// Memory as its owner sees it: the implementation of a [`Memory`].
 ///
@@ -208,19 +201,6 @@ fn huge_page(meminfo: &str) -> Option<usize> {
     let kib: usize = size.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     kib.checked_mul(1024)
         .filter(|bytes| bytes.is_power_of_two())
-}
-
-/// Checks that a range lies in `size` bytes; `what` names them in the error.
-pub(crate) fn check(what: &'static str, size: usize, offset: usize, length: usize) -> Result<()> {
-    match offset.checked_add(length) {
-        Some(end) if end <= size => Ok(()),
-        _ => Err(Error::Bounds {
-            what,
-            offset,
-            length,
-            size,
-        }),
-    }
 }
 
 // SAFETY: the range is mapped as long as the value lives, and all references into it are atomics.

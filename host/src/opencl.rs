@@ -1,8 +1,7 @@
 //! The OpenCL side of a board: the parts of the vendor's BSP in the BAR other than the DMA block.
 
-use crate::device::Device;
+use crate::bounds::check;
 use crate::error::{Error, Result};
-use crate::memory::check;
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::fmt::Debug;
@@ -164,18 +163,6 @@ pub trait OpenCl: Debug + Send + Sync {
     /// effect when the tool has ended. `None`: the board's driver ends with this process.
     fn file(&self) -> Option<BorrowedFd<'_>> {
         None
-    }
-}
-
-impl Device {
-    /// Takes the OpenCL side of the board. The kernels in the FPGA reach all of its memory, so the kernel's driver
-    /// requires that the context has [all free FPGA memory](Self::allocate_all).
-    ///
-    /// # Errors
-    /// [`Error::OpenCl`]: with `EBUSY` or `EEXIST` if a context has it already; with `EPERM` if this one does not have
-    /// all memory; with `EOPNOTSUPP` if board or driver have no OpenCL side. [`Error::Gone`].
-    pub fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
-        self.context().open_cl()
     }
 }
 

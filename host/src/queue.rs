@@ -1,19 +1,24 @@
 //! The fast path: this library accesses the channel's page and ring itself.
 
+mod bounce;
 mod restart;
 mod tasks;
+mod transfer;
 mod waits;
 
 pub use tasks::Ended;
+pub use transfer::Transfer;
 
 use crate::context::{Context, RawChannel};
-use crate::device::Device;
-use crate::ends::{Bounce, Ends, Scrap, is_ragged};
+use crate::device::{ChannelUser, Device, DeviceQueue};
+use crate::ends::{Ends, Scrap, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::{Closed, Closing, Flow, Order, Post, TransferId, Unproven};
 use crate::region::{Part, Region};
+use crate::request::Request;
 use crate::sys::Process;
-use crate::transfer::{Request, Terms, Transfer};
+use crate::terms::Terms;
+use bounce::Bounce;
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::extent::Extents;
 use peerlane_core::record;
@@ -21,7 +26,7 @@ use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 use tasks::Tasks;
@@ -128,6 +133,34 @@ impl Slots for Records<'_> {
     }
 }
 
+impl Device {
+    /// Returns the device's queue. A device has one: [`Queue::new`].
+    pub fn queue(&self) -> Result<Queue> {
+        Queue::new(self)
+    }
+
+    /// Hands the channel to a user that is not a [`Queue`], for example a GPU. That user writes descriptors, rings the
+    /// doorbells and reads the records from now on. Where it computes addresses, register memory of this process by
+    /// [`one_page_size`](Self::one_page_size).
+    ///
+    /// # Errors
+    /// As [`Queue::new`], and [`Error::Map`] with `EOPNOTSUPP` where the channel is not mapped into the
+    /// process.
+    pub fn hand_over(&self) -> Result<RawChannel> {
+        Queue::hand_over(self)
+    }
+
+    /// Takes back a channel that was [handed over](Self::hand_over) and was not used: the device can have a [`Queue`]
+    /// again. The user that had it must not use it any more, or the channel has two writers.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] if the channel was not handed over, or was used. Use shows in the ring and in descriptors under
+    /// way.
+    pub fn take_back(&self) -> Result<()> {
+        Queue::take_back(self)
+    }
+}
+
 impl Queue {
     /// Takes over the channel's page and ring. From now on the device has no slow path.
     ///
@@ -136,20 +169,20 @@ impl Queue {
     /// if another owner of its file has used the channel ([`Device::from_file`]). Such use shows in the ring and in
     /// descriptors under way. It does not show if the board was restarted since, or if the other owner has not begun.
     pub fn new(device: &Device) -> Result<Self> {
-        let mut place = device.0.queue_place();
+        let mut place = device.0.user_place();
         if place.is_some() {
             return Err(Error::Taken);
         }
         // A queue that was not made has rung no doorbell.
         let queue = Self::open(device)?;
-        *place = Some(Arc::downgrade(&queue.0));
+        *place = Some(ChannelUser::Queue(Arc::<Shared>::downgrade(&queue.0)));
         device.0.note_queue(true);
         Ok(queue)
     }
 
     /// Implements [`Device::hand_over`].
-    pub(crate) fn hand_over(device: &Device) -> Result<RawChannel> {
-        let mut place = device.0.queue_place();
+    fn hand_over(device: &Device) -> Result<RawChannel> {
+        let mut place = device.0.user_place();
         if place.is_some() {
             return Err(Error::Taken);
         }
@@ -164,15 +197,14 @@ impl Queue {
         if device.shared().query()?.state & state::GONE != 0 {
             return Err(Error::Gone);
         }
-        *place = Some(Weak::new());
+        *place = Some(ChannelUser::Other);
         Ok(channel)
     }
 
     /// Implements [`Device::take_back`].
-    pub(crate) fn take_back(device: &Device) -> Result<()> {
-        let mut place = device.0.queue_place();
-        // The place of a dropped queue has another pointer.
-        let handed_over = (place.as_ref()).is_some_and(|queue| queue.ptr_eq(&Weak::new()));
+    fn take_back(device: &Device) -> Result<()> {
+        let mut place = device.0.user_place();
+        let handed_over = matches!(*place, Some(ChannelUser::Other));
         if !handed_over || !is_unused(device.context(), device.capabilities().queue_depth()) {
             return Err(Error::Taken);
         }
@@ -498,6 +530,28 @@ fn slots(context: &dyn Context) -> u32 {
     writes.min(reads)
 }
 
+impl DeviceQueue for Shared {
+    fn between_descriptors(&self, f: &dyn Fn() -> bool) -> bool {
+        self.between_descriptors(f)
+    }
+
+    fn settle(&self) {
+        self.settle();
+    }
+
+    fn give_up(&self) {
+        self.give_up();
+    }
+
+    fn query(&self) -> Result<Query> {
+        self.query()
+    }
+
+    fn is_inherited(&self) -> bool {
+        self.is_inherited()
+    }
+}
+
 impl Shared {
     /// Returns the memory for ends of writes. The first call makes it, by a call of the driver.
     fn bounce(&self) -> Result<&Bounce> {
@@ -621,7 +675,7 @@ impl Shared {
     }
 
     /// Calls `f` while the board gets no descriptors, and then waits for copies that began before.
-    pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
+    fn between_descriptors(&self, f: &dyn Fn() -> bool) -> bool {
         let mut state = self.lock();
         let done = f();
         // A write whose rest begins later sees the change of `f`.

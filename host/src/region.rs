@@ -1,10 +1,11 @@
 //! Memory that the board can reach.
 
+use crate::bounds::check;
 use crate::device::{Device, Shared};
 use crate::ends::{Access, Patch, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::Keep;
-use crate::memory::{Memory, check};
+use crate::memory::Memory;
 use crate::sys::{Argument, Process};
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
@@ -469,7 +470,7 @@ impl Region {
         // Between two descriptors: a descriptor that was made for this region must not be posted when its ATT entries
         // belong to another region.
         let forget = || region.forgotten.swap(true, Ordering::Relaxed);
-        let again = region.device.between_descriptors(forget);
+        let again = region.device.between_descriptors(&forget);
         match region.device.context.unregister(region.handle, 0) {
             Ok(()) => {}
             // The driver could not do it at first, and has done it in the meantime.
@@ -587,7 +588,7 @@ impl Region {
             ..Default::default()
         };
         self.0.device.slow_path(Probe::NAME)?.probe(&mut probe)?;
-        crate::submitted::outcome(probe.status, |fault| Error::Fault {
+        crate::status::outcome(probe.status, |fault| Error::Fault {
             direction: Direction::ToFpga,
             fault,
             bytes_done: 0,

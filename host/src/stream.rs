@@ -11,9 +11,9 @@
 //! progress, and end a turn only then. With a stream to the FPGA it is the other way round.
 
 use crate::error::{Error, Result};
-use crate::queue::Queue;
+use crate::queue::{Queue, Transfer};
 use crate::region::Region;
-use crate::transfer::{Request, Transfer};
+use crate::request::Request;
 use peerlane_core::descriptor::Direction;
 use std::collections::VecDeque;
 use std::ops::Range;

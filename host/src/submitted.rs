@@ -1,29 +1,18 @@
 //! The slow path: one descriptor, by way of the kernel.
 
+use crate::deadline::deadline;
 use crate::device::Device;
 use crate::ends::Access;
 use crate::error::{Error, Result};
 use crate::region::{Part, Region};
+use crate::status::outcome;
 use crate::sys::Argument;
-use crate::transfer::Terms;
+use crate::terms::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::Direction;
-use peerlane_core::fault::Fault;
-use peerlane_core::regs::StatusCode;
 use peerlane_core::uapi::{self, submit};
 use rustix::io::Errno;
-use rustix::time::ClockId;
 use std::time::{Duration, Instant};
-
-/// Returns a deadline after `limit` in the driver's format, for code that calls the driver or implements
-/// [`Context`](crate::Context): nanoseconds of CLOCK_MONOTONIC, or [`uapi::NEVER`] for `None`.
-pub fn deadline(limit: Option<Duration>) -> i64 {
-    let now = rustix::time::clock_gettime(ClockId::Monotonic);
-    let now = Duration::try_from(now).unwrap_or_default();
-    let then = limit.and_then(|limit| now.checked_add(limit));
-    then.and_then(|then| i64::try_from(then.as_nanos()).ok())
-        .unwrap_or(uapi::NEVER)
-}
 
 /// A transfer under way. Dropping it does not stop the transfer.
 #[derive(Debug)]
@@ -36,14 +25,6 @@ pub struct Submitted {
     length: u32,
     /// The descriptors: one for each extent of the region.
     cookies: Vec<u32>,
-}
-
-/// Translates a status code of the driver.
-pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result<()> {
-    let code = StatusCode::from_raw(status).map_err(|code| Error::Broken {
-        reason: format!("unknown status code {code}"),
-    })?;
-    Fault::from_code(code).map_err(fault)
 }
 
 impl Device {
@@ -197,31 +178,5 @@ impl Submitted {
             self.region.note_unflushed();
         }
         failed.map(|()| bytes_done)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn status_codes() {
-        let fault = |fault| Error::Fault {
-            direction: Direction::FromFpga,
-            fault,
-            bytes_done: 0,
-            length: 1,
-            offset: None,
-        };
-        assert!(outcome(0, fault).is_ok());
-        // 7 is READ_TIMEOUT in the register map.
-        assert!(matches!(
-            outcome(7, fault),
-            Err(Error::Fault {
-                fault: Fault::ReadTimeout,
-                ..
-            })
-        ));
-        assert!(matches!(outcome(99, fault), Err(Error::Broken { .. })));
     }
 }

@@ -1,10 +1,10 @@
 //! The board's window into FPGA memory, for stores and loads of the processor.
 
+use crate::bounds::check;
 use crate::context::BoardWindow;
 use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
-use crate::memory::check;
 use crate::sys::Process;
 use peerlane_core::uapi::{self, window};
 use rustix::io::Errno;

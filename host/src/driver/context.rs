@@ -1,6 +1,7 @@
 //! A context of the driver in the process.
 
-use super::backend::{Backend, BackendResult, MemoryId, Pinned};
+use super::BackendResult;
+use super::backend::{Backend, MemoryId, Pinned};
 use super::board::{Board, POLL};
 use super::opencl::Side;
 use super::own::Records;

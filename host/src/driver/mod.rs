@@ -41,7 +41,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-pub use backend::{Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space};
+pub use crate::error::{BackendError, BackendResult};
+pub use backend::{Allocation, Backend, Bar, MemoryId, Pinned, Space};
 
 /// Settings of a driver.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,8 @@
 //! The OpenCL side of a board that is driven from the process.
 
+use super::BackendResult;
 use super::Inner;
-use super::backend::{BackendResult, Bar};
+use super::backend::Bar;
 use super::context::Hold;
 use crate::error::{Error, Result};
 use crate::opencl::{Area, OpenCl, check_area};

@@ -6,7 +6,7 @@ use super::context::doorbell;
 use crate::error::{Error, Result};
 use crate::flow::{Flow, Keep, Order, Post};
 use crate::memory::{Memory, MemoryKind};
-use crate::transfer::Terms;
+use crate::terms::Terms;
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::channel;
 use peerlane_core::descriptor::{DWORDS, Direction};

@@ -1,7 +1,7 @@
 //! Hints for errors.
 
+use super::BackendError;
 use super::Error;
-use crate::driver::BackendError;
 use peerlane_core::capability::IdentityError;
 use peerlane_core::region::RegionError;
 use rustix::io::Errno;

@@ -2,7 +2,7 @@
 
 use crate::ends::{Ends, Scrap};
 use crate::error::{Error, Result};
-use crate::transfer::Terms;
+use crate::terms::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
 use peerlane_core::extent::Extents;

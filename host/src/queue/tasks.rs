@@ -1,11 +1,11 @@
 //! Tasks that wait for transfers, on any executor.
 
+use super::transfer::Transfer;
 use super::waits::LOOK;
 use super::{Queue, SILENT, Shared, State};
 use crate::error::Result;
 use crate::flow::TransferId;
 use crate::lock_free::Flag;
-use crate::transfer::Transfer;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, MutexGuard};

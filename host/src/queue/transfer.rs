@@ -1,71 +1,11 @@
-//! Transfers: their requests, and the handle of a transfer under way.
+//! The handle of a transfer under way.
 
+use super::Shared;
 use crate::error::{Error, Result};
 use crate::flow::TransferId;
-use crate::queue::Shared;
-use crate::region::{Part, Region};
 use peerlane_core::descriptor::Direction;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A transfer to submit.
-#[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
-    /// Direction.
-    pub direction: Direction,
-    /// The peer's memory.
-    pub region: &'a Region,
-    /// Byte offset in the region.
-    pub offset: u64,
-    /// Byte address in FPGA memory.
-    pub fpga_address: u64,
-    /// Bytes to move.
-    pub length: u64,
-    /// Bytes a descriptor; `None` takes the setting of [`Queue::set_piece`](crate::Queue::set_piece).
-    pub piece: Option<u32>,
-}
-
-impl<'a> Request<'a> {
-    /// Makes a request for a region or a part of one, with the queue's setting of bytes a descriptor.
-    pub fn new(direction: Direction, part: impl Into<Part<'a>>, fpga_address: u64) -> Self {
-        let Part {
-            region,
-            offset,
-            length,
-        } = part.into();
-        Self {
-            direction,
-            region,
-            offset,
-            fpga_address,
-            length,
-            piece: None,
-        }
-    }
-}
-
-/// Terms of a transfer: its start, its flush and its interrupt. By default a transfer starts in its turn, concurrently
-/// with transfers of the other direction; its end is reported when the data have arrived; and its interrupt is
-/// moderated like all others.
-///
-/// A write to a region that the board may not read is an exception, because the board makes sure of the arrival by a
-/// read. On the kernel's device the end of such a write is reported before its data are proven to have arrived
-/// ([`access::WRITE`](peerlane_core::uapi::access::WRITE)).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// Start when all transfers from the FPGA that were submitted to the channel before have ended, well or not: their
-    /// data have arrived, or their faults are reported.
-    pub after_from_fpga: bool,
-    /// Start when all transfers to the FPGA that were submitted to the channel before have ended, well or not: their
-    /// data are in FPGA memory, or their faults are reported. For a transfer from the FPGA this holds if the board's
-    /// BSP has no interconnect stage between the block and FPGA memory. This is Peerlane's default. `peerlane check` of
-    /// the BSP reports a BSP where it does not hold; there the program has to wait.
-    pub after_to_fpga: bool,
-    /// The interrupt at its end is not delayed by the channel's moderation. The slow path has no such descriptors.
-    pub urgent: bool,
-    /// Do not make sure that the data of a transfer from the FPGA have arrived before its end is reported.
-    pub no_flush: bool,
-}
 
 /// A transfer of a [`Queue`](crate::Queue), under way or ended.
 ///

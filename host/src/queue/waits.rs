@@ -1,10 +1,10 @@
 //! Polls of and waits for a queue's transfers.
 
+use super::transfer::Transfer;
 use super::{SILENT, Shared, State};
 use crate::error::{Error, Result};
 use crate::flow::{Flow, TransferId};
 use crate::region::Region;
-use crate::transfer::Transfer;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 

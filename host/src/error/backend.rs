@@ -1,0 +1,35 @@
+//! Errors of a backend of the driver in the process.
+
+use crate::memory_kind::MemoryKind;
+
+/// Reason why a backend could not do a call.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// The board does not answer any more.
+    #[error("the board does not answer")]
+    Gone,
+    /// There is no memory left.
+    #[error("{wanted} bytes of {kind:?} memory are not free")]
+    OutOfMemory {
+        /// Kind of the memory.
+        kind: MemoryKind,
+        /// Bytes asked for.
+        wanted: u64,
+    },
+    /// There is no memory of the process at an address: a kernel's `EFAULT`.
+    #[error("the process has no memory at {address:#x}, or less than was asked for")]
+    NoProcessMemory {
+        /// The first byte that was asked for.
+        address: u64,
+    },
+    /// An access outside of allocated memory or a register space.
+    #[error("access outside of memory and registers: {0}")]
+    Range(String),
+    /// Any other error, for example the simulated board's own errors.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Result of a backend's calls.
+pub type BackendResult<T> = Result<T, BackendError>;
