@@ -34,6 +34,11 @@ const GENERATORS: &[Generator] = &[
     },
     Generator {
         program: "peerlane-icd-gen",
+        arguments: &["dispatch"],
+        directories: &["host/icd/src/platform/generated"],
+    },
+    Generator {
+        program: "peerlane-icd-gen",
         arguments: &["tests"],
         directories: &["tests/icd/generated"],
     },

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 use crate::objects::{self, Handle, Held, Kind};
-use crate::{INVALID_MEM_OBJECT, INVALID_OPERATION, OUT_OF_HOST_MEMORY, platform};
+use crate::{INVALID_MEM_OBJECT, INVALID_OPERATION, OUT_OF_HOST_MEMORY, vendor};
 
 /// Writes an error to the caller's place for it, and returns a null handle.
 ///
@@ -228,7 +228,7 @@ pub(crate) unsafe extern "C" fn clSetKernelArg(
     size: usize,
     value: *const c_void,
 ) -> i32 {
-    let Some(vendor) = platform::vendor().clSetKernelArg else {
+    let Some(vendor) = vendor::vendor().clSetKernelArg else {
         return INVALID_OPERATION;
     };
     let kernel = objects::raw(kernel, Kind::Kernel);

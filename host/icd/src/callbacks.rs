@@ -11,7 +11,7 @@ use std::sync::atomic::{
 use parking_lot::Mutex;
 
 use crate::objects::{self, Handle, Held, Kind, Need};
-use crate::platform;
+use crate::{copy, vendor};
 
 /// A callback that the program has set.
 pub(crate) struct Callback {
@@ -33,6 +33,12 @@ const NEW: u32 = 0;
 const CALLED: u32 = 1;
 /// The call that set it has returned.
 const SET: u32 = 2;
+
+/// Ends the need of a callback. The vendor still has an event whose callback this was, and releases the event when the
+/// callback returns.
+fn end(need: Need) {
+    copy::keep_a_while(need.end());
+}
 
 impl Callback {
     /// Makes it before the vendor gets it. For `function` 0 the result is null. `object` is the object that
@@ -102,7 +108,7 @@ impl Callback {
             // The object must not wait for a callback that may never come.
             let need = this.need.lock().take();
             if let Some(need) = need {
-                need.end();
+                end(need);
             }
         }
         // A callback that may still be called keeps its box: after a failed build it is not known whether it will be.
@@ -123,7 +129,7 @@ impl Callback {
         // SAFETY: the caller's promise.
         let this = unsafe { Box::from_raw(callback) };
         if let Some(need) = this.need.into_inner() {
-            need.end();
+            end(need);
         }
     }
 
@@ -151,7 +157,7 @@ impl Callback {
         drop(place);
         call(this, handle);
         if let Some(need) = need {
-            need.end();
+            end(need);
         }
         if this.state.fetch_or(CALLED, AcqRel) & SET != 0 {
             // SAFETY: the call that set it has returned.
@@ -248,7 +254,7 @@ pub(crate) unsafe extern "C" fn clReportLiveObjectsIntelFPGA(
     report_fn: Option<Report>,
     user_data: *mut c_void,
 ) {
-    let vendor = platform::vendor().clReportLiveObjectsIntelFPGA;
+    let vendor = vendor::vendor().clReportLiveObjectsIntelFPGA;
     // SAFETY: the caller's promise.
     unsafe { report(vendor, platform, report_fn, user_data) }
 }
@@ -262,7 +268,7 @@ pub(crate) unsafe extern "C" fn clReportLiveObjectsAltera(
     report_fn: Option<Report>,
     user_data: *mut c_void,
 ) {
-    let vendor = platform::vendor().clReportLiveObjectsAltera;
+    let vendor = vendor::vendor().clReportLiveObjectsAltera;
     // SAFETY: the caller's promise.
     unsafe { report(vendor, platform, report_fn, user_data) }
 }

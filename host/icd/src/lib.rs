@@ -28,8 +28,8 @@ mod load;
 mod objects;
 mod offered;
 mod platform;
-mod probe;
 mod rebind;
+mod vendor;
 
 use std::ffi::{c_char, c_void};
 

@@ -13,7 +13,9 @@ use std::sync::OnceLock;
 
 use crate::config::Config;
 use crate::generated::vendor::Vendor;
-use crate::{elf, platform, probe, rebind};
+use crate::{elf, rebind, vendor};
+
+mod probe;
 
 /// Tries and loads the vendor library; the error has the reason of a failure.
 pub(crate) fn vendor(config: &Result<Config, String>) -> Result<Vendor, String> {
@@ -103,7 +105,7 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
     let result = vendor
         .clGetPlatformIDs
         .map(|f| unsafe { f(0, null_mut(), &mut platforms) });
-    if platform::was_nested() {
+    if vendor::was_nested() {
         return Err(format!(
             "{name} is a loader of drivers, and has loaded this one again"
         ));

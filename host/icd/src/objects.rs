@@ -19,8 +19,9 @@ use std::sync::atomic::{
 
 use parking_lot::Mutex;
 
-use crate::copy::{self, Record};
-use crate::generated::table::TABLE;
+pub(crate) mod record;
+
+use record::Record;
 
 /// A handle: the program's or the vendor's.
 pub(crate) type Handle = *mut c_void;
@@ -88,6 +89,8 @@ const SLOTS: usize = 1 << 24;
 /// The first slot. Before [`set_up`] it is an address that no handle of a program can have: the middle of the address
 /// space is not usable.
 static BASE: AtomicUsize = AtomicUsize::new(1 << 63);
+/// The dispatch table of all objects.
+static DISPATCH: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 /// Slots that were ever used.
 static USED: AtomicU32 = AtomicU32::new(0);
 
@@ -137,8 +140,8 @@ fn slot(index: u32) -> Reference {
     unsafe { &*with_exposed_provenance_mut::<Object>(address) }
 }
 
-/// Reserves the arena. Returns whether there is one.
-pub(crate) fn set_up() -> bool {
+/// Reserves the arena for objects with this dispatch table. Returns whether there is one.
+pub(crate) fn set_up(dispatch: *mut c_void) -> bool {
     // SAFETY: a new mapping of no file.
     let base = unsafe {
         libc::mmap(
@@ -153,6 +156,7 @@ pub(crate) fn set_up() -> bool {
     if base == libc::MAP_FAILED {
         return false;
     }
+    DISPATCH.store(dispatch, Relaxed);
     BASE.store(base.expose_provenance(), Release);
     true
 }
@@ -358,9 +362,7 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
         || LOADERS_WORD.load(Acquire),
         |o| o.loaders_word.load(Acquire),
     );
-    object
-        .dispatch
-        .store(TABLE.as_ptr().cast_mut().cast(), Relaxed);
+    object.dispatch.store(DISPATCH.load(Relaxed), Relaxed);
     object.loaders_word.store(word, Relaxed);
     object.raw.store(raw, Relaxed);
     // Sub-devices are known from their creation on. A device that only an answer has named is a platform's device, and
@@ -590,11 +592,13 @@ impl Need {
     }
 
     /// Ends the need.
-    pub(crate) fn end(self) {
+    pub(crate) fn end(self) -> Later {
         match self.slot_only {
-            true => unpin(self.object, self.key),
-            // The vendor still has an event whose callback this was; it releases the event when the callback returns.
-            false => copy::keep_a_while(give_up(self.object, NEEDED)),
+            true => {
+                unpin(self.object, self.key);
+                None
+            }
+            false => give_up(self.object, NEEDED),
         }
     }
 }

@@ -4,15 +4,19 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use crate::{INVALID_VALUE, copy};
+use crate::INVALID_VALUE;
+
+/// The extension.
+pub(crate) const COPY: &str = "cl_peerlane_copy_buffer";
+/// Its version 1.0.0.
+pub(crate) const COPY_VERSION: u32 = 1 << 22;
 
 /// An extension: its name and its version, with the major in the high 10 bits (OpenCL 3.0, "Version").
 pub(crate) type Extension = (&'static str, u32);
 
 /// The extensions of this driver's platforms: that by which loaders know a driver, in version 2.0.0; and
 /// copies to other platforms, which not every vendor library lets it have.
-pub(crate) const OF_PLATFORM: [Extension; 2] =
-    [("cl_khr_icd", 2 << 22), (copy::NAME, copy::VERSION)];
+pub(crate) const OF_PLATFORM: [Extension; 2] = [("cl_khr_icd", 2 << 22), (COPY, COPY_VERSION)];
 
 /// Khronos's extensions that are not offered; the generator's `withheld` says why.
 const HIDDEN: [&str; 5] = [

@@ -1,78 +1,34 @@
 //! The platforms, their start, and the loaders' ways to find functions.
 
+mod generated;
+
+pub(crate) use crate::vendor::vendor;
+
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
-use std::sync::OnceLock;
-use std::sync::atomic::{
-    AtomicBool, AtomicUsize,
-    Ordering::{Relaxed, Release},
-};
+use std::sync::atomic::Ordering::Release;
 
-use crate::generated::{
-    table::{self, TABLE, slot},
-    vendor::Vendor,
-};
+use crate::generated::{slot, vendor::Vendor};
 use crate::objects::{self, Handle, Held, Kind};
+use crate::vendor::{load_once, nested};
 use crate::{
     INVALID_OPERATION, INVALID_PLATFORM, INVALID_VALUE, PLATFORM_NOT_FOUND, answers, config, copy,
     load, offered,
 };
-
-/// The vendor's functions, once they are loaded or known to be missing.
-static VENDOR: OnceLock<Vendor> = OnceLock::new();
-/// For calls that need no vendor library.
-static NOBODY: Vendor = Vendor::NONE;
-/// The thread that loads the vendor library; 0 if none does.
-static LOADING: AtomicUsize = AtomicUsize::new(0);
-
-/// Returns the vendor's functions; none before [`start`].
-#[inline]
-pub(crate) fn vendor() -> &'static Vendor {
-    VENDOR.get().unwrap_or(&NOBODY)
-}
-
-/// Whether a loaded library has called this library.
-static NESTED: AtomicBool = AtomicBool::new(false);
-
-/// Records that this thread loads the vendor library.
-pub(crate) fn set_loading() {
-    // SAFETY: always succeeds.
-    LOADING.store(unsafe { libc::pthread_self() } as usize, Relaxed);
-}
-
-/// Whether this thread is loading the vendor library: the vendor library has then called a loader of OpenCL, which has
-/// called this library.
-fn nested() -> bool {
-    // SAFETY: always succeeds.
-    let nested = LOADING.load(Relaxed) == unsafe { libc::pthread_self() } as usize;
-    if nested {
-        NESTED.store(true, Relaxed);
-    }
-    nested
-}
-
-/// Whether the loaded library is itself a loader.
-pub(crate) fn was_nested() -> bool {
-    NESTED.load(Relaxed)
-}
+use generated::table::{self, TABLE};
 
 /// Loads the vendor library, once in a process.
 fn start() -> &'static Vendor {
-    VENDOR.get_or_init(|| {
-        set_loading();
-        let vendor = match load::vendor(&config::Config::of_this_machine()) {
-            Ok(vendor) if objects::set_up() => vendor,
-            Ok(_) => {
-                config::explain("no room for handles: 1 GiB of addresses is not available");
-                Vendor::NONE
-            }
-            Err(why) => {
-                config::explain(&why);
-                Vendor::NONE
-            }
-        };
-        LOADING.store(0, Relaxed);
-        vendor
+    load_once(|| match load::vendor(&config::Config::of_this_machine()) {
+        Ok(vendor) if objects::set_up(TABLE.as_ptr().cast_mut().cast()) => vendor,
+        Ok(_) => {
+            config::explain("no room for handles: 1 GiB of addresses is not available");
+            Vendor::NONE
+        }
+        Err(why) => {
+            config::explain(&why);
+            Vendor::NONE
+        }
     })
 }
 
@@ -240,50 +196,6 @@ unsafe extern "C" fn set_loaders_word(platform: Handle, word: *mut c_void) -> i3
     }
 }
 
-/// Finds a function of a board's library by the vendor's function for that: the open runtime's, or the one until 16.1.
-/// The old libraries of boards are also helpers of the vendor library.
-///
-/// # Safety
-/// `device` is null or the vendor's.
-unsafe fn raw_board_function(name: &CStr, device: Handle) -> Handle {
-    let vendor = vendor();
-    let ways = [
-        vendor.clGetBoardExtensionFunctionAddressIntelFPGA,
-        vendor.clGetBoardExtensionFunctionAddressAltera,
-    ];
-    for way in ways.into_iter().flatten() {
-        // SAFETY: the caller's promise.
-        let found = unsafe { way(name.as_ptr(), device) };
-        if !found.is_null() {
-            return found;
-        }
-    }
-    load::symbol(name)
-}
-
-/// Finds a function of `peerlane_ext.h` in the library of a device's board, for the program's handles: the library is
-/// set to find OpenCL's functions here. Null if it does not exist, or takes the vendor's handles only.
-///
-/// # Safety
-/// The device has been in a context: runtimes that do not know their boards yet crash.
-pub(crate) unsafe fn peerlane_function(name: &CStr, device: Handle) -> Handle {
-    let device = objects::raw(device, Kind::Device);
-    if device.is_null() {
-        return null_mut();
-    }
-    // SAFETY: the caller's promise; null, or the function of this name.
-    unsafe {
-        let set = raw_board_function(c"clSetOpenCLPeerlane", device);
-        let set = std::mem::transmute::<Handle, Option<SetOpenCl>>(set);
-        match set.map(|set| set(Some(copy::function_of_opencl))) {
-            Some(0) => raw_board_function(name, device),
-            _ => null_mut(),
-        }
-    }
-}
-
-type SetOpenCl = unsafe extern "C" fn(Option<copy::Find>) -> i32;
-
 /// Finds a function of the board's library. Most do not use OpenCL's objects. The functions of `peerlane_ext.h` do, and
 /// the source of their OpenCL functions is not the program's concern.
 unsafe fn board_function(
@@ -299,7 +211,9 @@ unsafe fn board_function(
         let name = CStr::from_ptr(name);
         match (vendor, name.to_bytes()) {
             (None, _) | (_, b"clSetOpenCLPeerlane") => null_mut(),
-            (Some(_), bytes) if bytes.ends_with(b"Peerlane") => peerlane_function(name, device),
+            (Some(_), bytes) if bytes.ends_with(b"Peerlane") => {
+                copy::peerlane_function(name, device)
+            }
             (Some(vendor), _) => vendor(name.as_ptr(), objects::raw(device, Kind::Device)),
         }
     }

@@ -13,8 +13,23 @@ use crate::{
 const HEAD: &str = "// SPDX-License-Identifier: Apache-2.0\n\
     // From the crate opencl-sys 0.6.5, by `cargo xtask regen`; do not edit.\n\n";
 
-/// All of them.
+/// The files of the vendor's functions, for all modules of the library.
 pub(crate) fn files(api: &Api) -> miette::Result<Vec<File>> {
+    Ok(vec![
+        (
+            "mod.rs",
+            root(
+                "The vendor's functions, and places in the dispatch table.",
+                &["slot", "vendor"],
+            ),
+        ),
+        ("slot.rs", slots(api)?),
+        ("vendor.rs", vendor(api)?),
+    ])
+}
+
+/// The files of the dispatch table and of its functions.
+pub(crate) fn dispatch(api: &Api) -> miette::Result<Vec<File>> {
     let has_row = |name: &str| rules::QUERIES.iter().any(|(_, query, _)| *query == name);
     let without: Vec<_> = (api.queries.iter())
         .filter(|name| rules::sounds_like_handles(name) && !has_row(name))
@@ -28,9 +43,14 @@ pub(crate) fn files(api: &Api) -> miette::Result<Vec<File>> {
         .filter(|(name, _)| !rules::BY_HAND.contains(&name.as_str()))
         .partition(|(name, _)| is_core(name));
     Ok(vec![
-        ("mod.rs", root()),
-        ("vendor.rs", vendor(api)?),
-        ("table.rs", table(api)?),
+        (
+            "mod.rs",
+            root(
+                "The dispatch table, and the functions in it.",
+                &["extensions", "functions", "table"],
+            ),
+        ),
+        ("table.rs", table(api)),
         ("functions.rs", functions(api, "OpenCL itself", &core)?),
         ("extensions.rs", functions(api, "extensions", &extensions)?),
     ])
@@ -53,11 +73,11 @@ pub(crate) fn is_core(name: &str) -> bool {
     !makers.iter().any(|maker| name.ends_with(maker))
 }
 
-fn root() -> String {
-    format!(
-        "{HEAD}//! The files that the generator of `host/icd/gen` writes.\n\n\
-        pub(crate) mod extensions;\npub(crate) mod functions;\npub(crate) mod table;\npub(crate) mod vendor;\n"
-    )
+fn root(purpose: &str, modules: &[&str]) -> String {
+    let modules: String = (modules.iter())
+        .map(|name| format!("pub(crate) mod {name};\n"))
+        .collect();
+    format!("{HEAD}//! {purpose}\n\n{modules}")
 }
 
 /// The names of OpenCL's functions and of their parameters.
@@ -109,21 +129,35 @@ fn place(name: &str) -> String {
     }
 }
 
-fn table(api: &Api) -> miette::Result<String> {
-    let mut rows = String::new();
+fn slots(api: &Api) -> miette::Result<String> {
     let mut slots = String::new();
     for (slot, name) in api.table.iter().enumerate() {
-        let value = match api.functions.contains_key(name) {
-            true => format!("function({} as *mut c_void)", place(name)),
-            false => "function(null_mut())".to_owned(),
-        };
-        let _ = writeln!(rows, "// {slot}: {name}\n{value},");
         if rules::SLOTS.contains(&&**name) {
             let _ = writeln!(
                 slots,
                 "/// The slot of `{name}`.\npub(crate) const {name}: usize = {slot};"
             );
         }
+    }
+    if slots.matches("const").count() != rules::SLOTS.len() {
+        return Err(miette!(
+            "the dispatch table lacks functions of rules::SLOTS: it has\n{slots}"
+        ));
+    }
+    Ok(format!(
+        "{HEAD}//! Places of functions in the dispatch table.\n\n\
+        #![allow(non_upper_case_globals, reason = \"the specification's names\")]\n\n{slots}"
+    ))
+}
+
+fn table(api: &Api) -> String {
+    let mut rows = String::new();
+    for (slot, name) in api.table.iter().enumerate() {
+        let value = match api.functions.contains_key(name) {
+            true => format!("function({} as *mut c_void)", place(name)),
+            false => "function(null_mut())".to_owned(),
+        };
+        let _ = writeln!(rows, "// {slot}: {name}\n{value},");
     }
     let mut addresses = String::new();
     for name in api.functions.keys() {
@@ -137,24 +171,18 @@ fn table(api: &Api) -> miette::Result<String> {
         );
     }
     let length = api.table.len();
-    if slots.matches("const").count() != rules::SLOTS.len() {
-        return Err(miette!(
-            "the dispatch table lacks functions of rules::SLOTS: it has\n{slots}"
-        ));
-    }
-    Ok(format!(
+    format!(
         "{HEAD}//! The dispatch table that loaders call through (`_cl_icd_dispatch`).\n\n\
         use std::ffi::c_void;\nuse std::ptr::null_mut;\nuse std::sync::atomic::AtomicPtr;\n\n\
-        use crate::generated::{{extensions, functions, vendor::Vendor}};\nuse crate::{{arguments, callbacks, platform}};\n\n\
+        use super::{{extensions, functions}};\nuse crate::generated::vendor::Vendor;\nuse crate::{{arguments, callbacks, platform}};\n\n\
         /// A slot for each function, in the loaders' order.\n\
         pub(crate) type Table = [AtomicPtr<c_void>; {length}];\n\n\
-        /// Places of functions in the table.\npub(crate) mod slot {{\n#![allow(non_upper_case_globals, reason = \"the specification's names\")]\n{slots}}}\n\n\
         const fn function(address: *mut c_void) -> AtomicPtr<c_void> {{ AtomicPtr::new(address) }}\n\n\
         /// The table of this driver. Functions that only other systems have are null.\n\
         pub(crate) static TABLE: Table = [ {rows} ];\n\n\
         /// A function by its name, where the vendor has it.\n\
         pub(crate) fn address(vendor: &Vendor, name: &[u8]) -> *mut c_void {{ match name {{ {addresses} _ => null_mut(), }} }}\n"
-    ))
+    )
 }
 
 fn functions(api: &Api, of: &str, all: &[(&String, &Function)]) -> miette::Result<String> {

@@ -37,8 +37,10 @@ struct Arguments {
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 enum What {
-    /// The wrapper functions: `host/icd/src/generated`.
+    /// The vendor's functions: `host/icd/src/generated`.
     Library,
+    /// The wrapper functions and their table: `host/icd/src/platform/generated`.
+    Dispatch,
     /// Code that the tests need of every function: `tests/icd/generated`.
     Tests,
 }
@@ -61,6 +63,7 @@ fn run(arguments: &Arguments) -> miette::Result<()> {
     let api = Api::read(&api::source()?)?;
     let files = match arguments.what {
         What::Library => library::files(&api)?,
+        What::Dispatch => library::dispatch(&api)?,
         What::Tests => {
             let mut files = witness::files(&api)?;
             files.push(exercise::file(&api)?);

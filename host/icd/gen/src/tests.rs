@@ -72,7 +72,7 @@ fn what_is_not_understood_stops_the_generator() {
 #[test]
 fn a_query_that_may_answer_with_handles_needs_a_row() {
     let source = "pub const CL_THING_OTHER_QUEUE_KHR: cl_thing_info = 0x9999;";
-    let stopped = library::files(&Api::of(source).unwrap()).unwrap_err();
+    let stopped = library::dispatch(&Api::of(source).unwrap()).unwrap_err();
     assert!(
         format!("{stopped:?}").contains("CL_THING_OTHER_QUEUE_KHR"),
         "{stopped:?}"

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::Find;
 use super::code::{INVALID_OPERATION, PEER_NOT_SUPPORTED, SUCCESS};
 use super::functions::{self, Functions, status};
-use crate::objects::Handle;
-use crate::platform;
+use crate::load;
+use crate::objects::{self, Handle, Kind};
+use crate::vendor::vendor;
 
 type Create = unsafe extern "C" fn(Handle, u64, Handle, *mut i32) -> Handle;
 type Release = unsafe extern "C" fn(Handle) -> i32;
@@ -51,6 +53,50 @@ struct Library {
     text: Text,
 }
 
+/// Finds a function of a board's library by the vendor's function for that: the open runtime's, or the one until 16.1.
+/// The old libraries of boards are also helpers of the vendor library.
+///
+/// # Safety
+/// `device` is null or the vendor's.
+unsafe fn raw_board_function(name: &CStr, device: Handle) -> Handle {
+    let vendor = vendor();
+    let ways = [
+        vendor.clGetBoardExtensionFunctionAddressIntelFPGA,
+        vendor.clGetBoardExtensionFunctionAddressAltera,
+    ];
+    for way in ways.into_iter().flatten() {
+        // SAFETY: the caller's promise.
+        let found = unsafe { way(name.as_ptr(), device) };
+        if !found.is_null() {
+            return found;
+        }
+    }
+    load::symbol(name)
+}
+
+/// Finds a function of `peerlane_ext.h` in the library of a device's board, for the program's handles: the library is
+/// set to find OpenCL's functions here. Null if it does not exist, or takes the vendor's handles only.
+///
+/// # Safety
+/// The device has been in a context: runtimes that do not know their boards yet crash.
+pub(crate) unsafe fn peerlane_function(name: &CStr, device: Handle) -> Handle {
+    let device = objects::raw(device, Kind::Device);
+    if device.is_null() {
+        return null_mut();
+    }
+    // SAFETY: the caller's promise; null, or the function of this name.
+    unsafe {
+        let set = raw_board_function(c"clSetOpenCLPeerlane", device);
+        let set = transmute::<Handle, Option<SetOpenCl>>(set);
+        match set.map(|set| set(Some(function_of_opencl))) {
+            Some(0) => raw_board_function(name, device),
+            _ => null_mut(),
+        }
+    }
+}
+
+type SetOpenCl = unsafe extern "C" fn(Option<Find>) -> i32;
+
 impl Library {
     /// Finds the library of a device of ours, if the device is a Peerlane board.
     ///
@@ -58,7 +104,7 @@ impl Library {
     /// The device has been in a context: before that, runtimes may not know their boards.
     unsafe fn of(device: Handle) -> Option<Self> {
         // SAFETY: the caller's promise.
-        let find = |name| unsafe { platform::peerlane_function(name, device) };
+        let find = |name| unsafe { peerlane_function(name, device) };
         // SAFETY: null, or the functions of these names in `peerlane_ext.h`.
         unsafe {
             Some(Self {
@@ -277,7 +323,7 @@ impl Drop for Direct {
 ///
 /// # Safety
 /// `name` ends with a zero byte.
-pub(crate) unsafe extern "C" fn function_of_opencl(name: *const c_char) -> *mut c_void {
+unsafe extern "C" fn function_of_opencl(name: *const c_char) -> *mut c_void {
     // SAFETY: the caller's promise.
     functions::for_all_platforms(unsafe { CStr::from_ptr(name) }.to_bytes())
 }

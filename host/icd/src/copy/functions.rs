@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Acquire};
 
 use super::code::{INVALID_MEM_OBJECT, SUCCESS};
 use crate::INVALID_OPERATION;
-use crate::generated::table::slot;
+use crate::generated::slot;
 use crate::objects::Handle;
 
 /// The functions of a platform: its dispatch table.

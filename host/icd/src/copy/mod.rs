@@ -37,17 +37,12 @@ use worker::Job;
 
 use crate::generated::vendor::Vendor;
 use crate::objects::{self, Handle, Kind};
-use crate::{offered, platform};
+use crate::{offered, vendor};
 
-pub(crate) use board::function_of_opencl;
+pub(crate) use board::peerlane_function;
 pub(crate) use record::{
     Record, event_info, event_profiling_info, keep_a_while, set_user_event_status,
 };
-
-/// The extension.
-pub(crate) const NAME: &str = "cl_peerlane_copy_buffer";
-/// Its version 1.0.0.
-pub(crate) const VERSION: u32 = 1 << 22;
 
 /// `CL_MEM_OBJECT_BUFFER`.
 const BUFFER: u32 = 0x10f0;
@@ -471,7 +466,7 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
 /// As for [`in_order`].
 unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, i32> {
     let f = queue.functions;
-    let vendor = platform::vendor();
+    let vendor = vendor::vendor();
     // SAFETY: the caller's promise.
     unsafe {
         // Each event is also waited for by itself: it depends on the vendor whether a marker fails with its events.
@@ -578,4 +573,4 @@ pub(crate) unsafe extern "C" fn clSetPeerMemoryPeerlane(
 }
 
 /// The function that the board's library needs: [`function_of_opencl`].
-pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;

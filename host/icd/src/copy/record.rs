@@ -19,8 +19,10 @@ use super::code::{
 };
 use super::functions::EVENT_STATUS;
 use super::worker;
+pub(crate) use crate::objects::record::Record;
+use crate::objects::record::{Call, VendorsObject};
 use crate::objects::{self, Handle, Kind};
-use crate::{INVALID_OPERATION, offered, platform};
+use crate::{INVALID_OPERATION, offered, vendor};
 
 /// `CL_EVENT_COMMAND_QUEUE`, `CL_EVENT_COMMAND_TYPE`.
 const EVENT_QUEUE: u32 = 0x11d0;
@@ -32,37 +34,13 @@ const COMPLETE: u32 = 0x1284;
 const RUNNING: i32 = 1;
 const DONE: i32 = 0;
 
-/// A copy, with the information that its event reports.
-#[derive(Debug)]
-pub(crate) struct Record {
-    /// The queue's handle, which the event's object keeps; exposed.
-    queue: usize,
-    /// Queue and context at the vendor. Events of commands keep these; but this one is a user event there, and some
-    /// vendors' do not even keep their context (`acl_event.cpp` of the open FPGA runtime).
-    _kept: [VendorsObject; 2],
-    /// Status at the copy's end; [`UNDER_WAY`] before.
-    ended: AtomicI32,
-    profiled: bool,
-    /// Times of enqueue, submission, start and end, in nanoseconds; 0: not yet.
-    times: [AtomicU64; 4],
-}
-
 /// A status that no ended command has.
 const UNDER_WAY: i32 = 1;
-
-/// A reference to an object of the vendor's; exposed, 0 for none.
-#[derive(Debug)]
-struct VendorsObject {
-    raw: usize,
-    release: Option<Call>,
-}
-
-type Call = unsafe extern "C" fn(Handle) -> i32;
 
 impl VendorsObject {
     /// Retains queue and context, in the order in which they are to be released.
     fn queue_and_context(queue: Handle, context: Handle) -> [Self; 2] {
-        let vendor = platform::vendor();
+        let vendor = vendor::vendor();
         let keep = |raw: Handle, retain: Option<Call>, release| {
             // SAFETY: a handle of the vendor's or null, which it refuses.
             let kept = retain.is_some_and(|retain| unsafe { retain(raw) } == SUCCESS);
@@ -81,15 +59,6 @@ impl VendorsObject {
                 vendor.clReleaseContext,
             ),
         ]
-    }
-}
-
-impl Drop for VendorsObject {
-    fn drop(&mut self) {
-        if let (1.., Some(release)) = (self.raw, self.release) {
-            // SAFETY: a reference that this one has.
-            unsafe { release(std::ptr::with_exposed_provenance_mut(self.raw)) };
-        }
     }
 }
 
@@ -176,7 +145,7 @@ impl Record {
 
 /// Returns the execution status of the vendor's user event.
 fn vendors_status(event: Handle) -> Result<i32, i32> {
-    let vendor = platform::vendor().clGetEventInfo.ok_or(INVALID_OPERATION)?;
+    let vendor = vendor::vendor().clGetEventInfo.ok_or(INVALID_OPERATION)?;
     let mut status = 0i32;
     let to = (&raw mut status).cast();
     let raw = objects::raw(event, Kind::Event);

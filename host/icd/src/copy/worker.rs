@@ -20,7 +20,7 @@ use super::functions::Kept;
 use super::host::{self, End};
 use super::record::{Moment, Record};
 use crate::objects::{self, Kind};
-use crate::platform;
+use crate::vendor;
 
 /// Copies that may be in progress at a time. Each has a thread: a copy that waited for the end of another one might
 /// wait for an event that the other one waits for.
@@ -334,7 +334,7 @@ impl Job {
         };
         self.record.has_ended(status);
         // The vendor's own function: to programs it is not a user event.
-        if let Some(set) = platform::vendor().clSetUserEventStatus {
+        if let Some(set) = vendor::vendor().clSetUserEventStatus {
             // SAFETY: a user event that is kept, or null; no other code ends it.
             unsafe { set(objects::raw(self.done.object(), Kind::Event), status) };
         }

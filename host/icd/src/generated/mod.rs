@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the crate opencl-sys 0.6.5, by `cargo xtask regen`; do not edit.
 
-//! The files that the generator of `host/icd/gen` writes.
+//! The vendor's functions, and places in the dispatch table.
 
-pub(crate) mod extensions;
-pub(crate) mod functions;
-pub(crate) mod table;
+pub(crate) mod slot;
 pub(crate) mod vendor;

@@ -19,7 +19,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
-use crate::{load, platform};
+use crate::{load, vendor};
 
 /// Set in that process, and in all processes that it starts.
 const VARIABLE: &str = "PEERLANE_ICD_PROBING";
@@ -146,7 +146,7 @@ extern "C" fn main() -> ! {
         // SAFETY: descriptors of this process.
         unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO) };
     }
-    platform::set_loading();
+    vendor::set_loading();
     let loaded = Config::of_this_machine().and_then(|config| {
         load::check(&config)?;
         let vendor = load::load(&config)?;

@@ -6,7 +6,7 @@ use super::*;
 
 fn set_up_once() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| assert!(set_up()));
+    ONCE.call_once(|| assert!(set_up(null_mut())));
 }
 
 fn new(raw: usize, kind: Kind, owner: Handle) -> Handle {
