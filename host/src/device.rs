@@ -144,9 +144,9 @@ impl Device {
     }
 
     /// Makes a device of a device node that is open already: inherited, or sent by another process. Both processes then
-    /// use one context. They must agree which of them uses it, and at most one of them has a [`Queue`]. The other one
-    /// then must not call [`query`](Self::query) and [`stop`](Self::stop): its queries report to the driver that a
-    /// restart of the board is known. `path` is for messages.
+    /// use one context. They must agree which of them uses it, and at most one of them has a [`Queue`](crate::Queue).
+    /// The other one then must not call [`query`](Self::query) and [`stop`](Self::stop): its queries report to the
+    /// driver that a restart of the board is known. `path` is for messages.
     pub fn from_file(file: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
         Self::from_file_with(file, path, 0)
     }
@@ -288,12 +288,12 @@ impl Device {
     }
 
     /// Returns the state of the context, and acknowledges its events: `poll` reports nothing until the next event.
-    /// While a thread waits for events, in a wait of the device's [`Queue`], the events are left to that thread, unless
-    /// the board was restarted ([`feature::PEEK`](uapi::feature::PEEK)).
+    /// While a thread waits for events, in a wait of the device's [`Queue`](crate::Queue), the events are left to that
+    /// thread, unless the board was restarted ([`feature::PEEK`](uapi::feature::PEEK)).
     ///
-    /// The device's [`Queue`] learns of a restart of the board by this. After a restart of the block alone only
-    /// transfers under way are lost, and `generation` has changed. If `resets` has changed, too, FPGA memory, kernels
-    /// and their clock may have changed ([`Query::resets`](uapi::Query::resets)).
+    /// The device's [`Queue`](crate::Queue) learns of a restart of the board by this. After a restart of the block
+    /// alone only transfers under way are lost, and `generation` has changed. If `resets` has changed, too, FPGA
+    /// memory, kernels and their clock may have changed ([`Query::resets`](uapi::Query::resets)).
     ///
     /// If this acknowledges an event that a thread waits for, in a wait of that queue, the thread looks a second later
     /// at the latest.
