@@ -59,8 +59,8 @@ pub(crate) fn storage_bytes(width: u32) -> usize {
     }
 }
 
-/// The handle of a port, for the [`Model`]s of the [`Library`] that returned it. With a model of another library it
-/// refers to the port with the same number there, if there is one.
+/// The handle of a port, for the [`Model`](crate::Model)s of the [`Library`](crate::Library) that returned it. With a
+/// model of another library it refers to the port with the same number there, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Port {
     index: u32,

@@ -572,5 +572,5 @@ pub(crate) unsafe extern "C" fn clSetPeerMemoryPeerlane(
     named.err().unwrap_or(SUCCESS)
 }
 
-/// The function that the board's library needs: [`function_of_opencl`].
+/// The function that the board's library needs: [`board::function_of_opencl`].
 type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
