@@ -3,9 +3,8 @@
 use peerlane_core::descriptor::Control;
 use peerlane_sim::{BoardConfig, GPU_PAGE};
 
-use crate::measure::Bench;
 use crate::results::Row;
-use crate::rig::{Descriptor, Rig, TOLD_AT_ONCE, Way};
+use crate::rig::{Bench, Descriptor, Rig, TOLD_AT_ONCE, Way};
 use crate::{Bar, Error, Result, Scenario};
 
 /// Bytes that each streaming channel moves over and over.

@@ -18,6 +18,8 @@
 //! assert_eq!(back.rate(), None);
 //! ```
 
+mod bar;
+mod curves;
 mod error;
 mod fairness;
 mod limits;
@@ -33,10 +35,11 @@ mod sweep;
 pub mod thesis;
 pub mod transfers;
 
+pub use bar::Bar;
+pub use curves::{Curve, Drawing, Point, Sweep};
 pub use error::{Error, Result};
 pub use limits::Limit;
 pub use page::html;
-pub use results::{Bar, Block, Report, Row, Stalls, Verdict};
+pub use results::{Block, Report, Row, Stalls, Verdict};
 pub use run::{Options, Progress, run};
 pub use scenario::{SCENARIOS, Scenario, UnknownName, select};
-pub use sweep::{Curve, Drawing, Point, Sweep};

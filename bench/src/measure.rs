@@ -8,17 +8,13 @@
 use std::time::Instant;
 
 use peerlane_core::descriptor::Control;
-use peerlane_hdl::Params;
 use peerlane_sim::{BoardConfig, GPU_PAGE, Stats};
-
-use crate::thesis;
-use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};
 use crate::results::{Row, Stalls};
-use crate::rig::{Counters, Descriptor, Rig, TOLD, TOLD_AT_ONCE, Way};
+use crate::rig::{Bench, Counters, Descriptor, Rig, TOLD, TOLD_AT_ONCE, Way};
 use crate::scenario::{Kind, Scenario, Stream};
-use crate::{Error, Result, opencl};
+use crate::{Error, Result, opencl, thesis};
 
 /// Offset of the bytes of the read direction in GPU memory and in FPGA memory, after those of the write direction.
 const READS: u64 = 96 << 20;
@@ -31,14 +27,6 @@ const BEHIND: u64 = 32 << 10;
 
 /// Bytes of memory that a row may use in each direction, with the descriptor before the queue.
 pub(crate) const SPACE: u64 = (64 << 20) + AHEAD + GPU_PAGE;
-
-/// Values that all rows share.
-pub(crate) struct Bench<'a> {
-    pub library: &'a Library,
-    pub params: Params,
-    /// Called with the part that is done, 0 to 1.
-    pub progress: &'a (dyn Fn(f64) + Sync),
-}
 
 /// Work between two moments.
 #[derive(Debug, Clone, Copy)]

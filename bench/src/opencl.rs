@@ -9,9 +9,8 @@ use peerlane_sim::opencl::{Config, Offsets, OpenClSide, Part, Program};
 use peerlane_simulated::SimBoard;
 
 use crate::limits::{self, Port};
-use crate::measure::Bench;
 use crate::results::Row;
-use crate::rig::Way;
+use crate::rig::{Bench, Way};
 use crate::{Error, Result, Scenario};
 
 /// The board's one name.

@@ -2,9 +2,9 @@
 
 use askama::Template;
 
+use crate::curves::{Curve, Drawing};
 use crate::plot::{self, Frame};
 use crate::results::{Report, Row, Stalls, Verdict};
-use crate::sweep::{Curve, Drawing};
 use crate::{Error, Result};
 
 #[derive(Template)]

@@ -6,7 +6,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::sweep::Curve;
+use crate::curves::Curve;
 use crate::{Error, Result};
 
 /// Placeholders for the page's colours.
@@ -244,7 +244,7 @@ fn paint_shades(svg: &mut String, cells: &[Shade]) -> Painted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::Point;
+    use crate::curves::Point;
 
     #[test]
     fn a_drawing_has_its_curves_and_asks_for_nothing() {

@@ -19,6 +19,14 @@ pub(crate) enum Way {
     Read = 1,
 }
 
+/// Values that all rows share.
+pub(crate) struct Bench<'a> {
+    pub library: &'a Library,
+    pub params: Params,
+    /// Called with the part that is done, 0 to 1.
+    pub progress: &'a (dyn Fn(f64) + Sync),
+}
+
 /// Where the ring of completion records lies in host memory.
 const RING: u64 = 0x1_0000_0000;
 const RING_LOG2: u32 = 12;

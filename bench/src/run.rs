@@ -7,12 +7,13 @@ use peerlane_hdl::Params;
 use peerlane_sim::{BoardConfig, LinkConfig};
 use peerlane_verilated::Library;
 
+use crate::curves::{Curve, Drawing, Sweep};
 use crate::limits::{self, Port};
-use crate::measure::{self, Bench};
+use crate::measure;
 use crate::results::{Block, Report, Row};
-use crate::rig::Way;
+use crate::rig::{Bench, Way};
 use crate::scenario::{Kind, Scenario, Variant};
-use crate::sweep::{self, Curve, Drawing, Sweep};
+use crate::sweep;
 use crate::{Error, Result};
 
 /// The work to do.

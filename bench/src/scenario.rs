@@ -3,7 +3,7 @@
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{BoardConfig, Generation};
 
-use crate::results::Bar;
+use crate::bar::Bar;
 use crate::rig::Way;
 use crate::thesis::Design;
 

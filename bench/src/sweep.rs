@@ -1,50 +1,15 @@
-//! Rate against size.
+//! Measurements of rate against size.
 
 use peerlane_sim::LinkConfig;
 
 use crate::thesis;
 use peerlane_verilated::Library;
 
-use crate::measure::{self, Bench};
-use crate::rig::Way;
+use crate::Result;
+use crate::curves::{Curve, Point};
+use crate::measure;
+use crate::rig::{Bench, Way};
 use crate::scenario::{Stream, Variant};
-use crate::{Limit, Result};
-
-/// A point of a curve.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// Bytes of a descriptor, or of the thesis's transfer.
-    pub bytes: u64,
-    /// Payload bytes a second.
-    pub rate: f64,
-}
-
-/// A curve.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
-    /// Its name.
-    pub name: &'static str,
-    /// Its points, the smallest size first.
-    pub points: Vec<Point>,
-}
-
-/// A direction on a link: its curves next to their limits.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Drawing {
-    /// Direction and link.
-    pub title: &'static str,
-    /// The curves.
-    pub curves: Vec<Curve>,
-    /// The limits of each measured block, with the block's name.
-    pub limits: Vec<(&'static str, Limit)>,
-}
-
-/// Both directions of each link.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sweep {
-    /// In the order of the page.
-    pub drawings: Vec<Drawing>,
-}
 
 /// Returns sizes of the block's curves: from 64 B on, to 64 MiB in a report.
 fn sizes(most: u64) -> impl Iterator<Item = u64> {

@@ -2,8 +2,8 @@
 //! 7.3 from the model of its design.
 
 use super::{Method, Report, Row};
+use crate::curves::{Curve, Point};
 use crate::plot::{self, Frame, Shade};
-use crate::sweep::{Curve, Point};
 use crate::thesis::{Design, Direction, Indirect, Parameters};
 use crate::{Error, Result};
 use askama::Template;
