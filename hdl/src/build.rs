@@ -1,31 +1,15 @@
 //! From build parameters to Verilog.
 
+use crate::error::GenerateError;
 use crate::link_reset::LinkReset;
-use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
+use crate::params::{Irq, Params, Port, TOP, txs_burst_bits};
 use crate::pcie::bridge::{Bridge, Sizes};
 use crate::pcie::{self, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
-use peerlane_verilog::{Design, EmitError, JoinError, Narrow, emit, join};
+use peerlane_verilog::{Design, Narrow, emit, join};
 use rust_hdl::prelude::*;
-
-/// Name of the top module.
-pub const TOP: &str = "peerlane_dma";
-
-/// Why there is no Verilog.
-#[derive(Debug, thiserror::Error)]
-pub enum GenerateError {
-    /// The parameters cannot be built.
-    #[error(transparent)]
-    Params(#[from] ParamError),
-    /// The back-end refused the design: a defect of this crate.
-    #[error("the Verilog back-end cannot emit {TOP}: {0}")]
-    Emit(#[from] EmitError),
-    /// Engine and adapter do not fit: a defect of this crate.
-    #[error("the parts of {TOP} do not fit: {0}")]
-    Join(#[from] JoinError),
-}
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
 ///

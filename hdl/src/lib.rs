@@ -15,6 +15,7 @@
 #![allow(missing_docs)] // ports of blocks are named in the field's words and documented where they are not
 
 mod build;
+mod error;
 pub mod generated;
 mod link_reset;
 mod params;
@@ -22,6 +23,7 @@ pub mod pcie;
 pub mod prim;
 pub mod rtl;
 
-pub use build::{GenerateError, TOP, generate, restart};
-pub use params::{Irq, ParamError, Params, Port, Slaves, txs_burst_bits};
+pub use build::{generate, restart};
+pub use error::GenerateError;
+pub use params::{Irq, ParamError, Params, Port, Slaves, TOP, txs_burst_bits};
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};

@@ -2,7 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pcie::bridge::{CSR_LOG2, MSIX_LOG2};
+/// Name of the top module.
+pub const TOP: &str = "peerlane_dma";
+
+/// Bytes of the registers and of the table of interrupt vectors, as powers of two.
+pub const CSR_LOG2: u32 = 10;
+/// See [`CSR_LOG2`].
+pub const MSIX_LOG2: u32 = 12;
 
 /// Form of the PCIe port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

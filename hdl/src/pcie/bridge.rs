@@ -11,6 +11,7 @@
 //! read in that time.
 
 use crate::params::Slaves;
+pub use crate::params::{CSR_LOG2, MSIX_LOG2};
 use crate::prim::{Part, parts};
 use crate::rtl::ports::RegisterMaster;
 use peerlane_verilog::DocBlock;
@@ -24,11 +25,6 @@ pub struct Sizes {
     /// Address translation table, 11 to 19.
     pub att_log2: u32,
 }
-
-/// Bytes of the registers and of the table of interrupt vectors, as powers of two.
-pub const CSR_LOG2: u32 = 10;
-/// See [`CSR_LOG2`].
-pub const MSIX_LOG2: u32 = 12;
 
 /// The bridge.
 #[derive(DocBlock)]

@@ -23,7 +23,7 @@ pub mod target;
 pub mod transmit;
 pub mod words;
 
-use crate::build::GenerateError;
+use crate::error::GenerateError;
 use crate::params::ParamError;
 use layer::Layer;
 use peerlane_verilog::{Design, emit};

@@ -6,8 +6,8 @@ use crate::collect::Node;
 use crate::error::{EmitError, Problem};
 use crate::ir::{Expr, SignalId};
 use crate::lower::Lowered;
-use crate::schedule::{Schedule, reads};
-use crate::signals::{Role, Signals};
+use crate::schedule::Schedule;
+use crate::signals::{Role, Signals, reads};
 
 /// The connections of children, taken out of the schedule.
 #[derive(Default)]

@@ -76,7 +76,6 @@ mod print;
 mod schedule;
 mod signals;
 mod usage;
-mod writer;
 
 use rust_hdl_core::prelude::{AtomKind, Block, check_all};
 

@@ -1,5 +1,7 @@
 //! One module's text.
 
+mod writer;
+
 use std::collections::BTreeSet;
 
 use rust_hdl_core::ast::Verilog;
@@ -13,7 +15,7 @@ use crate::lower::lower;
 use crate::names::{flatten, is_identifier, is_reserved};
 use crate::print::{line, literal, range};
 use crate::schedule::schedule;
-use crate::writer::Writer;
+use writer::Writer;
 
 /// A module without its name, which depends on the other modules of the design.
 pub(crate) struct Body {

@@ -13,7 +13,7 @@ use crate::collect::Node;
 use crate::error::{EmitError, Problem};
 use crate::ir::{Expr, SignalId, Stmt, ones};
 use crate::lower::Lowered;
-use crate::signals::{Role, Signals};
+use crate::signals::{Role, Signals, reads};
 
 /// A statement of the top level of `update`, with the comments before it.
 pub(crate) struct Item {
@@ -123,22 +123,6 @@ fn with_comments(statements: Vec<Stmt>) -> Vec<Item> {
         }
     }
     items
-}
-
-/// Returns the signals that an expression depends on, through the wires made for its parts.
-pub(crate) fn reads(signals: &Signals, expr: &Expr) -> BTreeSet<SignalId> {
-    let mut found = BTreeSet::new();
-    let mut pending = vec![expr];
-    while let Some(expr) = pending.pop() {
-        expr.for_each_select(&mut |id, _| {
-            if found.insert(id)
-                && let Role::Hoisted { source, .. } = &signals[id].role
-            {
-                pending.push(source);
-            }
-        });
-    }
-    found
 }
 
 /// Checks that every driven signal is assigned in all its bits on all paths.

@@ -1,6 +1,6 @@
 //! The signals that one module's code can name, with their widths.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::{AtomKind, TypeDescriptor, TypeKind};
@@ -270,4 +270,20 @@ fn has_signed(ty: &TypeDescriptor) -> bool {
         TypeKind::Composite(fields) => fields.iter().any(|f| has_signed(&f.kind)),
         _ => false,
     }
+}
+
+/// Returns the signals that an expression depends on, through the wires made for its parts.
+pub(crate) fn reads(signals: &Signals, expr: &Expr) -> BTreeSet<SignalId> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        expr.for_each_select(&mut |id, _| {
+            if found.insert(id)
+                && let Role::Hoisted { source, .. } = &signals[id].role
+            {
+                pending.push(source);
+            }
+        });
+    }
+    found
 }

@@ -11,8 +11,7 @@ use crate::error::{EmitError, Problem};
 use crate::ir::{ConstName, Expr, SignalId, Stmt};
 use crate::names::flatten;
 use crate::path;
-use crate::schedule::reads;
-use crate::signals::{Named, Role};
+use crate::signals::{Named, Role, reads};
 
 impl Context<'_> {
     pub(super) fn block(&mut self, block: &VerilogBlock) -> Result<Vec<Stmt>, EmitError> {

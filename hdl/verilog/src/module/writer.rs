@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 
+use super::{Body, PortLine, check_ports, child_mark, comment, port_list, port_name, waived};
 use crate::bind::Bindings;
 use crate::collect::Node;
 use crate::error::{EmitError, Problem};
 use crate::ir::{ConstName, Expr, SignalId};
 use crate::lower::Lowered;
-use crate::module::{
-    Body, PortLine, check_ports, child_mark, comment, port_list, port_name, waived,
-};
 use crate::names::{Namespace, flatten, is_identifier};
 use crate::print::{Printer, line, literal, range};
 use crate::schedule::Schedule;
