@@ -9,7 +9,7 @@ pub mod lost;
 mod owed;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
-use crate::opencl::{holder, program, take};
+use crate::opencl_side::{holder, program, take};
 use crate::process::{fork, pair};
 use crate::suite::{Suite, skip};
 use crate::worker::{Worker, is_expected, round_trip};

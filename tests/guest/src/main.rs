@@ -17,6 +17,7 @@ mod library;
 mod lifetimes;
 mod memory;
 mod opencl;
+mod opencl_side;
 mod physical;
 mod process;
 mod programming;

@@ -9,6 +9,7 @@ mod words;
 
 use crate::faults::reset;
 use crate::lab::{LIMIT, Lab, told};
+use crate::opencl_side::{holder, take};
 use crate::process::{fork, pair};
 use crate::raw;
 use crate::suite::{Suite, skip};
@@ -34,8 +35,6 @@ const SEGMENT: u64 = 0x020;
 pub const VERSIONS: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
 
 use held_up::Reset;
-
-pub(crate) use programmed::program;
 
 /// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
@@ -86,17 +85,6 @@ pub fn run_hotplug(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.events_of_the_slot", || {
         hotplug::events_of_the_slot(lab)
     });
-}
-
-/// Opens a context with all memory, which the holder of the OpenCL side must have.
-pub fn holder(lab: &Lab) -> Result<Device> {
-    let device = lab.open()?;
-    lab.place_of_all(&device)?;
-    Ok(device)
-}
-
-pub fn take(device: &Device) -> Result<Box<dyn OpenCl>> {
-    device.open_cl().map_err(told)
 }
 
 /// Calls the ioctl directly, without the library.

@@ -3,6 +3,7 @@
 use super::{VERSION, VERSIONS, dword, holder, take};
 use crate::faults::{aer, reset};
 use crate::lab::{LIMIT, Lab, told};
+use crate::opencl_side::program;
 use crate::process::{fork, pair};
 use crate::raw;
 use crate::worker::Worker;
@@ -39,11 +40,6 @@ pub(super) fn reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     let version = dword(&*side, Area::Kernels, VERSION)?;
     ensure!(VERSIONS.contains(&version), "version {version:#x}");
     Ok("")
-}
-
-pub(crate) fn program(device: &Device, flags: u32) -> Result<(), Errno> {
-    let mut argument = uapi::Reprogram { flags, reserved: 0 };
-    raw::with(device, uapi::REPROGRAM, &mut argument)
 }
 
 /// Checks that the bracket ends with its holder.
