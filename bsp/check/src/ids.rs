@@ -15,8 +15,8 @@ const AGAIN: &str = "Extend the vendor's BSP again, and do not edit generated fi
 /// Checks the hashes of files and the IDs in the Verilog.
 ///
 /// # Errors
-/// [`peerlane_bsp_platform::error::ErrorKind::Inconsistent`] if the record has no place of a slave. A file that cannot be read is a
-/// diagnostic.
+/// [`peerlane_bsp_platform::error::ErrorKind::Inconsistent`] if the record has no place of a slave. A file that cannot
+/// be read is a diagnostic.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "ids";
     let before = findings.found();

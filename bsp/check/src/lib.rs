@@ -123,9 +123,9 @@ impl Findings {
 /// Runs all tests, with the component under `tclsh`.
 ///
 /// # Errors
-/// [`peerlane_bsp_platform::error::ErrorKind::NotABsp`] if the directory is not an extended BSP, [`peerlane_bsp_platform::error::ErrorKind::BadXml`],
-/// [`peerlane_bsp_platform::error::ErrorKind::Tool`] if `tclsh` is missing, [`peerlane_bsp_platform::error::ErrorKind::Io`]. A fault of the BSP itself
-/// is a [`Finding`].
+/// [`peerlane_bsp_platform::error::ErrorKind::NotABsp`] if the directory is not an extended BSP,
+/// [`peerlane_bsp_platform::error::ErrorKind::BadXml`], [`peerlane_bsp_platform::error::ErrorKind::Tool`] if `tclsh` is
+/// missing, [`peerlane_bsp_platform::error::ErrorKind::Io`]. A fault of the BSP itself is a [`Finding`].
 pub fn check(layout: &Layout) -> Result<Findings> {
     let mut findings = run(layout, true)?;
     let whole = std::fs::canonicalize(&layout.root).unwrap_or_else(|_| layout.root.clone());

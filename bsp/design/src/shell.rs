@@ -14,7 +14,8 @@ pub use peerlane_core::shell::{LINES, Line, OpenCl, Range};
 /// Returns the byte offset in the BAR of the hard IP's control registers.
 ///
 /// # Errors
-/// [`peerlane_bsp_platform::error::ErrorKind::Unsupported`] if the BAR does not reach them: then no software could enable interrupts.
+/// [`peerlane_bsp_platform::error::ErrorKind::Unsupported`] if the BAR does not reach them: then no software could
+/// enable interrupts.
 pub fn registers(site: &Site<'_>, map: &BarMap) -> Result<u64> {
     let hip = &site.hip.name;
     let registers = format!("{hip}.Cra");
@@ -38,8 +39,8 @@ const REMEDY: &str = "Connect it in Platform Designer, or set irq = \"msix\" in 
 /// Returns the hard IP's interrupt input for the block of a site, in the BAR that the block is in.
 ///
 /// # Errors
-/// Those of [`registers`]; [`peerlane_bsp_platform::error::ErrorKind::Unsupported`], too, if the number of the block's interrupt is not
-/// known.
+/// Those of [`registers`]; [`peerlane_bsp_platform::error::ErrorKind::Unsupported`], too, if the number of the block's
+/// interrupt is not known.
 pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
     let (hip, dma) = (&site.hip.name, &site.dma.name);
     let cra = registers(site, map)?;

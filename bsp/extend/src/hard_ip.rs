@@ -1,8 +1,8 @@
 //! Replaces the hard IP with Avalon-MM ports by the one with an Avalon-ST interface: its parameters.
 //!
-//! The table ([`hip_parameters`](peerlane_bsp_generate::hip_parameters)) knows every parameter of the Avalon-MM variant in Quartus 13.0 to 18.1. An
-//! unknown parameter is left out if its value switches nothing on. With any other value it is refused, because its
-//! effect on the hardware is not known.
+//! The table ([`hip_parameters`](peerlane_bsp_generate::hip_parameters)) knows every parameter of the Avalon-MM variant
+//! in Quartus 13.0 to 18.1. An unknown parameter is left out if its value switches nothing on. With any other value it
+//! is refused, because its effect on the hardware is not known.
 
 use crate::port::OR_TXS;
 use peerlane_bsp_design::kinds::OWN_HIP;

@@ -10,8 +10,8 @@ use peerlane_bsp_platform::error::Result;
 /// Returns the connection of the OpenCL kernel's interrupt, which the block takes over; `None` without MSI-X.
 ///
 /// # Errors
-/// [`peerlane_bsp_platform::error::ErrorKind::Unsupported`] if the hard IP is not known to have MSI-X, or uses it already, or an
-/// interrupt would be left without a vector.
+/// [`peerlane_bsp_platform::error::ErrorKind::Unsupported`] if the hard IP is not known to have MSI-X, or uses it
+/// already, or an interrupt would be left without a vector.
 pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connection>> {
     const STAY: &str =
         "Set irq = \"rxm\" in the configuration, which leaves the hard IP's interrupts unchanged.";

@@ -1,7 +1,7 @@
 //! One function for each format that is read, for fuzzers: any bytes give a result or an error.
 //!
-//! They read no files. `fuzz_targets` has a target of cargo-fuzz for each; `bsp/tests/it/fuzz.rs` includes this file, and
-//! calls them with changed files of the reference BSP.
+//! They read no files. `fuzz_targets` has a target of cargo-fuzz for each; `bsp/tests/it/fuzz.rs` includes this file,
+//! and calls them with changed files of the reference BSP.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -6,7 +6,8 @@ mod vectors;
 
 use crate::faults::{come_back_anew, reset};
 use crate::lab::{LIMIT, Lab, pci_device, told};
-use crate::opencl::{VERSION, VERSIONS, dword, holder, program, take};
+use crate::opencl::{VERSION, VERSIONS, dword};
+use crate::opencl_side::{holder, program, take};
 use crate::process::fork;
 use crate::raw;
 use crate::suite::Suite;

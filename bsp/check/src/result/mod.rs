@@ -205,7 +205,8 @@ fn of_its_name(path: &Path) -> (PathBuf, String) {
 /// the driver's too.
 ///
 /// # Errors
-/// Those of reading a file: [`peerlane_bsp_platform::error::ErrorKind::BadXml`], [`peerlane_bsp_platform::error::ErrorKind::Io`] and others.
+/// Those of reading a file: [`peerlane_bsp_platform::error::ErrorKind::BadXml`],
+/// [`peerlane_bsp_platform::error::ErrorKind::Io`] and others.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     let bsp = Bsp::read(layout)?;
     files::check(&bsp, findings)?;

@@ -1,8 +1,8 @@
 //! Test of a board in a slot that supports hot-plugging.
 
-use super::programmed::program;
 use super::{VERSION, VERSIONS, dword, holder, take};
 use crate::lab::{LIMIT, Lab, pci_device};
+use crate::opencl_side::program;
 use anyhow::{Result, bail, ensure};
 use peerlane_core::uapi::reprogram;
 use peerlane_host::Area;

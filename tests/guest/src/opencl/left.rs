@@ -1,8 +1,9 @@
 //! Tests in which the process that took the OpenCL side has ended, and children that it forked before still have its
 //! file.
 
-use super::{COPY, MIB, VERSION, dword, holder, program, start_copy, take};
+use super::{COPY, MIB, VERSION, dword, start_copy};
 use crate::lab::{Lab, driver_says, told};
+use crate::opencl_side::{holder, program, take};
 use crate::process::{Child, Peer, fork, pair};
 use crate::raw;
 use crate::suite::Suite;

@@ -5,12 +5,11 @@ use crate::faults::{aer, reset};
 use crate::lab::{LIMIT, Lab, told};
 use crate::opencl_side::program;
 use crate::process::{fork, pair};
-use crate::raw;
 use crate::worker::Worker;
 use anyhow::{Result, bail, ensure};
-use peerlane_core::uapi::{self, reprogram};
+use peerlane_core::uapi::reprogram;
 use peerlane_guest::Fault;
-use peerlane_host::{Area, Device, Error, Packing};
+use peerlane_host::{Area, Error, Packing};
 use rustix::io::Errno;
 use rustix::process::Signal;
 

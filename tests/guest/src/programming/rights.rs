@@ -3,7 +3,7 @@
 
 use super::{configure, image, is_there};
 use crate::lab::{LIMIT, Lab, pci_device, told};
-use crate::opencl::{holder, program, take};
+use crate::opencl_side::{holder, program, take};
 use crate::process::{become_nobody, fork};
 use crate::suite::skip;
 use anyhow::{Result, ensure};

@@ -3,7 +3,7 @@
 use super::{arrived, configure, image, is_there};
 use crate::faults::reset;
 use crate::lab::{Lab, told};
-use crate::opencl::{holder, program, take};
+use crate::opencl_side::{holder, program, take};
 use crate::suite::skip;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::reprogram;
