@@ -1,6 +1,6 @@
 //! How the library is linked, and the commit that it says it is of.
 
-#[path = "../cli/build.rs"]
+#[path = "../cli/demo/build.rs"]
 mod commit;
 
 fn main() {

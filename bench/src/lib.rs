@@ -32,7 +32,6 @@ mod rig;
 mod run;
 mod scenario;
 mod sweep;
-pub mod thesis;
 pub mod transfers;
 
 pub use bar::Bar;
@@ -40,6 +39,7 @@ pub use curves::{Curve, Drawing, Point, Sweep};
 pub use error::{Error, Result};
 pub use limits::Limit;
 pub use page::html;
+pub use peerlane_thesis as thesis;
 pub use results::{Block, Report, Row, Stalls, Verdict};
 pub use run::{Options, Progress, run};
 pub use scenario::{SCENARIOS, Scenario, UnknownName, select};

@@ -4,13 +4,11 @@
 #![allow(rustdoc::invalid_html_tags)]
 
 #[macro_use]
-mod out;
+extern crate peerlane_demo;
 
 mod commands;
-mod demo;
 mod doctor;
 mod link;
-mod provenance;
 mod signals;
 mod top;
 
@@ -20,10 +18,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    FAILED, Outcome, bench, check, component, config, diagram, driver, extend, icd, new, program,
-    revert, upgrade,
+    Outcome, bench, check, component, config, diagram, driver, extend, icd, new, program, revert,
+    upgrade,
 };
 use peerlane_bsp::error::ErrorKind;
+use peerlane_demo::{out, provenance};
 use signals::Signals;
 
 /// Direct transfers between an OpenCL FPGA board and a GPU over PCIe.
@@ -51,7 +50,7 @@ enum Command {
     Driver(driver::Args),
     Program(program::Args),
     Doctor(commands::doctor::Args),
-    Demo(commands::demo::Args),
+    Demo(peerlane_demo::Args),
     Bench(bench::Args),
     Top(commands::top::Args),
     Upgrade(upgrade::Args),
@@ -89,21 +88,13 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Program(args) => program::run(args),
-        Command::Demo(args) => commands::demo::run(args),
+        Command::Demo(args) => peerlane_demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Top(args) => commands::top::run(args),
         Command::Upgrade(args) => upgrade::run(args),
         Command::Icd(args) => icd::run(args),
     };
-    let failed = |error: peerlane_bsp::error::Error| {
-        errln!("peerlane: {}", error.message());
-        ExitCode::from(FAILED)
-    };
-    let code = outcome.unwrap_or_else(failed);
-    match out::end() {
-        Ok(()) => code,
-        Err(error) => failed(error),
-    }
+    out::finish(outcome)
 }
 
 /// Runs a subcommand that writes files; after a signal the program ends when the temporary files are deleted.

@@ -60,7 +60,7 @@ enum Task {
         #[arg(long)]
         beside: bool,
     },
-    /// Build the `peerlane` command and run its demo.
+    /// Build the demo of the `peerlane` command, and nothing else of it, and run it.
     #[command(
         after_help = "Examples:\n  \
         cargo xtask demo\n  \
@@ -156,17 +156,10 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             Ok(exit(runner::run(&root(), &chosen, complete, beside)?))
         }
         Task::Demo { arguments } => {
-            let status = peerlane(&root())?
-                .arg("demo")
-                .args(arguments)
-                .status()
-                .into_diagnostic()
-                .wrap_err("cannot run cargo")?;
-            Ok(ExitCode::from(
-                status
-                    .code()
-                    .map_or(1, |code| u8::try_from(code).unwrap_or(1)),
-            ))
+            eprintln!(
+                "demo: cargo builds the demo, without the rest of `peerlane` (minutes the first time)"
+            );
+            ended_as(program(&root(), "peerlane-demo")?.args(arguments))
         }
         Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
         Task::Capi(options) => Ok(exit(capi::run(&root(), &options)?)),
@@ -201,6 +194,13 @@ fn deny(root: &Path, advisories: bool) -> miette::Result<bool> {
     Ok(status.success())
 }
 
+/// Runs a command, and returns its exit status.
+fn ended_as(command: &mut Command) -> miette::Result<ExitCode> {
+    let status = (command.status().into_diagnostic()).wrap_err("cannot run cargo")?;
+    let code = status.code().map(|code| u8::try_from(code).unwrap_or(1));
+    Ok(ExitCode::from(code.unwrap_or(1)))
+}
+
 fn exit(success: bool) -> ExitCode {
     if success {
         ExitCode::SUCCESS
@@ -217,14 +217,18 @@ fn root() -> PathBuf {
         .map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
-/// Builds and returns the `peerlane` command. It runs in the user's directory: file names of the user are relative to
-/// that.
+/// Builds and returns the `peerlane` command.
 fn peerlane(root: &Path) -> miette::Result<Command> {
+    program(root, "peerlane")
+}
+
+/// Builds and returns a program. It runs in the user's directory: file names of the user are relative to that.
+fn program(root: &Path, name: &str) -> miette::Result<Command> {
     let mut command = cargo(root);
     command
         .args(["run", "--manifest-path"])
         .arg(root.join("Cargo.toml"))
-        .args(["--bin", "peerlane", "--"])
+        .args(["--bin", name, "--"])
         .current_dir(env::current_dir().into_diagnostic()?);
     Ok(command)
 }

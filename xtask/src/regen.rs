@@ -6,7 +6,7 @@ use std::{
     process::Stdio,
 };
 
-use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use miette::{IntoDiagnostic, WrapErr, bail};
 
 /// A program that writes files into the directory that it is given by `--out`.
 struct Generator {
@@ -47,6 +47,11 @@ const GENERATORS: &[Generator] = &[
         arguments: &["--interface", "driver/core/src/uapi.rs"],
         directories: &["driver/uapi"],
     },
+    Generator {
+        program: "peerlane-capi-header",
+        arguments: &[],
+        directories: &["host/capi/include"],
+    },
 ];
 
 /// Writes the files, or with `check` only compares them. Returns whether all are current.
@@ -59,9 +64,6 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
             current &= settle(root, fresh.path(), &root.join(directory), check)?;
         }
     }
-    let fresh = tempfile::tempdir().into_diagnostic()?;
-    c_header(root, fresh.path())?;
-    current &= settle(root, fresh.path(), &root.join("host/capi/include"), check)?;
     // After the others, because a board's `BUILD_ID` depends on the register map, too.
     let fresh = tempfile::tempdir().into_diagnostic()?;
     reference_board(root, fresh.path())?;
@@ -92,20 +94,6 @@ fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> 
     if !status.success() {
         bail!("`{program} {}` failed", generator.arguments.join(" "));
     }
-    Ok(())
-}
-
-/// Makes the header of the host library for C, by cbindgen.
-fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
-    let capi = root.join("host/capi");
-    let config = cbindgen::Config::from_file(capi.join("cbindgen.toml"))
-        .map_err(|error| miette!("host/capi/cbindgen.toml: {error}"))?;
-    let bindings = cbindgen::Builder::new()
-        .with_config(config)
-        .with_src(capi.join("src/lib.rs"))
-        .generate()
-        .map_err(|error| miette!("cannot generate a header from host/capi/src: {error}"))?;
-    bindings.write_to_file(fresh.join("libpeerlane.h"));
     Ok(())
 }
 

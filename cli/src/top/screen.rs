@@ -102,7 +102,7 @@ impl Screen {
     /// Draws as many lines as there is room for.
     pub fn draw(&self, text: &str) {
         if !self.shown {
-            crate::out::say(format_args!("{text}\n"));
+            peerlane_demo::out::say(format_args!("{text}\n"));
             return;
         }
         let rows = termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_row));

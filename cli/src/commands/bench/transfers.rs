@@ -15,7 +15,7 @@ use peerlane_routes::{HostMemory, Side};
 
 use super::{bar, failed};
 use crate::commands::{FAILED, Outcome, check_file, count, save, save_json, table, wrapped};
-use crate::provenance::Provenance;
+use peerlane_demo::provenance::Provenance;
 
 const PLACE: &str = "bench transfers";
 

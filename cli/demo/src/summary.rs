@@ -1,11 +1,10 @@
 //! The results of the demo, as a table and as JSON.
 
-use peerlane_bench::thesis;
 use peerlane_core::descriptor::Direction;
 use peerlane_sim::{BoardConfig, BridgeRates};
 use serde::Serialize;
 
-use super::moves::Moved;
+use crate::moves::Moved;
 use peerlane_bsp::build::Build;
 
 /// Published rates of the thesis in bytes per second, with their names: A. Gillert, *Direct GPU-FPGA Communication*, TU
@@ -74,7 +73,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(
+    pub(crate) fn new(
         bsp: String,
         build: &Build,
         config: &BoardConfig,
@@ -114,20 +113,24 @@ impl Summary {
         for (name, way, direction) in [
             (
                 "FPGA → GPU",
-                thesis::Direction::FpgaToGpu,
+                peerlane_thesis::Direction::FpgaToGpu,
                 Direction::FromFpga,
             ),
             (
                 "GPU → FPGA",
-                thesis::Direction::GpuToFpga,
+                peerlane_thesis::Direction::GpuToFpga,
                 Direction::ToFpga,
             ),
         ] {
-            let outcome =
-                thesis::Parameters::default().run(thesis::Design::LazyUnpinning, way, link, bytes);
+            let outcome = peerlane_thesis::Parameters::default().run(
+                peerlane_thesis::Design::LazyUnpinning,
+                way,
+                link,
+                bytes,
+            );
             let (run, rate) = match &outcome {
-                thesis::Outcome::Done(run) => (Some(run), outcome.rate()),
-                thesis::Outcome::Frozen => (None, None),
+                peerlane_thesis::Outcome::Done(run) => (Some(run), outcome.rate()),
+                peerlane_thesis::Outcome::Frozen => (None, None),
             };
             rows.push(Row {
                 name: format!("thesis, modelled: {name}"),

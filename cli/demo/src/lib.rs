@@ -1,13 +1,25 @@
-//! `peerlane demo`.
+//! `peerlane demo`, and the modules that the other subcommands share with it. A package of its own, so that
+//! `cargo xtask demo` does not compile the whole command.
+
+#[macro_use]
+pub mod out;
+
+mod course;
+pub mod files;
+mod moves;
+pub mod progress;
+pub mod provenance;
+mod summary;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::commands::{FAILED, Outcome, check_file, save_json};
-use crate::demo::{self, Options, Row, Summary};
+use course::Options;
+use files::{FAILED, Outcome, check_file, save_json};
 use peerlane_bsp::config::PortKind;
+use summary::{Row, Summary};
 
 /// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.
 ///
@@ -16,7 +28,7 @@ use peerlane_bsp::config::PortKind;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane demo
-  peerlane demo --size 8
+  peerlane demo --size 64
   peerlane demo --port txs
   peerlane demo --bsp de5net/hardware/de5net_a7 --json demo.json
 
@@ -29,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "PORT", value_parser = port)]
     port: Option<PortKind>,
     /// MiB to move in each direction.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = mebibytes)]
+    #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = mebibytes)]
     size: u64,
     /// Seed of the random data.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -62,7 +74,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(file) = &args.json {
         check_file(file)?;
     }
-    let outcome = demo::run(&Options {
+    let outcome = course::run(&Options {
         bsp: args.bsp.clone(),
         port: args.port,
         bytes: args.size << 20,
@@ -159,4 +171,24 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::new(number(row.interrupts)),
         data,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        demo: Args,
+    }
+
+    #[test]
+    fn the_default_takes_seconds() {
+        let size = |arguments: &[&str]| Cli::try_parse_from(arguments).map(|cli| cli.demo.size);
+        assert_eq!(size(&["demo"]).unwrap(), 8);
+        assert_eq!(size(&["demo", "--size", "64"]).unwrap(), 64);
+        assert!(size(&["demo", "--size", "0"]).is_err());
+    }
 }

@@ -1,13 +1,9 @@
 //! The whole path once: a BSP is extended, the Verilog in it is built, and the host library moves data through it; the
 //! result is compared with the thesis's design on the same link.
 
-mod moves;
-mod summary;
-
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use indicatif::{ProgressBar, ProgressStyle};
 use peerlane_sim::{BarConfig, BarSizes, BoardConfig, LinkConfig};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::{Library, Toolchain};
@@ -19,10 +15,12 @@ use peerlane_bsp::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp::extend;
 use peerlane_bsp::layout::Layout;
 
-pub use summary::{Row, Summary};
+use crate::moves;
+use crate::progress::Step;
+use crate::summary::Summary;
 
 /// Peerlane's own small BSP.
-static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../bsp/reference");
+static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../bsp/reference");
 
 /// Parameters of the demo.
 #[derive(Debug, Clone)]
@@ -62,7 +60,7 @@ pub fn run(options: &Options) -> Result<Summary> {
         .clone()
         .unwrap_or_else(|| work.path().join("extended"));
 
-    let step = spinner("extending the BSP");
+    let step = Step::begin("extending the BSP");
     let mut asked = Config::default();
     asked.port.kind = options.port;
     let report = extend::extend(&extend::Options {
@@ -74,23 +72,17 @@ pub fn run(options: &Options) -> Result<Summary> {
     })?;
     let layout = Layout::of_result(&out)?;
     let build = Build::read(&layout)?;
-    finish(
-        &step,
-        format!(
-            "extended {name}: {} changes, {} files added",
-            report.changes.len(),
-            report.added.len()
-        ),
-    );
+    step.end(&format!(
+        "extended {name}: {} changes, {} files added",
+        report.changes.len(),
+        report.added.len()
+    ));
 
     let toolchain = Toolchain::open().map_err(|e| tool(&e))?;
-    let step = spinner("building the Verilog of the extended BSP (a minute, then cached)");
+    let step = Step::begin("building the Verilog of the extended BSP (a minute, then cached)");
     let library = library(&build, &layout, &toolchain)?;
     let files = build.verilog(&layout).len();
-    finish(
-        &step,
-        format!("built {files} Verilog files of the extended BSP"),
-    );
+    step.end(&format!("built {files} Verilog files of the extended BSP"));
 
     let config = board(&build);
     let (limits, link) = (config.clone(), describe(&config.link));
@@ -152,24 +144,6 @@ fn describe(link: &LinkConfig) -> String {
         "{:?} x{}, {}-byte payloads, {} ns read round trip",
         link.generation, link.lanes, link.max_payload, link.read_round_trip_ns
     )
-}
-
-/// Returns a line with a spinner that turns during a step, and stays when the step is done.
-fn spinner(message: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_message(message);
-    if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} ({elapsed})") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(std::time::Duration::from_millis(120));
-    bar
-}
-
-/// Prints the result of a step; on a line of its own without a terminal for the spinner.
-fn finish(step: &ProgressBar, message: String) {
-    if step.is_hidden() {
-        errln!("{message}");
-    }
-    step.finish_with_message(message);
 }
 
 fn tool(error: &dyn std::fmt::Display) -> Error {

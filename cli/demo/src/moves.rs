@@ -120,6 +120,9 @@ fn wait(
     {
         bar.set_style(style);
     }
+    if bar.is_hidden() {
+        errln!("moving {} MiB, {label}", bytes >> 20);
+    }
     let mut idle = 0;
     loop {
         match transfer.wait(SLICE) {

@@ -6,9 +6,12 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write as _};
+use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use peerlane_bsp::error::{self, Error, Place};
+
+use crate::files::{FAILED, Outcome};
 
 /// The first output error.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -33,10 +36,7 @@ fn remember(written: io::Result<()>) {
 }
 
 /// Flushes the output; returns the error if not all of it could be written.
-///
-/// # Errors
-/// [`Error`] of kind `Output`.
-pub fn end() -> Result<(), Error> {
+fn end() -> Result<(), Error> {
     remember(io::stdout().lock().flush());
     let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
     match failure.take() {
@@ -51,16 +51,32 @@ pub fn end() -> Result<(), Error> {
 }
 
 /// Same as `print!`, without a panic.
+#[macro_export]
 macro_rules! out {
     ($($text:tt)*) => { $crate::out::say(format_args!($($text)*)) };
 }
 
 /// Same as `println!`, without a panic.
+#[macro_export]
 macro_rules! outln {
     ($($text:tt)*) => { $crate::out::say(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 /// Same as `eprintln!`, without a panic.
+#[macro_export]
 macro_rules! errln {
     ($($text:tt)*) => { $crate::out::warn(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// Prints the error of the program or of its output, if any, and returns the exit status.
+pub fn finish(outcome: Outcome) -> ExitCode {
+    let failed = |error: Error| {
+        errln!("peerlane: {}", error.message());
+        ExitCode::from(FAILED)
+    };
+    let code = outcome.unwrap_or_else(failed);
+    match end() {
+        Ok(()) => code,
+        Err(error) => failed(error),
+    }
 }
