@@ -3,6 +3,7 @@
  * 01: memory of this program goes to the FPGA's memory and back.
  *
  *     cc hello.c $(pkg-config --cflags --libs libpeerlane) -o hello
+ *     PEERLANE_DEVICE=simulated ./hello      (without a board)
  */
 #include <libpeerlane.h>
 

@@ -3,6 +3,7 @@
 
     pip install host/python
     python examples/01-hello/hello.py
+    PEERLANE_DEVICE=simulated python examples/01-hello/hello.py    # without a board
 """
 
 import asyncio

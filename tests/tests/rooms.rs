@@ -4,10 +4,11 @@ use std::process::Command;
 
 use peerlane_tests::tree;
 
-/// The project's own packages that a package needs to be built, itself among them.
+/// The project's own packages that a package needs to be built without its default features, itself among them.
 fn needs(package: &str) -> Vec<String> {
     let out = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--package", package])
+        .args(["tree", "--offline", "--no-default-features"])
+        .args(["--package", package])
         .args(["--edges", "normal,build", "--prefix=none", "--format={p}"])
         .current_dir(tree::root())
         .output()

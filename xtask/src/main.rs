@@ -88,6 +88,16 @@ enum Task {
         cargo xtask capi --prefix /usr/local --root target/capi\n  \
         cargo xtask capi --prefix \"$HOME/.local\"")]
     Capi(capi::Options),
+    /// Compile the model of the simulated board for a package, so that its users need no C++ compiler.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask model host/python/python/peerlane/peerlane-models\n  \
+        cargo xtask model /usr/local/lib/peerlane-models\n\n\
+        The directory is named peerlane-models, and is next to the library: _peerlane.abi3.so or libpeerlane.so.1.")]
+    Model {
+        /// The directory; it is created if it does not exist.
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
     /// Make a bundle of the checks with a real GPU, target/gpu, to run on a machine that has one.
     #[command(after_help = "Examples:\n  \
         cargo xtask gpu\n  \
@@ -161,6 +171,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             );
             ended_as(program(&root(), "peerlane-demo")?.args(arguments))
         }
+        Task::Model { directory } => ended_as(program(&root(), "peerlane-model")?.arg(directory)),
         Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
         Task::Capi(options) => Ok(exit(capi::run(&root(), &options)?)),
         Task::Gpu => Ok(exit(gpu::run(&root())?)),

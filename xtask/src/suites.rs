@@ -376,13 +376,8 @@ pub(crate) const SUITES: &[Suite] = &[
                 &["--ignored", "--skip", "half_a"],
             ),
             tests(
-                "host library for C, on the simulated board",
+                "host library for C and examples in C, on the simulated board",
                 Of::Package("peerlane-capi"),
-                EXTERNAL,
-            ),
-            tests(
-                "examples in C, on the simulated board",
-                Of::Package("peerlane-capi-simulated"),
                 EXTERNAL,
             ),
             tests(

@@ -299,7 +299,9 @@ int64_t pl_error_piece(void);
 /**
  * Opens a board.
  *
- * path: its device node, for example `/dev/peerlane0`, or null: the first one that is free.
+ * path: its device node, for example `/dev/peerlane0`; or "simulated": the simulated board of this process, if the
+ * library has it (docs/start/simulated.md); or null: the path in the environment variable PEERLANE_DEVICE, else the
+ * first board that is free.
  * device: the place for the handle; null after an error. The caller ends it by `pl_close`.
  *
  * Returns PL_OK, PL_NO_DEVICE, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_INVALID. Thread-safe.
@@ -307,7 +309,8 @@ int64_t pl_error_piece(void);
  * # Safety
  * `path` is null or a string; `device` is a place for a pointer.
  */
-int pl_open(const char *path, struct pl_device **device);
+int pl_open(const char *path,
+            struct pl_device **device);
 
 /**
  * Ends a device's handle; null has no effect. The board is closed when all its regions, queues and transfers are

@@ -178,7 +178,10 @@ fn code(error: &Error) -> i32 {
             Errno::NOENT | Errno::NODEV | Errno::NXIO => PL_NO_DEVICE,
             _ => PL_REFUSED,
         },
-        Error::Version { .. } | Error::Features { .. } | Error::Identity { .. } => PL_UNSUPPORTED,
+        Error::Version { .. }
+        | Error::Features { .. }
+        | Error::Identity { .. }
+        | Error::Backend(BackendError::NotSimulated(_)) => PL_UNSUPPORTED,
         Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
             match *source {
                 _ if error.is_no_way() => PL_UNSUPPORTED,

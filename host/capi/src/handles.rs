@@ -10,20 +10,30 @@ use std::sync::{Arc, OnceLock};
 /// Function that opens the device of a path, or any device.
 type Opener = fn(Option<&str>) -> peerlane_host::Result<Device>;
 
-/// Opener that `pl_open` uses in place of the kernel's.
+/// Opener that `pl_open` uses in place of its own.
 static OPENER: OnceLock<Opener> = OnceLock::new();
 
-/// Sets the opener of `pl_open`, for a library over other boards than the kernel's. Only the first call has an effect.
+/// Sets the opener of `pl_open`: for tests. Only the first call has an effect.
 #[doc(hidden)]
 pub fn open_by(opener: fn(Option<&str>) -> peerlane_host::Result<Device>) {
     let _ = OPENER.set(opener);
 }
 
+/// Variable with the path for programs that give none.
+const DEVICE: &str = "PEERLANE_DEVICE";
+
 fn open_device(path: Option<&str>) -> peerlane_host::Result<Device> {
-    match (OPENER.get(), path) {
-        (Some(opener), path) => opener(path),
-        (None, Some(path)) => Device::open(path),
-        (None, None) => Device::first(),
+    if let Some(opener) = OPENER.get() {
+        return opener(path);
+    }
+    let default = std::env::var(DEVICE).ok().filter(|path| !path.is_empty());
+    match path.or(default.as_deref()) {
+        // SAFETY: programs reach the device by the functions of C alone, and the documentation of the functions that
+        // register memory has the promises. Files in place of dma-bufs are those of a mock of a GPU (`tests/fake-cuda`).
+        #[cfg(feature = "simulated")]
+        Some(peerlane_simulated::named::NAME) => unsafe { peerlane_simulated::named::open() },
+        Some(path) => Device::open(path),
+        None => Device::first(),
     }
 }
 
@@ -127,7 +137,9 @@ pub(crate) unsafe fn end<T>(handle: *mut T) {
 
 /// Opens a board.
 ///
-/// path: its device node, for example `/dev/peerlane0`, or null: the first one that is free.
+/// path: its device node, for example `/dev/peerlane0`; or "simulated": the simulated board of this process, if the
+/// library has it (docs/start/simulated.md); or null: the path in the environment variable PEERLANE_DEVICE, else the
+/// first board that is free.
 /// device: the place for the handle; null after an error. The caller ends it by `pl_close`.
 ///
 /// Returns PL_OK, PL_NO_DEVICE, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_INVALID. Thread-safe.

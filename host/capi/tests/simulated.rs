@@ -244,3 +244,46 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
     }
     Ok(())
 }
+
+/// A path names the simulated board. Each call opens another context of one board.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_board_has_a_name() -> Result<()> {
+    let mut there: Vec<u8> = (0..LENGTH).map(|i| (i * 11) as u8).collect();
+    let (mut first, mut device, mut region) = (null_mut(), null_mut(), null_mut());
+    let (mut address, mut queue) = (0, null_mut());
+    // SAFETY: handles are used while they live, places are places, and the memory outlives its region.
+    unsafe {
+        for place in [&raw mut first, &raw mut device] {
+            let code = pl_open(c"simulated".as_ptr(), place);
+            ensure!(code == PL_OK, "{code}: {}", text());
+        }
+        let code = pl_allocate(device, LENGTH, &raw mut address);
+        ensure!(code == PL_OK, "{code}: {}", text());
+        let code = pl_queue_open(device, &raw mut queue);
+        ensure!(code == PL_OK, "{code}: {}", text());
+        let place = there.as_mut_ptr().cast();
+        let code = pl_register(device, place, LENGTH, PL_READ, &raw mut region);
+        ensure!(code == PL_OK, "{code}: {}", text());
+        let request = pl_request {
+            size: size_of::<pl_request>() as u64,
+            direction: PL_TO_FPGA,
+            flags: 0,
+            region,
+            offset: 0,
+            fpga_address: address,
+            length: LENGTH,
+        };
+        let (mut transfer, mut moved) = (null_mut(), 0);
+        let code = pl_submit(queue, &request, &raw mut transfer);
+        ensure!(code == PL_OK, "{code}: {}", text());
+        let code = pl_transfer_wait(transfer, SECOND, &raw mut moved);
+        ensure!(code == PL_OK && moved == LENGTH, "{code}: {}", text());
+        pl_transfer_free(transfer);
+        ensure!(pl_queue_close(queue) == PL_OK);
+        ensure!(pl_unregister(region) == PL_OK);
+        pl_close(device);
+        pl_close(first);
+    }
+    Ok(())
+}

@@ -24,9 +24,11 @@ fn class(error: &Error) -> &'static str {
             Errno::NOENT | Errno::NODEV | Errno::NXIO => "NoDeviceError",
             number => by_number(number),
         },
-        Error::Version { .. } | Error::Features { .. } | Error::Identity { .. } | Error::NoGpu => {
-            "UnsupportedError"
-        }
+        Error::Version { .. }
+        | Error::Features { .. }
+        | Error::Identity { .. }
+        | Error::NoGpu
+        | Error::Backend(BackendError::NotSimulated(_)) => "UnsupportedError",
         Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
             by_number(*source)
         }

@@ -6,9 +6,9 @@ mod exit;
 mod fpga;
 mod queue;
 mod region;
-#[cfg(feature = "simulated")]
-mod simulated;
 mod source;
+#[cfg(feature = "testing")]
+mod testing;
 
 use error::{closed, told};
 use exit::detached;
@@ -21,6 +21,7 @@ use region::Region;
 use source::Source;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Translates the permissions of a region.
@@ -72,16 +73,30 @@ impl Device {
     }
 }
 
+/// Variable with the path for programs that give none.
+const DEVICE: &str = "PEERLANE_DEVICE";
+
+/// Opens the board of a path, or the first one that is free.
+fn open(path: Option<PathBuf>) -> peerlane_host::Result<peerlane_host::Device> {
+    let default = || std::env::var_os(DEVICE).filter(|path| !path.is_empty());
+    match path.or_else(|| default().map(PathBuf::from)) {
+        // SAFETY: programs reach the device by this package alone, which keeps the memory that it registers alive.
+        // Files in place of dma-bufs are those of tests.
+        #[cfg(feature = "simulated")]
+        Some(path) if path.as_os_str() == peerlane_simulated::named::NAME => unsafe {
+            peerlane_simulated::named::open()
+        },
+        Some(path) => peerlane_host::Device::open(path),
+        None => peerlane_host::Device::first(),
+    }
+}
+
 #[pymethods]
 impl Device {
     #[new]
     #[pyo3(signature = (path = None))]
-    fn new(py: Python<'_>, path: Option<std::path::PathBuf>) -> PyResult<Self> {
-        let opened = detached(py, || match path {
-            Some(path) => peerlane_host::Device::open(path),
-            None => peerlane_host::Device::first(),
-        });
-        Ok(Self::over(told(py, opened)?))
+    fn new(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Self> {
+        Ok(Self::over(told(py, detached(py, || open(path)))?))
     }
 
     #[getter]
@@ -180,55 +195,48 @@ impl Device {
     }
 }
 
-/// Opens a device of the simulated board.
-#[cfg(feature = "simulated")]
-#[pyfunction(name = "simulated")]
-fn open_simulated(py: Python<'_>) -> PyResult<Device> {
-    Ok(Device::over(told(py, detached(py, simulated::open))?))
-}
-
 /// Opens a device of a board that cannot be stopped. Unregistering its first region takes `forgets` seconds.
-#[cfg(feature = "simulated")]
+#[cfg(feature = "testing")]
 #[pyfunction(name = "stuck", signature = (number, forgets = 0.0))]
 fn open_stuck(py: Python<'_>, number: i32, forgets: f64) -> PyResult<Device> {
-    Ok(Device::over(told(py, simulated::stuck(number, forgets))?))
+    Ok(Device::over(told(py, testing::stuck(number, forgets))?))
 }
 
 /// Opens a device of a board that takes its first descriptor after a second.
-#[cfg(feature = "simulated")]
+#[cfg(feature = "testing")]
 #[pyfunction(name = "slow")]
 fn open_slow(py: Python<'_>) -> PyResult<Device> {
-    Ok(Device::over(told(py, simulated::slow())?))
+    Ok(Device::over(told(py, testing::slow())?))
 }
 
 /// Opens a device of a board whose restart by its driver never ends.
-#[cfg(feature = "simulated")]
+#[cfg(feature = "testing")]
 #[pyfunction(name = "away")]
 fn open_away(py: Python<'_>) -> PyResult<Device> {
-    Ok(Device::over(told(py, simulated::away())?))
+    Ok(Device::over(told(py, testing::away())?))
 }
 
 /// Opens a device of a board that ends all descriptors with a fault.
-#[cfg(feature = "simulated")]
+#[cfg(feature = "testing")]
 #[pyfunction(name = "failing")]
 fn open_failing(py: Python<'_>) -> PyResult<Device> {
-    Ok(Device::over(told(py, simulated::failing())?))
+    Ok(Device::over(told(py, testing::failing())?))
 }
 
 /// Returns the number of calls of the last such board's driver, and of looks at its ring.
-#[cfg(feature = "simulated")]
+#[cfg(feature = "testing")]
 #[pyfunction]
 fn counts() -> (usize, usize) {
-    simulated::counts()
+    testing::counts()
 }
 
 /// Opens a device with a file: a duplicate of an eventfd that does not block.
-#[cfg(feature = "simulated")]
+#[cfg(feature = "testing")]
 #[pyfunction(name = "watched")]
 fn open_watched(py: Python<'_>, file: i32) -> PyResult<Device> {
     // SAFETY: the caller has it open.
     let file = unsafe { BorrowedFd::borrow_raw(file) }.try_clone_to_owned()?;
-    Ok(Device::over(told(py, simulated::watched(file))?))
+    Ok(Device::over(told(py, testing::watched(file))?))
 }
 
 #[pymodule]
@@ -241,9 +249,8 @@ fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Queue>()?;
     module.add_class::<Statistics>()?;
     module.add_class::<Transfer>()?;
-    #[cfg(feature = "simulated")]
+    #[cfg(feature = "testing")]
     {
-        module.add_function(wrap_pyfunction!(open_simulated, module)?)?;
         module.add_function(wrap_pyfunction!(open_stuck, module)?)?;
         module.add_function(wrap_pyfunction!(open_watched, module)?)?;
         module.add_function(wrap_pyfunction!(open_away, module)?)?;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Devices of the simulated board, which only a build with the feature ``simulated`` has."""
+"""Devices of the simulated board."""
 
+import peerlane
 import pytest
-from peerlane import _peerlane
 
 
 @pytest.fixture
 def device():
-    with _peerlane.simulated() as device:
+    with peerlane.Device("simulated") as device:
         yield device

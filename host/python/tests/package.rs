@@ -1,5 +1,5 @@
-//! The package with an interpreter: as pip builds it, and built with the simulated board, together with mocks of CUDA's
-//! driver and AMD's runtimes.
+//! The package with an interpreter: as pip builds it, and built with boards that fail on request, together with mocks of
+//! CUDA's driver and AMD's runtimes.
 
 #[path = "../../../tests/fake-amd/mod.rs"]
 mod fake_amd;
@@ -57,7 +57,7 @@ fn target() -> PathBuf {
     directory.to_owned()
 }
 
-/// Locks the build of the library: the one with the simulated board has the same name.
+/// Locks the build of the library: the one for tests has the same name.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -84,10 +84,23 @@ fn pip_installs_it() {
     let alone = alone();
     run(&mut command);
     drop(alone);
-    // No files of the simulator.
     assert!(work.path().join("peerlane/_peerlane.pyi").is_file());
     assert!(work.path().join("peerlane/py.typed").is_file());
     pytest(&python, work.path(), None, &["test_package.py"]);
+
+    // With the model that a wheel can have, the package needs neither compiler nor Verilator.
+    let models = work.path().join("peerlane/peerlane-models");
+    peerlane_block::make_ahead(&peerlane_hdl::Params::default(), &models).unwrap();
+    let hello = |python: &mut Command| {
+        let said = run(python
+            .arg(here().join("../../examples/01-hello/hello.py"))
+            .env("PYTHONPATH", work.path())
+            .env("PEERLANE_DEVICE", "simulated")
+            .env("PEERLANE_CACHE", work.path().join("empty"))
+            .env("CXX", "/no such compiler"));
+        assert_eq!(said, "100000 bytes to the FPGA and back\n");
+    };
+    hello(&mut python.command());
 }
 
 #[test]
@@ -102,7 +115,7 @@ fn transfers_on_the_simulated_board() {
     // features, and all of them would be compiled once more.
     run(Command::new(cargo)
         .args(["build", "--workspace", "--lib"])
-        .args(["--features", "peerlane-python/simulated"])
+        .args(["--features", "peerlane-python/testing"])
         .arg("--target-dir")
         .arg(&directory)
         .current_dir(here()));

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy
 import peerlane
 import pytest
-from peerlane import _peerlane
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 LARGE_PAGE = 2 << 20
@@ -88,7 +87,7 @@ def torch(cuda, monkeypatch):
 
 
 def test_the_example_with_tensors(torch, monkeypatch, capsys):
-    monkeypatch.setattr(peerlane, "Device", _peerlane.simulated)
+    monkeypatch.setenv("PEERLANE_DEVICE", "simulated")
     runpy.run_path(str(EXAMPLES / "01-hello" / "tensor.py"), run_name="__main__")
     assert capsys.readouterr().out == "100000 bytes from the GPU to the FPGA and back\n"
 

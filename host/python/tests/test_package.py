@@ -2,6 +2,7 @@
 """The package on a machine without a board and without a GPU, as ``pip install`` makes it."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,44 @@ def test_without_a_board():
     assert raised.value.remedy and str(raised.value).endswith(raised.value.remedy)
     with pytest.raises(peerlane.Error):
         peerlane.Device("/dev/null")
+
+
+def test_the_simulated_board_has_a_name():
+    data = bytearray(b"to the FPGA and back")
+    with peerlane.Device("simulated") as board:
+        fpga = board.allocate(len(data))
+        queue = board.queue()
+        region = board.register(data)
+        assert queue.copy(fpga, region).wait(1.0) == len(data)
+        data[:] = bytes(len(data))
+        assert queue.copy(region, fpga).wait(1.0) == len(data)
+    assert data == b"to the FPGA and back"
+
+
+def run(code, **environment):
+    """Runs a program of another environment."""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment
+    )
+
+
+def test_the_environment_names_the_default_board():
+    done = run("import peerlane; peerlane.Device()", PEERLANE_DEVICE="/dev/no such peerlane")
+    assert "cannot open /dev/no such peerlane" in done.stderr
+    # The path of a program is not replaced.
+    done = run('import peerlane; peerlane.Device("/dev/null")', PEERLANE_DEVICE="/dev/no such peerlane")
+    assert done.returncode and "no such peerlane" not in done.stderr
+
+
+def test_without_a_compiler_the_error_names_the_package_to_install(tmp_path):
+    if list(Path(_peerlane.__file__).parent.glob("peerlane-models/*")):
+        pytest.skip("the package has the board's model, and needs no compiler")
+    code = 'import peerlane; peerlane.Device("simulated")'
+    done = run(code, CXX="/no such compiler", PEERLANE_CACHE=str(tmp_path))
+    assert "UnsupportedError: the simulated board cannot be made" in done.stderr
+    assert "/no such compiler" in done.stderr and "apt-get install g++" in done.stderr
+    # It fails at once, and fetches nothing first.
+    assert not list(tmp_path.glob("verilator*"))
 
 
 def test_numpy_is_not_needed():
@@ -57,9 +96,7 @@ class OnAGpu:
 
 
 def test_memory_of_a_gpu_needs_a_gpu():
-    if not hasattr(_peerlane, "simulated"):
-        pytest.skip("the simulated board's package has devices")
-    with _peerlane.simulated() as device, pytest.raises(peerlane.Error) as raised:
+    with peerlane.Device("simulated") as device, pytest.raises(peerlane.Error) as raised:
         device.register(OnAGpu())
     assert raised.value.remedy
     # The device names the owner of the memory: AMD's packages have the interface, too, and not all memory with it is a
@@ -71,10 +108,10 @@ def test_memory_of_a_gpu_needs_a_gpu():
     ]:
         array = OnAGpu()
         array.__class__ = type("On", (OnAGpu,), {"__dlpack_device__": lambda self, kind=device_type: (kind, 0)})
-        with _peerlane.simulated() as device, pytest.raises(error, match=says) as raised:
+        with peerlane.Device("simulated") as device, pytest.raises(error, match=says) as raised:
             device.register(array)
         assert raised.value.remedy
     array = OnAGpu()
     array.__cuda_array_interface__ = OnAGpu.__cuda_array_interface__ | {"strides": (4, 16)}
-    with _peerlane.simulated() as device, pytest.raises(peerlane.InvalidError, match="not contiguous"):
+    with peerlane.Device("simulated") as device, pytest.raises(peerlane.InvalidError, match="not contiguous"):
         device.register(array)

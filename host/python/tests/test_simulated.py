@@ -132,7 +132,7 @@ def test_what_is_refused(device):
         lambda: device.register(memoryview(bytearray(8))[::2]),
         lambda: device.register(object()),
     ]
-    with _peerlane.simulated() as other, pytest.raises(peerlane.InvalidError):
+    with peerlane.Device("simulated") as other, pytest.raises(peerlane.InvalidError):
         other.allocate(0)
     for number, refused in enumerate(refusals):
         with pytest.raises(peerlane.InvalidError) as raised:
@@ -561,7 +561,7 @@ def test_the_loop_watches_the_file():
 
 def test_a_probe_tells_what_the_board_reads():
     memory = bytearray(pattern(3))
-    with _peerlane.simulated() as device:
+    with peerlane.Device("simulated") as device:
         fpga = device.allocate(LENGTH)
         region = device.register(memory)
         assert region.probe(fpga, offset=123) == memory[123:187]
@@ -576,7 +576,7 @@ def test_a_probe_tells_what_the_board_reads():
         # The channel belongs to the driver from the first probe on.
         with pytest.raises(peerlane.BusyError):
             device.queue()
-    with _peerlane.simulated() as device:
+    with peerlane.Device("simulated") as device:
         fpga = device.allocate(LENGTH)
         region = device.register(memory)
         queue = device.queue()
@@ -622,9 +622,17 @@ def test_dma_bufs(device):
 
 
 def test_first_example(device, monkeypatch, capsys):
-    monkeypatch.setattr(peerlane, "Device", _peerlane.simulated)
+    monkeypatch.setenv("PEERLANE_DEVICE", "simulated")
     runpy.run_path(str(EXAMPLES / "01-hello" / "hello.py"), run_name="__main__")
     assert capsys.readouterr().out == "100000 bytes to the FPGA and back\n"
+
+
+def test_the_readme_as_it_stands():
+    text = (EXAMPLES.parent / "README.md").read_text()
+    lines = text.split("```python\n")[1].split("```")[0]
+    names = {}
+    exec(lines, names)
+    assert bytes(names["back"]) == bytes(names["data"])
 
 
 class Packed:
@@ -926,7 +934,7 @@ def test_a_copy_ends_at_its_limit_where_a_step_takes_longer():
 
 
 def test_fpga_memory_of_another_device_is_refused(device):
-    with _peerlane.simulated() as other:
+    with peerlane.Device("simulated") as other:
         fpga, foreign = device.allocate(4096), other.allocate(4096)
         region, queue = device.register(bytearray(64)), device.queue()
         for wrong in (

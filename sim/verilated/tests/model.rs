@@ -236,3 +236,37 @@ fn source_names_are_checked() {
         .unwrap_err();
     assert!(matches!(error, Error::DuplicateSource { .. }), "{error}");
 }
+
+/// A package has the library; a design that differs in any source is not mistaken for it, nor is a damaged file loaded.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_library_made_ahead_is_found_by_its_sources() {
+    let work = tempfile::tempdir().unwrap();
+    let models = work.path().join("models");
+    assert!(build().ahead(&models).is_none());
+    let file = (build().make_ahead(&Toolchain::open().unwrap(), &models)).unwrap();
+    assert_eq!(file.parent(), Some(&*models));
+    // Nothing else is left there.
+    assert_eq!(std::fs::read_dir(&models).unwrap().count(), 1);
+
+    let library = build().ahead(&models).unwrap();
+    let port = |name: &str| library.port(name).unwrap();
+    let (clk, reset, step) = (port("clk"), port("reset"), port("step"));
+    let mut model = library.instance().unwrap();
+    model.set(reset, 1);
+    clock(&mut model, clk);
+    model.set(reset, 0);
+    model.set(step, 5);
+    clock(&mut model, clk);
+    assert_eq!(model.get(port("total")), 5);
+
+    let newer = Build::new("counter").text("counter.v", format!("{SOURCE}// newer\n"));
+    assert!(newer.ahead(&models).is_none());
+    let with_port = build().port("step", Direction::Output, 7);
+    assert!(with_port.ahead(&models).is_none());
+    drop((model, library));
+    let other = work.path().join("damaged");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join(file.file_name().unwrap()), "not a library").unwrap();
+    assert!(build().ahead(&other).is_none());
+}

@@ -2,12 +2,14 @@
 """Moves data between an FPGA board with the Peerlane block and memory of the host or a GPU.
 
 >>> import peerlane
->>> with peerlane.Device() as device:               # doctest: +SKIP
+>>> with peerlane.Device("simulated") as device:    # doctest: +SKIP
 ...     fpga = device.allocate(1 << 20)
 ...     queue = device.queue()
 ...     data = bytearray(b"some data")
 ...     region = device.register(data)
 ...     queue.copy(fpga, region).wait(1.0)
+
+``Device()`` opens a board of this computer, and ``Device("simulated")`` the simulated one.
 
 The memory belongs to other objects. They have the buffer protocol (a ``bytearray``, a NumPy array), DLPack (a PyTorch
 tensor) or ``__cuda_array_interface__`` (a tensor on an NVIDIA or AMD GPU), or another driver exports the memory as a

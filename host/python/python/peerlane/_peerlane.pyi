@@ -17,7 +17,10 @@ class Device:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         """Opens a board.
 
-        path: its device node, ``/dev/peerlane0`` for one, or ``None``: the first one that is free.
+        path: its device node, ``/dev/peerlane0`` for one; or ``"simulated"``: the simulated board of this process; or
+        ``None``: the path in the environment variable ``PEERLANE_DEVICE``, else the first board that is free. The
+        simulated board's Verilog is compiled once, for about a minute, unless the package has it compiled. Its time
+        advances only while a thread waits: a loop that only polls never ends.
 
         Raises NoDeviceError, BusyError, UnsupportedError, RefusedError.
         """

@@ -1,9 +1,9 @@
 //! The examples in C, linked with `libpeerlane.so`, on the simulated board. CUDA's driver and AMD's runtimes are mocks.
 
-#[path = "../../../../tests/fake-amd/mod.rs"]
+#[path = "../../../tests/fake-amd/mod.rs"]
 mod fake_amd;
 
-#[path = "../../../../tests/fake-cuda/mod.rs"]
+#[path = "../../../tests/fake-cuda/mod.rs"]
 mod fake_cuda;
 
 use fake_amd::FakeAmd;
@@ -20,10 +20,10 @@ fn beside(name: &str) -> PathBuf {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles a program as its user does, and places the library over the simulated board in a directory for it.
+/// Compiles a program as its user does, and places the library in a directory for it.
 fn compile(work: &TempDir, source: &str, more: &[&str]) -> PathBuf {
     let program = work.path().join("program");
     let real = beside("libpeerlane.so");
@@ -42,8 +42,7 @@ fn compile(work: &TempDir, source: &str, more: &[&str]) -> PathBuf {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let simulated = beside("libpeerlane_capi_simulated.so");
-    std::os::unix::fs::symlink(simulated, work.path().join("libpeerlane.so.1")).unwrap();
+    std::os::unix::fs::symlink(real, work.path().join("libpeerlane.so.1")).unwrap();
     program
 }
 
@@ -55,6 +54,7 @@ fn run(program: &Path, libraries: &[&Path]) -> String {
 fn run_with(program: &Path, libraries: &[&Path], variables: &[(&str, &str)]) -> String {
     let output = Command::new(program)
         .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
+        .env("PEERLANE_DEVICE", "simulated")
         // One of 8 is left: this is the limit of a user.
         .env("PEERLANE_SIMULATED_TAKEN", "7")
         .envs(variables.iter().copied())

@@ -1,4 +1,4 @@
-//! Devices of the simulated board, and of a driver that fails on request, or has a file.
+//! Devices of a driver that fails on request, or has a file.
 
 #[allow(dead_code, reason = "the host library's tests use more of it")]
 #[path = "../../tests/least/mod.rs"]
@@ -6,42 +6,12 @@ mod least;
 
 use least::Least;
 use peerlane_host::Errno;
-use peerlane_host::driver::{BackendError, Driver, Options};
-use peerlane_host::{Device, Error, Result};
-use peerlane_sim::BoardConfig;
-use peerlane_simulated::SimBoard;
+use peerlane_host::{Device, Result};
 use std::os::fd::OwnedFd;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
-
-fn failed(error: impl std::fmt::Display) -> Error {
-    Error::Backend(BackendError::Other(error.to_string()))
-}
-
-fn start() -> Result<Driver> {
-    let params = peerlane_hdl::Params::default();
-    let library = peerlane_block::library(&params).map_err(failed)?;
-    let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
-    // SAFETY: programs reach the driver by this module alone, which keeps the memory that it registers alive. Their
-    // files represent dma-bufs, and the programs are tests.
-    unsafe {
-        board.admit_process_memory();
-        board.admit_files();
-    }
-    board.drive(&Options::default())
-}
-
-/// Opens a context of the process's board.
-pub(crate) fn open() -> Result<Device> {
-    static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
-    DRIVER
-        .get_or_init(start)
-        .as_ref()
-        .map_err(Clone::clone)?
-        .open()
-}
 
 /// The last such board, which a test can inspect without the device.
 static LAST: Mutex<Option<Least>> = Mutex::new(None);
