@@ -101,6 +101,12 @@ fn pip_installs_it() {
         assert_eq!(said, "100000 bytes to the FPGA and back\n");
     };
     hello(&mut python.command());
+    // The oldest CPython. The tests' own packages need a later one.
+    let oldest = Command::new("python3.10").arg("--version").output();
+    match oldest.is_ok_and(|output| output.status.success()) {
+        true => hello(&mut Command::new("python3.10")),
+        false => println!("left out: there is no python3.10"),
+    }
 }
 
 #[test]
