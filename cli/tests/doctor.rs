@@ -277,6 +277,12 @@ fn the_simulated_board_is_probed() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
+    // Progress is not part of the diagnosis.
+    let progress = String::from_utf8(output.stderr).unwrap();
+    for line in ["starting the simulated board\n", "moving data between "] {
+        assert!(progress.contains(line), "{progress}");
+        assert!(!text.contains(line), "{text}");
+    }
     for part in [
         "direct write, FPGA to GPU: works",
         "direct read, GPU to FPGA: works",

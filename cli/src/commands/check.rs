@@ -12,6 +12,7 @@ use crate::commands::{FAILED, Outcome, count, table};
 use peerlane_bsp::check::{self, Finding, Level};
 use peerlane_bsp::extend::report;
 use peerlane_bsp::layout::{Layout, REPORT};
+use peerlane_demo::progress::Step;
 
 /// Check a BSP that was extended before.
 ///
@@ -38,7 +39,9 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     let layout = Layout::of_result(&args.dir)?;
+    let step = Step::on_terminal("checking the platform");
     let findings = check::check(&layout)?;
+    drop(step);
     let said = Said {
         dir: args.dir.display().to_string(),
         faults: findings.errors(),

@@ -10,6 +10,7 @@ use peerlane_bsp::config::Config;
 use peerlane_bsp::extend::{self, Options, report::Report};
 use peerlane_bsp::layout::REPORT;
 use peerlane_bsp::size::size;
+use peerlane_demo::progress::Step;
 
 /// Put the Peerlane DMA block into an OpenCL BSP.
 ///
@@ -55,18 +56,18 @@ pub fn run(args: &Args) -> Outcome {
         None => Config::default(),
     };
     let Some(out) = &args.out else {
-        out!(
-            "{}",
-            extend::preview(
-                &args.bsp,
-                args.board.as_deref(),
-                &config,
-                args.report.as_deref()
-            )?
-            .markdown()
-        );
+        let step = Step::on_terminal("extending the BSP");
+        let report = extend::preview(
+            &args.bsp,
+            args.board.as_deref(),
+            &config,
+            args.report.as_deref(),
+        )?;
+        drop(step);
+        out!("{}", report.markdown());
         return Ok(ExitCode::SUCCESS);
     };
+    let step = Step::on_terminal("extending the BSP");
     let report = extend::extend(&Options {
         bsp: args.bsp.clone(),
         out: out.clone(),
@@ -74,6 +75,7 @@ pub fn run(args: &Args) -> Outcome {
         report: args.report.clone(),
         board: args.board.clone(),
     })?;
+    drop(step);
     print_report(&report, out);
     Ok(ExitCode::SUCCESS)
 }

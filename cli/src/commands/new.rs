@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use crate::commands::{Outcome, extend};
 use peerlane_bsp::board::{Description, Options, SHIPPED, Shipped, blank_pins, make};
 use peerlane_bsp::config::Config;
+use peerlane_demo::progress::Step;
 
 /// Make a BSP with the Peerlane DMA block for a Stratix V board that has none.
 ///
@@ -76,12 +77,14 @@ pub fn run(args: &Args) -> Outcome {
         Some(file) => Config::read(file)?,
         None => Config::default(),
     };
+    let step = Step::on_terminal("making the platform");
     let report = make(&Options {
         description,
         out: out.clone(),
         pins: args.pins.clone(),
         config,
     })?;
+    drop(step);
     extend::print_report(&report, out);
     outln!(
         "{} has the remaining steps: none of this was tried in Quartus",

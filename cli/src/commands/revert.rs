@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use crate::commands::Outcome;
 use peerlane_bsp::kept::Origin;
 use peerlane_bsp::revert::{Options, revert};
+use peerlane_demo::progress::Step;
 
 /// Restore the vendor's BSP from an extended one, byte for byte.
 ///
@@ -32,11 +33,13 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
+    let step = Step::on_terminal("restoring the vendor's BSP");
     let reverted = revert(&Options {
         bsp: args.bsp.clone(),
         out: args.out.clone(),
         without_edits: args.without_edits,
     })?;
+    drop(step);
     for (path, edit) in &reverted.edits {
         outln!("· left out: {} ({edit})", path.display());
     }

@@ -2,13 +2,13 @@
 
 use super::pci::Bus;
 use super::{Finding, amd, nvidia};
+use peerlane_demo::progress::Step;
 use peerlane_gpu::GpuMemory;
 use peerlane_gpu::amd::AmdMemory;
 use peerlane_host::driver;
 use peerlane_host::{Device, Direction};
 use peerlane_routes::{Board, Options, Routes, Side, Verdict};
-use peerlane_sim::BoardConfig;
-use peerlane_simulated::{CopyEngine, SimBoard, SimGpu};
+use peerlane_simulated::{CopyEngine, SimGpu, named};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,21 +48,16 @@ fn failed(what: &str, why: &impl std::fmt::Display, remedy: impl Into<String>) -
 }
 
 fn simulated(reads: Reads) -> Result<Vec<Finding>, Finding> {
-    let tools = "Run `cargo xtask tools`, which installs the tools of the simulation.";
     let told = |error: peerlane_host::Error| failed("the simulated board", &error, error.remedy());
-    let params = peerlane_hdl::Params::default();
-    let library =
-        peerlane_block::library(&params).map_err(|error| failed("the block", &error, tools))?;
-    let model = library
-        .instance()
-        .map_err(|error| failed("the block", &error, tools))?;
-    let board = SimBoard::new(model, BoardConfig::default()).map_err(told)?;
+    let board = named::board().map_err(told)?;
+    let step = Step::begin("starting the simulated board");
     let driver = board.drive(&driver::Options::default()).map_err(told)?;
     let device = driver.open().map_err(told)?;
     let routed =
         |error: peerlane_routes::Error| failed("the simulated board", &error, error.remedy());
     let ends = Board::new(&device, BYTES).map_err(routed)?;
     let gpu = SimGpu::new(&board, &device, BYTES, CopyEngine::default()).map_err(routed)?;
+    drop(step);
     Ok(between(&ends, Arc::new(gpu), reads))
 }
 
@@ -81,10 +76,12 @@ fn here(reads: Reads) -> Vec<Finding> {
         })
         .collect();
     numbers.sort_unstable();
+    let step = Step::begin("searching for GPUs");
     let bus = Bus::read(Path::new("/"));
     let (gpus, mut findings) = nvidia::gpus(&bus);
     let (of_amd, of_amds) = amd::gpus(&bus);
     findings.extend(of_amds);
+    drop(step);
     if numbers.is_empty() {
         findings.push(Finding::note(
             ABOUT,
@@ -147,6 +144,7 @@ fn here(reads: Reads) -> Vec<Finding> {
 /// Runs the probes between a board and a device, and reports the route that is chosen as a result.
 fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     let names = format!("{} and {}", board.name(), side.name());
+    let _step = Step::begin(&format!("moving data between {names}"));
     let options = Options {
         measured: BYTES,
         probe_reads: reads.probe,

@@ -2,10 +2,10 @@
 
 use super::{Channel, Sample, Source};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::progress::Step;
 use peerlane_host::driver::{Driver, Options};
 use peerlane_host::{Device, Direction, MemoryKind, Permissions, Queue, Region, Transfer};
-use peerlane_sim::BoardConfig;
-use peerlane_simulated::SimBoard;
+use peerlane_simulated::named;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -78,19 +78,8 @@ impl Simulated {
     /// # Errors
     /// If a tool is missing, or the board reports an error.
     pub fn new() -> Result<Self, Error> {
-        let tool = |error: &dyn std::fmt::Display| {
-            let remedy = "Run `cargo xtask tools`, which installs the tools of the simulation.";
-            Error::new(
-                ErrorKind::Tool,
-                Place::file("the block"),
-                error.to_string(),
-                remedy,
-            )
-        };
-        let params = peerlane_hdl::Params::default();
-        let library = peerlane_block::library(&params).map_err(|e| tool(&e))?;
-        let model = library.instance().map_err(|e| tool(&e))?;
-        let board = host(SimBoard::new(model, BoardConfig::default()))?;
+        let board = host(named::board())?;
+        let _step = Step::begin("starting the simulated board");
         let driver = host(board.drive(&Options::default()))?;
         let users = Direction::BOTH.map(|direction| User::new(&driver, direction));
         Ok(Self {

@@ -15,6 +15,7 @@ use peerlane_routes::{HostMemory, Side};
 
 use super::{bar, failed};
 use crate::commands::{FAILED, Outcome, check_file, count, save, save_json, table, wrapped};
+use peerlane_demo::progress::Step;
 use peerlane_demo::provenance::Provenance;
 
 const PLACE: &str = "bench transfers";
@@ -285,11 +286,21 @@ pub fn run(args: &Args) -> Outcome {
     }
     let options = args.options();
     refuse_nothing(&options)?;
+    let step = Step::begin(match args.simulated {
+        true => {
+            "starting the simulated board (the first time its Verilog is compiled, for a minute)"
+        }
+        false => "opening the board",
+    });
     let mut setup = args.setup(&options)?;
+    drop(step);
     let moving = bar(0, "{bar:30.cyan} {percent:>3} %  {eta:>4} left  {msg}");
     let report = transfers::run(&mut setup, &options, &mut |advance: &Advance| {
         moving.set_length(advance.total.max(1));
         moving.set_position(advance.moved);
+        if moving.is_hidden() && moving.message() != advance.what {
+            errln!("measuring {}", advance.what);
+        }
         moving.set_message(advance.what.clone());
     });
     moving.finish_and_clear();
