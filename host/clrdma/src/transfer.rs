@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 2;
 struct Waited {
     ended: Mutex<Option<c_int>>,
     told: Condvar,
-    /// Released before the end is reported: there may be no room for the next registration beside this one.
+    /// Released before the end is reported: there may be room for one registration only.
     peer: Mutex<Option<Arc<Peer>>>,
     _buffer: Arc<Buffer>,
 }

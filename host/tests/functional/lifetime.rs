@@ -263,8 +263,8 @@ fn forget_is_not_ok_for_the_second_if_it_failed_for_the_first() {
     assert_eq!(fake.lock().memories(), at_rest);
 }
 
-/// The driver has unregistered a region that could not be forgotten, by a reset. To forget it again must not unregister
-/// another region, which was registered since then.
+/// The driver has unregistered a region that could not be invalidated, by a reset. A second invalidation must not
+/// unregister another region, which was registered since then.
 #[test]
 fn to_forget_a_region_again_takes_no_other_region() {
     let (fake, driver, device, queue) = open(Config::default());

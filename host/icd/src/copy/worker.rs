@@ -76,7 +76,7 @@ static LATER: Mutex<VecDeque<(Instant, Box<dyn Send>)>> = Mutex::new(VecDeque::n
 pub(super) fn let_go_later(what: impl Send + 'static, after: Duration) {
     let mut later = LATER.lock();
     later.push_back((Instant::now() + after, Box::new(what)));
-    // An earlier object's thread drops this one, too. If there is none, because it could not be started, it starts now.
+    // An earlier object's thread drops this one, too. Where that thread could not be started, this call tries again.
     if !LATER_HAS_THREAD.swap(true, SeqCst) && !spawn(let_go) {
         LATER_HAS_THREAD.store(false, SeqCst);
     }
@@ -85,7 +85,7 @@ pub(super) fn let_go_later(what: impl Send + 'static, after: Duration) {
 /// There is a thread that drops the objects of [`LATER`]. Changed with its lock only.
 static LATER_HAS_THREAD: AtomicBool = AtomicBool::new(false);
 
-/// Drops the objects of [`LATER`], each in its time, until there are none.
+/// Drops the objects of [`LATER`], each in its time, until the list is empty.
 fn let_go() {
     loop {
         let mut later = LATER.lock();
