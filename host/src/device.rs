@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 /// The longest time that a channel's work may take to end by itself when the channel is stopped. The kernel driver
@@ -92,6 +92,8 @@ pub(crate) struct Shared {
     /// Held while the driver allocates or frees FPGA memory, so that `range` is the result of the last call. A thread
     /// that only reads the range does not wait for that.
     changes_range: Mutex<()>,
+    /// Read-locked while a region is unregistered: the driver removes its handle before the board has stopped using it.
+    unregisters: RwLock<()>,
     /// The user that the channel has, or had. A queue reads the ring, so only it knows the ring's position.
     user: Mutex<Option<ChannelUser>>,
     /// Whether that queue may have transfers under way. Its drop stops them after the last reference to it is gone.
@@ -178,6 +180,7 @@ impl Device {
                     window_seat: Seat::default(),
                     doubts: AtomicU64::new(0),
                     changes_range: Mutex::new(()),
+                    unregisters: RwLock::new(()),
                     context: Box::new(context),
                 };
                 Ok(Self(Arc::new(shared), Registrations::default()))
@@ -441,6 +444,17 @@ impl Shared {
                 f()
             }
         }
+    }
+
+    /// Unregisters a region.
+    pub(crate) fn unregister(&self, handle: u32, flags: u32) -> Result<()> {
+        let _under_way = (self.unregisters.read()).unwrap_or_else(PoisonError::into_inner);
+        self.context.unregister(handle, flags)
+    }
+
+    /// Waits for the unregistrations under way.
+    pub(crate) fn wait_for_unregistrations(&self) {
+        drop((self.unregisters.write()).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Has the driver change the context's FPGA memory, and notes the range that `call` returns.

@@ -801,6 +801,14 @@ impl<K: Keep + Clone> Flow<K> {
         }
     }
 
+    /// Returns whether the board is done with a transfer whose rest is not done.
+    pub(crate) fn is_unfinished(&self, id: TransferId) -> bool {
+        let entry = self.table.get(id.index as usize);
+        entry.is_some_and(|entry| {
+            entry.number == id.number && matches!(entry.state, State::Unfinished(..))
+        })
+    }
+
     /// Returns the bytes of a transfer under way that are known to be moved.
     pub(crate) fn done(&mut self, id: TransferId) -> u64 {
         self.work(id).map_or(0, |work| work.in_place())

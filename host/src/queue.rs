@@ -652,6 +652,11 @@ impl Shared {
         let Ok(mut state) = self.lock_own() else {
             return;
         };
+        // The board may be there again, as another thread has noticed.
+        if !matches!(state.query(&self.device), Err(Error::Gone)) {
+            state.suspect = true;
+            return;
+        }
         state.given_up = true;
         while state.flow.finishing().is_some() {
             state = self.follow(state, waits::LOOK);
@@ -739,12 +744,24 @@ impl Shared {
             Unproven::BrokenOff => context.flush(region.handle()),
             Unproven::Unread => context.flush_unread(region.handle()),
         };
-        now_or_before(flushed).inspect_err(|_| region.note_unflushed())
+        (self.now_or_before(flushed)).inspect_err(|_| region.note_unflushed())
     }
 
     /// Flushes a region by its handle.
     pub(crate) fn flush_region(&self, handle: u32) -> Result<()> {
-        now_or_before(self.device.context().flush(handle))
+        self.now_or_before(self.device.context().flush(handle))
+    }
+
+    /// Returns the result of a flush. A region that is not registered any more was flushed by its unregistration, which
+    /// another thread may not have ended yet.
+    fn now_or_before(&self, flushed: Result<()>) -> Result<()> {
+        match flushed {
+            Err(Error::Call { source, .. }) if source == Errno::NOENT => {
+                self.device.shared().wait_for_unregistrations();
+                Ok(())
+            }
+            flushed => flushed,
+        }
     }
 
     /// Copies an end of a write.
@@ -780,14 +797,6 @@ impl Shared {
     fn wake_all(&self, state: &mut State) {
         self.wake(state);
         state.tasks.all_due();
-    }
-}
-
-/// Returns the result of a flush. A region that is not registered any more was flushed before.
-fn now_or_before(flushed: Result<()>) -> Result<()> {
-    match flushed {
-        Err(Error::Call { source, .. }) if source == Errno::NOENT => Ok(()),
-        flushed => flushed,
     }
 }
 
@@ -854,13 +863,15 @@ impl State {
     fn admit(&mut self, context: &dyn Context, generation: u32) -> Result<bool> {
         let restarted = generation != self.generation;
         if restarted {
-            self.generation = generation;
             // The board may be in another restart.
             let slots = match slots(context) {
                 0 => self.flow.slots(),
                 slots => slots,
             };
             self.flow.renew(slots)?;
+            self.generation = generation;
+            // The board is there again, and all earlier transfers have ended.
+            self.given_up = false;
             // Refused descriptors are lost with the others.
             self.note_refused(context);
             self.refused = None;
@@ -911,7 +922,8 @@ impl Drop for Shared {
                 }
             }
         }
-        self.device.0.note_queue(false);
+        // The last rests, too.
         self.unlock(state);
+        self.device.0.note_queue(false);
     }
 }

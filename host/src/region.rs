@@ -108,7 +108,7 @@ impl Drop for Inner {
             false => 0,
         };
         // The device may be gone, and the region with it.
-        let forgotten = context.unregister(self.handle, flags);
+        let forgotten = self.device.unregister(self.handle, flags);
         if let (Err(_), Some(memory)) = (forgotten, self.memory.take()) {
             context.keep(self.handle, Box::new((memory, self.access.take())));
         }
@@ -312,7 +312,7 @@ impl Region {
         enter(&mut register)?;
         let Some(extents) = register.extents() else {
             // The region is not usable.
-            let _ = device.context().unregister(register.handle, 0);
+            let _ = device.shared().unregister(register.handle, 0);
             return Err(Error::Broken {
                 reason: format!("{register:?} has no place of a region"),
             });
@@ -471,7 +471,7 @@ impl Region {
         // belong to another region.
         let forget = || region.forgotten.swap(true, Ordering::Relaxed);
         let again = region.device.between_descriptors(&forget);
-        match region.device.context.unregister(region.handle, 0) {
+        match region.device.unregister(region.handle, 0) {
             Ok(()) => {}
             // The driver could not do it at first, and has done it in the meantime.
             Err(Error::Call { source, .. }) if again && source == Errno::NOENT => {}

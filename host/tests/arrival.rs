@@ -7,6 +7,7 @@ use peerlane_host::{
     Course, Device, Direction, Errno, Error, MemoryKind, Patch, Permissions, Region, Request,
     Result, Terms,
 };
+use std::future::Future as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -379,4 +380,128 @@ fn no_end_is_written_after_a_restart_has_reported_that_the_board_is_gone() {
     assert_eq!((before, write.wait(Duration::ZERO).unwrap()), (1, 2));
     drop((region, write, queue));
     assert_eq!(written.load(Ordering::SeqCst), before);
+}
+
+/// The driver removes a region's handle before the board has stopped using the region.
+#[test]
+fn a_stop_waits_for_an_unregistration_of_another_thread() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    queue.set_piece(64);
+    least.stuck.store(true, Ordering::Relaxed);
+    let write = queue.from_fpga(0, region.part(0..4096)).unwrap();
+    let (begun, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    *least.in_unregister.lock().unwrap() = Some(Box::new(move || {
+        begun.send(()).unwrap();
+        ends.recv().unwrap();
+    }));
+    std::thread::scope(|scope| {
+        let copy = region.clone();
+        let forgets = scope.spawn(move || copy.forget());
+        begins.recv().unwrap();
+        least.end_held(true);
+        let stops = scope.spawn(|| write.stop(Duration::ZERO));
+        std::thread::sleep(WHILE);
+        assert!(!stops.is_finished());
+        end.send(()).unwrap();
+        let stopped = stops.join().unwrap();
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+        forgets.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_stop_by_a_restart_reports_a_failed_flush() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let write = queue.from_fpga(0, region.part(0..64)).unwrap();
+    refuse_flushes(&least);
+    let board = least.clone();
+    *least.in_stop.lock().unwrap() = Some(Box::new(move || {
+        board.failing.store(true, Ordering::Relaxed);
+        board.end_held(true);
+    }));
+    let stopped = write.stop(Duration::ZERO);
+    assert!(is_unproven(&stopped), "{stopped:?}");
+    assert_eq!(least.stops.lock().unwrap().len(), 1);
+}
+
+/// Functions for the ends of a write that wait: the receiver gets a message when they begin, and they end with one.
+fn waiting_ends() -> (
+    impl Fn() -> Result<()> + Send + Sync,
+    mpsc::Receiver<()>,
+    mpsc::Sender<()>,
+) {
+    let (begun, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let (begun, ends) = (Mutex::new(begun), Mutex::new(ends));
+    let waits = move || {
+        begun.lock().unwrap().send(()).unwrap();
+        ends.lock().unwrap().recv().unwrap();
+        Ok(())
+    };
+    (waits, begins, end)
+}
+
+/// The board is done with the write, so a restart would end others' transfers for nothing.
+#[test]
+fn a_stop_of_a_write_with_a_rest_waits_for_the_rest_and_flushes() {
+    let (ends, begins, end) = waiting_ends();
+    let (least, device, region) = with_ends(ends);
+    least.real.store(true, Ordering::Relaxed);
+    let queue = device.queue().unwrap();
+    let request = Request {
+        direction: Direction::FromFpga,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 66,
+        piece: None,
+    };
+    let write = queue.submit_with(&request, NO_FLUSH).unwrap();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| write.wait(Duration::from_secs(5)));
+        begins.recv().unwrap();
+        least.stuck.store(true, Ordering::Relaxed);
+        let other = queue.to_fpga(region.part(0..64), 0).unwrap();
+        let board = least.clone();
+        *least.in_stop.lock().unwrap() = Some(Box::new(move || board.end_held(true)));
+        let stops = scope.spawn(|| write.stop(Duration::ZERO));
+        std::thread::sleep(WHILE);
+        end.send(()).unwrap();
+        assert_eq!(waits.join().unwrap().unwrap(), 66);
+        assert_eq!(stops.join().unwrap().unwrap(), 66);
+        assert!(least.stops.lock().unwrap().is_empty());
+        assert!(other.result().is_none());
+        least.end_held(true);
+        assert_eq!(other.wait(WHILE).unwrap(), 64);
+    });
+    assert!(least.flushed.lock().unwrap().contains(&region.handle()));
+}
+
+#[test]
+fn a_future_reports_a_board_that_is_gone_after_the_ends_of_its_write() {
+    let (ends, begins, end) = waiting_ends();
+    let (least, device, region) = with_ends(ends);
+    let queue = device.queue().unwrap();
+    let write = queue.from_fpga(0, region.part(1..3)).unwrap();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| write.wait(Duration::from_secs(5)));
+        begins.recv().unwrap();
+        least.gone.store(true, Ordering::Relaxed);
+        let polls = scope.spawn(|| {
+            let _ = queue.turn();
+            let mut ended = std::pin::pin!(write.ended());
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            ended.as_mut().poll(&mut context).is_ready()
+        });
+        std::thread::sleep(WHILE);
+        let reported_early = polls.is_finished();
+        end.send(()).unwrap();
+        // It has not ended, or it has waited for the other thread.
+        assert!(!(polls.join().unwrap() && reported_early));
+        assert_eq!(waits.join().unwrap().unwrap(), 2);
+    });
 }

@@ -100,8 +100,9 @@ impl State {
     /// Returns the buffer that has a range of addresses.
     pub(crate) fn at(&self, address: u64, bytes: usize) -> Result<Arc<Buffer>, Failure> {
         let inner = self.lock();
-        let mut buffers = inner.buffers.values();
-        let found = buffers.find(|buffer| buffer.has(address, bytes)).cloned();
+        // The end of a buffer may be the beginning of another one, which is meant then.
+        let has = |bytes| (inner.buffers.values()).find(|buffer| buffer.has(address, bytes));
+        let found = has(bytes.max(1)).or_else(|| has(bytes)).cloned();
         found.ok_or_else(|| {
             Failure::invalid(format!(
                 "{bytes} bytes at {address:#x} do not lie in a buffer of clrdma_create_pinnable_buffer_nvidia"

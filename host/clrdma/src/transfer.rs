@@ -190,11 +190,12 @@ fn move_or_mend(
     if refused(&moved) && buffer.set_writes_only(true) {
         // Before the memory takes entries of the board twice.
         buffer.forget();
-        moved = move_all(which, all, deadline)?;
-        if matches!(moved, Err(Why::Code(_))) {
-            // That was not the reason.
+        let third = move_all(which, all, deadline);
+        if !matches!(third, Ok(Ok(()))) {
+            // That was not the reason, or is not known to be.
             buffer.set_writes_only(false);
         }
+        moved = third?;
     }
     Ok(moved)
 }

@@ -2,11 +2,11 @@
 //! queue is locked only between the steps.
 
 use super::waits::LOOK;
-use super::{Records, SILENT, Shared};
+use super::{Records, SILENT, Shared, State};
 use crate::error::{Error, Result};
-use crate::flow::{Flow, TransferId};
-use crate::region::Region;
+use crate::flow::TransferId;
 use rustix::io::Errno;
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 /// The longest time for a restart of the board by its driver: longer than the driver needs to notice, and to reset the
@@ -43,23 +43,37 @@ struct Before {
 impl Shared {
     /// Implements [`Queue::restart`](super::Queue::restart).
     pub(crate) fn restart_all(&self) -> Result<()> {
-        self.restart_unless(|_| false).map(drop)
-    }
-
-    /// Restarts the queue to end a transfer, unless the transfer ends by the restart of another thread, which may have
-    /// begun before, or has only its rest to do. Returns whether this thread has restarted the queue.
-    pub(crate) fn restart_for(&self, id: TransferId) -> Result<bool> {
-        self.restart_unless(|flow| flow.result(id).is_some())
-    }
-
-    fn restart_unless(&self, has_ended: impl Fn(&Flow<Region>) -> bool) -> Result<bool> {
         let mut state = self.lock_own()?;
         while state.restarting {
             state = self.follow(state, LOOK);
         }
-        if has_ended(&state.flow) {
-            return Ok(false);
+        self.restart_now(state)
+    }
+
+    /// Restarts the queue to end a transfer, unless the restart of another thread has ended the transfer, or the board
+    /// is done with it: then only its rest is waited for.
+    pub(crate) fn restart_for(&self, id: TransferId) -> Result<()> {
+        let mut state = self.lock_own()?;
+        loop {
+            if state.restarting || state.flow.is_unfinished(id) && state.flow.finishing().is_some()
+            {
+                state = self.follow(state, LOOK);
+            } else if state.flow.result(id).is_some() {
+                return Ok(());
+            } else if state.flow.is_unfinished(id) {
+                // This thread does the rest, unless the driver restarts the board.
+                let away = self.unlock(state);
+                state = self.lock_own()?;
+                if away {
+                    return self.restart_now(state);
+                }
+            } else {
+                return self.restart_now(state);
+            }
         }
+    }
+
+    fn restart_now(&self, mut state: MutexGuard<'_, State>) -> Result<()> {
         state.restarting = true;
         let before = Before {
             number: state.flow.submitted(),
@@ -72,7 +86,7 @@ impl Shared {
         if matches!(restarted, Err(Error::Gone)) {
             self.give_up();
         }
-        restarted.map(|()| true)
+        restarted
     }
 
     fn restart(&self, before: &Before) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::transfer::Transfer;
 use super::waits::LOOK;
 use super::{Queue, SILENT, Shared, State};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flow::TransferId;
 use crate::lock_free::Flag;
 use std::future::Future;
@@ -220,6 +220,12 @@ impl Shared {
         };
         self.unlock(state);
         drop(known);
+        if matches!(found, Err(Error::Gone)) {
+            self.give_up();
+            if let Some(ended) = self.result(id) {
+                return Poll::Ready(ended);
+            }
+        }
         match found {
             Ok(None) => Poll::Pending,
             Ok(Some(bytes)) => Poll::Ready(Ok(bytes)),

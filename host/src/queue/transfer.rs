@@ -123,8 +123,8 @@ impl Transfer {
         flushed.and(ended)
     }
 
-    /// Adds to the result of a transfer that has ended without a restart of its own the handle of the region to flush: the
-    /// transfer may have ended before it was called off, and the flush of one that failed may have failed, too.
+    /// Adds to the result of a transfer the handle of the region to flush: the transfer may have ended before it was
+    /// called off, and the flush of one that failed may have failed, too.
     fn ended_before(&self, ended: Result<u64>) -> (Result<u64>, Option<u32>) {
         let is_unflushed = self.is_unflushed || matches!(ended, Err(Error::Fault { .. }));
         (ended, self.written.filter(|_| is_unflushed))
@@ -152,9 +152,8 @@ impl Transfer {
             ended => return self.ended_before(ended),
         }
         match self.queue.restart_for(self.id) {
-            // Another thread's restart has ended it.
-            Ok(false) => self.ended_before(self.wait(Duration::ZERO)),
-            restarted => (restarted.and_then(|_| self.wait(Duration::ZERO)), None),
+            Ok(()) => self.ended_before(self.wait(Duration::ZERO)),
+            Err(error) => (Err(error), None),
         }
     }
 

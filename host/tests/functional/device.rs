@@ -531,3 +531,28 @@ fn a_refused_doorbell_is_noticed_and_the_queue_restarted() {
     let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }
+
+/// Also writes whose data the library flushes, or whose ends it copies.
+#[test]
+fn a_board_that_is_there_again_writes_as_before() {
+    for (granularity, permissions, range) in [
+        (1, Permissions::ReadWrite, 0..64),
+        (1, Permissions::Write, 0..64),
+        (4, Permissions::ReadWrite, 1..67),
+    ] {
+        let (fake, driver, device, queue) = open(Config {
+            write_granularity: granularity,
+            ..Config::default()
+        });
+        let (_memory, region) = registered(&device, MemoryKind::Host, MIB, permissions);
+        fake.lock().tricks.gone = true;
+        let lost = queue.from_fpga(0, region.part(range.clone())).unwrap();
+        let error = lost.wait(SECOND).unwrap_err();
+        assert!(matches!(error, Error::Gone), "{error}");
+        fake.lock().tricks.gone = false;
+        driver.reset().unwrap();
+        let _ = lost.wait(SECOND);
+        let again = queue.from_fpga(0, region.part(range.clone())).unwrap();
+        assert_eq!(again.wait(SECOND).unwrap(), range.end - range.start);
+    }
+}

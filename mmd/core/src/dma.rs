@@ -186,10 +186,12 @@ impl Dma {
             length,
             piece: None,
         };
-        let mut tried = 1;
+        let end = self.device.now().saturating_add(LIMIT);
+        let mut ended_by_others = 0;
         loop {
             let transfer = self.queue.submit_with(&request, Terms::default());
-            let ended = transfer.and_then(|transfer| self.wait(&transfer));
+            let left = end.saturating_sub(self.device.now());
+            let ended = transfer.and_then(|transfer| Self::wait_within(&transfer, left));
             if ended.is_err() {
                 self.resets.look();
             }
@@ -200,7 +202,10 @@ impl Dma {
                         fault: Fault::Aborted,
                         ..
                     },
-                ) if tried < ATTEMPTS && goes_on() => tried += 1,
+                ) if ended_by_others < ATTEMPTS_BESIDE_OTHERS && goes_on() => {
+                    ended_by_others += 1;
+                    std::thread::sleep(PAUSE);
+                }
                 ended => return ended,
             }
         }
@@ -370,11 +375,19 @@ impl Dma {
 
     /// Waits for the end of a transfer. When this returns, also with an error, no part of the transfer is in progress.
     fn wait(&self, transfer: &Transfer) -> Result<()> {
-        let ended = transfer.wait(LIMIT);
+        Self::wait_within(transfer, LIMIT)
+    }
+
+    /// Waits as [`wait`](Self::wait), with another limit.
+    fn wait_within(transfer: &Transfer, limit: Duration) -> Result<()> {
+        let ended = transfer.wait(limit);
         if ended.is_err() && !transfer.has_ended() {
-            // The board may still use the memory: the time is over, or the queue fails. Other threads make their
-            // transfers again after the restart.
-            self.queue.restart()?;
+            // The board may still use the memory: the time is over, or the queue fails. If that takes a restart, other
+            // threads make their transfers again after it.
+            let stopped = transfer.stop(Duration::ZERO);
+            if !transfer.has_ended() {
+                return stopped.map(drop);
+            }
         }
         ended.map(drop)
     }

@@ -572,3 +572,35 @@ fn a_copy_behind_events_that_moves_bytes_ends_before_the_process() {
         output.status
     );
 }
+
+/// Copies to a peer that takes no data end within their minute, by the code for that, whatever other threads restart.
+#[test]
+fn copies_to_a_peer_that_takes_nothing_end_within_a_minute() {
+    let program = Program::new();
+    let peer = program.peer(MIB);
+    program.toys.fake.lock().tricks.stuck_side = Some(0);
+    let clock = program.toys.driver.open().unwrap();
+    let ends: Vec<_> = std::thread::scope(|scope| {
+        let copy = || {
+            let begin = clock.now();
+            let none = (None, null_mut());
+            let (to, mmd) = ((peer.handle(), 0), program.mmd);
+            // SAFETY: no callback is set.
+            let status =
+                unsafe { mmd.copy_address(Direction::FromFpga, PLACE as u64, to, 64, none) };
+            (status, clock.now() - begin)
+        };
+        let copies: Vec<_> = (0..8).map(|_| scope.spawn(copy)).collect();
+        copies
+            .into_iter()
+            .map(|copy| copy.join().unwrap())
+            .collect()
+    });
+    for (status, took) in &ends {
+        assert_eq!(*status, TIMEOUT, "{ends:?}");
+        assert!(*took < Duration::from_secs(90), "{ends:?}");
+    }
+    program.toys.fake.lock().tricks.stuck_side = None;
+    assert_eq!(program.copy(Direction::FromFpga, &peer, (0, 0), MIB), 0);
+    program.runtime.close();
+}

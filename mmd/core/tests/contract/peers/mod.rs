@@ -37,6 +37,7 @@ const REVOKED: i32 = -10002;
 const NOT_SUPPORTED: i32 = -10003;
 const NO_ADDRESS: i32 = -10004;
 const FAILED: i32 = -10005;
+const TIMEOUT: i32 = -10006;
 const LOST: i32 = -10007;
 const CLOSED: i32 = -10008;
 const RESTARTED: i32 = -10009;
