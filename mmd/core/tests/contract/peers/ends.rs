@@ -573,7 +573,8 @@ fn a_copy_behind_events_that_moves_bytes_ends_before_the_process() {
     );
 }
 
-/// Copies to a peer that takes no data end within their minute, by the code for that, also when other threads restart the queue.
+/// Copies to a peer that takes no data end within their minute, by the code for that, also when other threads restart
+/// the queue.
 #[test]
 fn copies_to_a_peer_that_takes_nothing_end_within_a_minute() {
     let program = Program::new();
