@@ -9,7 +9,6 @@ pub mod component;
 pub mod ids;
 pub mod read;
 pub mod result;
-pub mod vendor;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Facts from public documents about kinds of components that no file of the BSP composes.
 
-use crate::library::Extent;
+use crate::extent::Extent;
 use crate::qsys::Module;
 use peerlane_bsp_generate::block;
 use peerlane_bsp_generate::config::Config;

@@ -7,6 +7,7 @@
 #![warn(unreachable_pub)]
 
 pub mod clocks;
+pub mod extent;
 pub mod host_bus;
 pub mod interrupts;
 pub mod kinds;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use crate::extent::Extent;
 use crate::kinds::{bridge_bytes, comes_with_quartus, is_automatic, is_plain_bridge, known_extent};
 use crate::project::Project;
 use crate::qsys::{Module, System};
@@ -22,35 +23,6 @@ pub use crate::kinds::{is_pcie_hip, is_streaming_hip};
 
 /// Deepest nesting of systems that is searched; BSPs have three levels.
 const DEPTH: u32 = 16;
-
-/// Bytes of a slave's span in its master's address space.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extent {
-    /// Least bytes of the span.
-    pub least: u128,
-    /// Most bytes of the span, if known.
-    pub most: Option<u128>,
-    /// Source of the figure.
-    pub source: String,
-}
-
-impl Extent {
-    pub(super) fn exact(bytes: u128, source: impl Into<String>) -> Self {
-        Self {
-            least: bytes,
-            most: Some(bytes),
-            source: source.into(),
-        }
-    }
-
-    fn unknown(kind: &str) -> Self {
-        Self {
-            least: 4,
-            most: None,
-            source: format!("kind {kind}: unknown span"),
-        }
-    }
-}
 
 /// The systems of a BSP's design by the kind that each defines.
 #[derive(Debug, Default, Clone)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::build::Build;
-use crate::check::vendor::{Vendor, from_hardware};
+use crate::check::read::vendor::{Vendor, from_hardware};
 use crate::diagram::{Address, Clock, Diagram, Instance, Interrupt, Part, State, Wire};
 use crate::error::Result;
 use crate::layout::Layout;

@@ -8,6 +8,7 @@ pub mod design;
 pub mod search;
 pub mod settings;
 pub mod tcl;
+pub mod vendor;
 
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::read::tcl::{self, Command, Context, Runs, Variables, Word, last_part};
-use crate::vendor::Vendor;
+use crate::read::vendor::Vendor;
 use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::text;
 

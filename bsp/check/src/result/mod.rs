@@ -35,7 +35,7 @@ use crate::read::component::Declared;
 use crate::read::design::{Design, Instance};
 use crate::read::search::Catalog;
 use crate::read::settings::normal;
-use crate::vendor::{self, Vendor};
+use crate::read::vendor::{self, Vendor};
 use peerlane_bsp_generate::build::Build;
 use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::layout::{Layout, hw_tcl_path};
