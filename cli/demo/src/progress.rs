@@ -25,7 +25,10 @@ impl Step {
         if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} ({elapsed})") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(120));
+        // A thread ticks, whose memory is not for nothing.
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(120));
+        }
         Self(bar)
     }
 
