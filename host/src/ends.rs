@@ -32,9 +32,9 @@ pub trait Patch: Debug + Send + Sync {
     /// next to them are not written, not even with the value that they have.
     ///
     /// # Errors
-    /// [`Error::Forgotten`](crate::Error::Forgotten) if the memory does not exist any more: the write ends as the board would end it then. The
-    /// write ends with any other error: [`Error::Ends`](crate::Error::Ends) is for errors of the memory's device, and for a panic of this
-    /// function.
+    /// [`Error::Forgotten`](crate::Error::Forgotten) if the memory does not exist any more: the write ends as the board
+    /// would end it then. The write ends with any other error: [`Error::Ends`](crate::Error::Ends) is for errors of the
+    /// memory's device, and for a panic of this function.
     fn patch(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 }
 

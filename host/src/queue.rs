@@ -663,6 +663,20 @@ impl Shared {
         }
     }
 
+    /// Returns the result of a look for the end of transfers. Of a board that is gone nothing is reported before
+    /// [`give_up`](Self::give_up), whose last records may have brought the end.
+    fn after_gone<T>(
+        &self,
+        found: Result<T>,
+        happened: impl FnOnce(&Flow<Region>) -> Option<Result<T>>,
+    ) -> Result<T> {
+        if !matches!(found, Err(Error::Gone)) {
+            return found;
+        }
+        self.give_up();
+        happened(&self.lock().flow).unwrap_or(found)
+    }
+
     /// Gives the board no more descriptors of a transfer. Transfers after it have their turn.
     pub(crate) fn cancel(&self, id: TransferId) {
         let Ok(mut state) = self.lock_own() else {

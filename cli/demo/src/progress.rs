@@ -25,7 +25,7 @@ impl Step {
         if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} ({elapsed})") {
             bar.set_style(style);
         }
-        // A thread ticks, whose memory is not for nothing.
+        // The thread that ticks reserves memory, of which a script may have limited the amount.
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(120));
         }

@@ -29,6 +29,11 @@ impl Waited {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn release_peer(&self) {
+        let mut peer = self.peer.lock().unwrap_or_else(PoisonError::into_inner);
+        *peer = None;
+    }
+
     /// Waits for the end, until a deadline.
     fn wait(&self, deadline: Option<Instant>) -> Option<c_int> {
         *wait_while(&self.told, self.lock(), deadline, |end| end.is_none())
@@ -68,13 +73,7 @@ impl Drop for Behind {
 unsafe extern "C" fn ended(status: c_int, user: *mut c_void) {
     // SAFETY: it is the reference that was given to the copy, and this is called once.
     let waited = unsafe { Arc::from_raw(user.cast::<Waited>().cast_const()) };
-    drop(
-        waited
-            .peer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(),
-    );
+    waited.release_peer();
     *waited.lock() = Some(status);
     waited.told.notify_all();
 }

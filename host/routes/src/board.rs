@@ -247,8 +247,8 @@ impl Pending for Moving {
 }
 
 /// Whether nothing of a transfer is on its way any more, after a [`Transfer::stop`] with this result: it has ended, or
-/// its board was reset or is gone, and so moves nothing; or all but the ends of a write has arrived. Any other error means that it goes on, or that nothing proves
-/// that the bytes that it has written have arrived.
+/// its board was reset or is gone, and so moves nothing; or all but the ends of a write has arrived. Any other error
+/// means that it goes on, or that nothing proves that the bytes that it has written have arrived.
 fn rests(stopped: &peerlane_host::Result<u64>) -> bool {
     use peerlane_host::Error;
     matches!(

@@ -3,7 +3,7 @@
 use super::transfer::Transfer;
 use super::waits::LOOK;
 use super::{Queue, SILENT, Shared, State};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::flow::TransferId;
 use crate::lock_free::Flag;
 use std::future::Future;
@@ -220,13 +220,7 @@ impl Shared {
         };
         self.unlock(state);
         drop(known);
-        if matches!(found, Err(Error::Gone)) {
-            self.give_up();
-            if let Some(ended) = self.result(id) {
-                return Poll::Ready(ended);
-            }
-        }
-        match found {
+        match self.after_gone(found, |flow| Some(flow.result(id)?.map(Some))) {
             Ok(None) => Poll::Pending,
             Ok(Some(bytes)) => Poll::Ready(Ok(bytes)),
             Err(error) => Poll::Ready(Err(error)),

@@ -97,7 +97,8 @@ impl Transfer {
     /// [restarted](crate::Queue::restart), and other transfers fail with [`Error::Stopped`], too.
     ///
     /// The grace begins when the board has no descriptors of other transfers before this one, except of transfers that
-    /// were called off, too. That takes as long as they take, unless they move less than 64 MiB a second: then the queue is restarted as well.
+    /// were called off, too. That takes as long as they take, unless they move less than 64 MiB a second: then the queue
+    /// is restarted as well.
     ///
     /// # Errors
     /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
@@ -125,7 +126,7 @@ impl Transfer {
 
     /// Adds to the result of a transfer the handle of the region to flush: the transfer may have ended before it was
     /// called off, and the flush of one that failed may have failed, too.
-    fn ended_before(&self, ended: Result<u64>) -> (Result<u64>, Option<u32>) {
+    fn with_unflushed(&self, ended: Result<u64>) -> (Result<u64>, Option<u32>) {
         let is_unflushed = self.is_unflushed || matches!(ended, Err(Error::Fault { .. }));
         (ended, self.written.filter(|_| is_unflushed))
     }
@@ -149,10 +150,10 @@ impl Transfer {
             Err(Error::Timeout { .. }) => {}
             Err(Error::Gone) => return (Err(Error::Gone), None),
             Err(_) if !self.has_ended() => {}
-            ended => return self.ended_before(ended),
+            ended => return self.with_unflushed(ended),
         }
         match self.queue.restart_for(self.id) {
-            Ok(()) => self.ended_before(self.wait(Duration::ZERO)),
+            Ok(()) => self.with_unflushed(self.wait(Duration::ZERO)),
             Err(error) => (Err(error), None),
         }
     }

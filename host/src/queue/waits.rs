@@ -54,12 +54,8 @@ impl Shared {
             let again = matches!(found, Ok(None)) && state.flow.can_finish();
             // Tasks that an error has woken run now.
             let away = self.unlock(state);
-            if matches!(found, Err(Error::Gone)) {
-                self.give_up();
-                return self.result(id).map_or(found, |ended| ended.map(Some));
-            }
             if !again || away {
-                return found;
+                return self.after_gone(found, |flow| Some(flow.result(id)?.map(Some)));
             }
         }
     }
@@ -189,13 +185,7 @@ impl Shared {
             }
         };
         self.unlock(state);
-        if matches!(result, Err(Error::Gone)) {
-            self.give_up();
-            if let Some(ended) = happened(&self.lock().flow) {
-                return ended;
-            }
-        }
-        result
+        self.after_gone(result, happened)
     }
 
     /// Sleeps until an event, and handles the driver's report.

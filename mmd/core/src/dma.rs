@@ -33,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const ATTEMPTS: u32 = 5;
 
 /// Attempts of a transfer that others' restarts have ended: each copy to a peer that takes no data ends by a restart,
-/// and so many may be in a lane ([`Gate`](crate::peer::Gate)).
+/// and so many may be in a lane ([`Gate`](crate::board::Gate)).
 const ATTEMPTS_BESIDE_OTHERS: u32 = 100;
 
 /// Pause before a transfer is tried again; the second pause is twice as long.
@@ -239,8 +239,9 @@ impl Dma {
                     std::thread::sleep(PAUSE);
                     continue;
                 }
-                Error::Fault { .. } => true,
-                Error::Timeout { .. } | Error::Broken { .. } => self.queue.restart().is_ok(),
+                // A late transfer was stopped by the wait for it.
+                Error::Fault { .. } | Error::Timeout { .. } => true,
+                Error::Broken { .. } => self.queue.restart().is_ok(),
                 _ => false,
             };
             if !again || tried == ATTEMPTS {

@@ -145,7 +145,7 @@ impl Build {
     pub fn model(&self, tools: &Toolchain) -> Result<Library> {
         self.check_names()?;
         let key = self.key(tools.identity());
-        let target = self.cached(tools);
+        let target = cached(tools, &key);
         if !target.exists() {
             let lock_path = tools.models().join(format!("{key}.lock"));
             let lock = File::create(&lock_path).map_err(io("create", &lock_path))?;
@@ -162,12 +162,7 @@ impl Build {
 
     /// Returns whether [`Build::model`] would find the library in the cache.
     pub fn is_cached(&self, tools: &Toolchain) -> bool {
-        self.cached(tools).exists()
-    }
-
-    fn cached(&self, tools: &Toolchain) -> PathBuf {
-        let key = self.key(tools.identity());
-        tools.models().join(format!("{key}.so"))
+        cached(tools, &self.key(tools.identity())).exists()
     }
 
     /// Compiles this design for other machines: into a directory of a package, in which [`Build::ahead`] finds it. The
@@ -446,6 +441,11 @@ fn units(obj: &Path, generated: &[String]) -> Result<Vec<PathBuf>> {
             Ok(path)
         })
         .collect()
+}
+
+/// Returns the place in the cache of the library with this key.
+fn cached(tools: &Toolchain, key: &str) -> PathBuf {
+    tools.models().join(format!("{key}.so"))
 }
 
 fn hex(bytes: &[u8]) -> String {

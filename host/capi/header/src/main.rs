@@ -10,7 +10,7 @@ use miette::{Result, miette};
 #[derive(Debug, Parser)]
 #[command(name = "peerlane-capi-header")]
 struct Arguments {
-    /// The directory
+    /// The directory of the file.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

@@ -67,30 +67,37 @@ impl Busy {
     }
 }
 
-/// Objects of the vendor's to drop, with the times from which they may be dropped, in this order. A thread drops them
-/// while there are any.
-static LATER: Mutex<VecDeque<(Instant, Box<dyn Send>)>> = Mutex::new(VecDeque::new());
+/// Objects of the vendor's to drop.
+struct Later {
+    /// The objects with the times from which they may be dropped, in this order.
+    due: VecDeque<(Instant, Box<dyn Send>)>,
+    /// A thread drops them.
+    has_thread: bool,
+}
+
+static LATER: Mutex<Later> = Mutex::new(Later {
+    due: VecDeque::new(),
+    has_thread: false,
+});
 
 /// Drops an object of the vendor's after a while, unless the program ends before: the vendor library may be gone then.
 /// Where no thread can be started, the object stays until the next call, or for ever.
 pub(super) fn let_go_later(what: impl Send + 'static, after: Duration) {
     let mut later = LATER.lock();
-    later.push_back((Instant::now() + after, Box::new(what)));
-    // An earlier object's thread drops this one, too. Where that thread could not be started, this call tries again.
-    if !LATER_HAS_THREAD.swap(true, SeqCst) && !spawn(let_go) {
-        LATER_HAS_THREAD.store(false, SeqCst);
+    later
+        .due
+        .push_back((Instant::now() + after, Box::new(what)));
+    if !later.has_thread {
+        later.has_thread = spawn(let_go);
     }
 }
 
-/// There is a thread that drops the objects of [`LATER`]. Changed with its lock only.
-static LATER_HAS_THREAD: AtomicBool = AtomicBool::new(false);
-
-/// Drops the objects of [`LATER`], each in its time, until the list is empty.
+/// Drops the objects of [`LATER`], each in its time, until there are no more.
 fn let_go() {
     loop {
         let mut later = LATER.lock();
-        let Some((time, _)) = later.front() else {
-            LATER_HAS_THREAD.store(false, SeqCst);
+        let Some((time, _)) = later.due.front() else {
+            later.has_thread = false;
             return;
         };
         let left = time.saturating_duration_since(Instant::now());
@@ -99,7 +106,7 @@ fn let_go() {
             thread::sleep(left);
             continue;
         }
-        let due = later.pop_front();
+        let due = later.due.pop_front();
         drop(later);
         let _busy = Busy::begins();
         match EXITING.load(SeqCst) {

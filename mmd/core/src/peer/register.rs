@@ -358,7 +358,7 @@ mod cuda {
 
     /// Exports a dma-buf of whole pages with a range in them. CUDA itself checks that the range's allocations are one
     /// memory: it exports no others.
-    pub(crate) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
+    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
         // SAFETY: that is its type.
         let export: Export = unsafe { find(opencl, c"cuMemGetHandleForAddressRange")? };
         // If the memory's context cannot be found, the thread's current context is used.
@@ -402,7 +402,7 @@ mod cuda {
     }
 
     /// Makes CUDA copy the ends of writes to a region, where the program has CUDA.
-    pub(crate) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
+    pub(super) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
         if let Some(ends) = Ends::new(opencl, first, region.length()) {
             region.set_patch(Arc::new(ends));
         }
@@ -465,7 +465,7 @@ mod cuda {
     }
 
     /// Returns the identity of the buffer that an address is in.
-    pub(crate) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
+    pub(super) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
         // SAFETY: that is its type.
         let attribute: Attribute = unsafe { find(opencl, c"cuPointerGetAttribute")? };
         let mut buffer = 0_u64;
