@@ -8,8 +8,8 @@ use crate::pcie::{self, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
+use peerlane_language::*;
 use peerlane_verilog::{Design, Narrow, emit, join};
-use rust_hdl::prelude::*;
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
 ///

@@ -1,8 +1,8 @@
 //! The reset of the PCIe side as the parts of the block take it.
 
 use crate::prim::BitSync;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Takes the reset of the PCIe side into its clock once, for all parts. So all parts see its begin and its end in the
 /// same cycle, from any source. The hard IP's reset may begin without a clock, and stay longer than the clock stops.

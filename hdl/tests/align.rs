@@ -1,8 +1,8 @@
 //! The byte realigner against its definition, in rust-hdl's own simulator.
 
 use peerlane_hdl::rtl::align::Align;
-use rust_hdl::core::simulate::simulate;
-use rust_hdl::prelude::*;
+use peerlane_language::simulate;
+use peerlane_language::*;
 
 /// Bits from bytes, lane 0 lowest.
 fn pack<const W: usize>(bytes: &[u8]) -> Bits<W> {

@@ -7,10 +7,10 @@
 mod common;
 
 use peerlane_hdl::prim::{AsyncFifo, BlockRam, ForwardRam, SmallFifo, SmallRam};
+use peerlane_language::*;
 use peerlane_verilated::{Model, Port};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
 const WORDS: usize = 4;

@@ -5,8 +5,8 @@
 mod generated;
 
 use generated::{ChanRegs, CsrRegs};
+use peerlane_language::*;
 use peerlane_regmap::Map;
-use rust_hdl::prelude::*;
 
 /// The slave ports that every generated block has.
 macro_rules! slave {

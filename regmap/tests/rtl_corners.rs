@@ -7,8 +7,8 @@ mod common;
 mod corners;
 
 use corners::{FourRegs, OneRegs, ThreeRegs, TwoRegs};
+use peerlane_language::*;
 use peerlane_regmap::{Map, emit};
-use rust_hdl::prelude::*;
 
 /// One clock cycle.
 macro_rules! tick {

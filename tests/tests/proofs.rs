@@ -24,10 +24,10 @@ use peerlane_hdl::{
         room::RingRoom, txs::TxsAdapter,
     },
 };
+use peerlane_language::*;
 use peerlane_tests::programs::MUTANT_SEEN;
 use peerlane_tools::{Cache, Yosys};
 use peerlane_verilog::emit;
-use rust_hdl::prelude::*;
 
 #[path = "proofs/planted.rs"]
 mod planted;

@@ -707,11 +707,18 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "semver",
-        about: "the libraries' public interfaces, compared with those of an earlier commit",
-        steps: &[check(
-            "cargo-semver-checks",
-            &["run", "--quiet", "--bin", "xtask", "--", "semver"],
-        )],
+        about: "the libraries' public interfaces, compared with those of an earlier commit; what future compilers refuse",
+        steps: &[
+            check(
+                "cargo-semver-checks",
+                &["run", "--quiet", "--bin", "xtask", "--", "semver"],
+            ),
+            tests(
+                "rust-hdl and a newer compiler",
+                Of::Targets("peerlane-tests", &["language"]),
+                EXTERNAL,
+            ),
+        ],
         ..ON_DEMAND
     },
     Suite {

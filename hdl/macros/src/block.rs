@@ -24,9 +24,9 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     );
     let fresh = fresh(input, &all)?;
     Ok(quote! {
-        impl #impl_generics ::rust_hdl::prelude::Block for #name #ty_generics #where_clause {
+        impl #impl_generics ::peerlane_language::Block for #name #ty_generics #where_clause {
             #methods
-            fn accept(&self, name: &str, probe: &mut dyn ::rust_hdl::prelude::Probe) {
+            fn accept(&self, name: &str, probe: &mut dyn ::peerlane_language::Probe) {
                 probe.visit_start_scope(name, self);
                 #about
                 #module_name

@@ -75,21 +75,21 @@ fn one(input: &DeriveInput, mirror: &Ident) -> Result<TokenStream, Error> {
         #[derive(Clone, Debug, Default)]
         #input
 
-        impl #impl_generics ::rust_hdl::prelude::Logic for #name #ty_generics #where_clause {
+        impl #impl_generics ::peerlane_language::Logic for #name #ty_generics #where_clause {
             fn update(&mut self) {}
             fn connect(&mut self) {}
         }
 
-        impl #impl_generics ::rust_hdl::prelude::Block for #name #ty_generics #where_clause {
+        impl #impl_generics ::peerlane_language::Block for #name #ty_generics #where_clause {
             #methods
-            fn accept(&self, name: &str, probe: &mut dyn ::rust_hdl::prelude::Probe) {
+            fn accept(&self, name: &str, probe: &mut dyn ::peerlane_language::Probe) {
                 probe.visit_start_namespace(name, self);
                 #accept
                 probe.visit_end_namespace(name, self);
             }
         }
 
-        impl #impl_generics ::rust_hdl::prelude::logic::LogicLink for #name #ty_generics #where_clause {
+        impl #impl_generics ::peerlane_language::logic::LogicLink for #name #ty_generics #where_clause {
             fn link(&mut self, other: &mut Self) {
                 #(self.#names.link(&mut other.#names);)*
             }
@@ -99,18 +99,18 @@ fn one(input: &DeriveInput, mirror: &Ident) -> Result<TokenStream, Error> {
             fn link_connect_dest(&mut self) {
                 #(self.#names.link_connect_dest();)*
             }
-            fn link_hdl(my_name: &str, this: &str, that: &str) -> Vec<::rust_hdl::prelude::ast::VerilogLink> {
+            fn link_hdl(my_name: &str, this: &str, that: &str) -> Vec<::peerlane_language::ast::VerilogLink> {
                 let mut links = Vec::new();
                 #(links.extend(<#types>::link_hdl(&format!(#paths, my_name), this, that));)*
                 links
             }
         }
 
-        impl #impl_generics ::rust_hdl::prelude::logic::LogicJoin for #name #ty_generics #where_clause {
+        impl #impl_generics ::peerlane_language::logic::LogicJoin for #name #ty_generics #where_clause {
             fn join_connect(&mut self) {
                 #(self.#names.join_connect();)*
             }
-            fn join_hdl(my_name: &str, this: &str, that: &str) -> Vec<::rust_hdl::prelude::ast::VerilogLink> {
+            fn join_hdl(my_name: &str, this: &str, that: &str) -> Vec<::peerlane_language::ast::VerilogLink> {
                 let mut links = Vec::new();
                 #(links.extend(<#types>::join_hdl(&format!(#paths, my_name), this, that));)*
                 links

@@ -61,11 +61,11 @@ pub(crate) fn block_methods(fields: &[&Field]) -> TokenStream {
     let names: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     quote! {
         fn connect_all(&mut self) {
-            ::rust_hdl::prelude::Logic::connect(self);
+            ::peerlane_language::Logic::connect(self);
             #(self.#names.connect_all();)*
         }
         fn update_all(&mut self) {
-            ::rust_hdl::prelude::Logic::update(self);
+            ::peerlane_language::Logic::update(self);
             #(self.#names.update_all();)*
         }
         fn has_changed(&self) -> bool {

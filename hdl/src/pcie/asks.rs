@@ -45,8 +45,8 @@
 use super::IMPATIENCE_LOG2;
 use super::words::{AskHead, AskWord, Sent};
 use crate::prim::{Part, Patience, SmallFifo, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// How far a request is.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]

@@ -14,8 +14,8 @@ use crate::params::Slaves;
 pub use crate::params::{CSR_LOG2, MSIX_LOG2};
 use crate::prim::{Part, parts};
 use crate::rtl::ports::RegisterMaster;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The slaves' bytes, as powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,8 +32,8 @@ use super::words::{Progress, Sent};
 use crate::prim::{ForwardRam, Part, Patience, SmallFifo, parts};
 use judging::{Ends, Form, Judgement};
 use lanes::Lanes;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Completions of `W` bits and `B` bytes a beat; `E` = `W + 2`.
 #[derive(DocBlock)]

@@ -9,8 +9,8 @@
 //! fourth if the bit was late itself. Then the word of the edge before is taken, which is the second or the third edge.
 //! The lowest bit may come two cycles later than others, and a cycle earlier.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The configuration's words that are used.
 #[derive(DocBlock, Default)]

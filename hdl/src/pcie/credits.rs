@@ -19,8 +19,8 @@
 //! The hard IP itself checks credits before it sends. But it sends in order: one packet without credits holds up all
 //! later ones. So a packet is not given to it before it can leave.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Credits for posted packets, for read requests, and for completions.
 #[derive(DocBlock, Default)]

@@ -10,8 +10,8 @@ use super::tally::{Count, Tally};
 use super::target::{Reach, Target};
 use super::transmit::Transmit;
 use crate::prim::{BitSync, Part, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The transaction layer's application side on the hard IP `altera_pcie_sv_hip_ast`, `W` bits and `B` bytes a beat;
 /// `E` = `W + 2`. Ports towards the hard IP have its names (Stratix V Avalon-ST Interface for PCIe 683093).

@@ -26,8 +26,8 @@ pub mod words;
 use crate::error::GenerateError;
 use crate::params::ParamError;
 use layer::Layer;
+use peerlane_language::*;
 use peerlane_verilog::{Design, emit};
-use rust_hdl::prelude::*;
 use target::Reach;
 
 /// Name of the top module.

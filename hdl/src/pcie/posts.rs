@@ -12,8 +12,8 @@
 
 use super::words::PostHead;
 use crate::prim::{BlockFifo, Part, SmallFifo, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Posted writes of `W` bits and `B` bytes a beat.
 #[derive(DocBlock)]

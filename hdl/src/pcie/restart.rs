@@ -16,8 +16,8 @@
 //!   lost nothing; a reset of the application alone would leave half a packet in its hard IP.
 
 use crate::prim::{BitSync, ResetAtOnce};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Holds `nreset_status` low until the hard IP has left its reset, uses the clock, and does not lose the link; and for
 /// 1024 cycles more, as the Avalon-MM variant does: all resets of the hard IP have ended by then. The hard IP's reset

@@ -1,7 +1,7 @@
 //! Counts of errors in completions. They stop at their largest number.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// A count of events.
 #[derive(DocBlock, Default)]

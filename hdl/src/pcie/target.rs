@@ -20,10 +20,10 @@ use super::words::ReplyHead;
 use crate::prim::{Part, parts};
 use bus::Bus;
 use intake::Intake;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 use replies::Replies;
 use requests::Requests;
-use rust_hdl::prelude::*;
 
 /// The part of the host's address space that belongs to the board, and the time that its bus may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,8 +20,8 @@
 
 use super::words::{AskHead, PostHead, ReplyHead};
 use crate::prim::{Part, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The way out of `W` bits.
 #[derive(DocBlock)]

@@ -1,7 +1,7 @@
 //! Words that wait in a FIFO or a memory of the transaction layer: one struct each.
 
 use crate::prim::words;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 words! {
     /// A posted write whose beats are all there.

@@ -2,8 +2,8 @@
 //! *Simulation and Synthesis Techniques for Asynchronous FIFO Design*, SNUG 2002, style 1).
 
 use super::{BlockRam, BusSync, Word};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The pointers of a FIFO of `2^A` words whose memory is elsewhere; `P` is `A + 1`. The memory has a
 /// registered read port, and its output register is the FIFO's front. Reset both sides together;

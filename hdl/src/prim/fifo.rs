@@ -2,8 +2,8 @@
 //! a push into a full FIFO and a pop of an empty one are ignored.
 
 use super::{BlockRam, SmallRam, Word};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Shallow FIFO in LUT RAM: up to `2^A` words, two-cycle latency, in which a word settles in the memory. `P` is
 /// `A + 1`. Its flags are registers, because they are at the head of long paths.

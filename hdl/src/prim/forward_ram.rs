@@ -2,8 +2,8 @@
 
 use super::Word;
 use super::ram::{SmallRam, garbage, index, unused};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
 /// A [`super::SmallRam`] with a defined result of a read at any time: in the cycle of a write the old word, from the

@@ -1,6 +1,6 @@
 //! The logic of a block in parts.
 
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// One part of a block's logic; `M` names the part.
 ///

@@ -1,7 +1,7 @@
 //! Times to wait.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Macro of a simulation, in addition to `SIMULATION`, that makes all time limits short, because milliseconds are long
 /// in a simulation. Synthesis defines neither of the two, so the macro changes no build.

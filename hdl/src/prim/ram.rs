@@ -18,8 +18,8 @@
 //! between two clocks it has settled at the second read edge.
 
 use super::Word;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
 /// `[hi:0]` of an address that selects one of `2^log2` words.

@@ -1,7 +1,7 @@
 //! Reset of one clock's side, long enough for the other side to see it.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Holds `held` for 32 cycles at least, and for 16 after `trigger` has fallen. `held` comes from a register, because
 /// other clocks look at it. `late` rises 16 cycles after it and falls with it.

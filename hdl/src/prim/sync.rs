@@ -1,7 +1,7 @@
 //! Two-flop synchronisers. Timing constraints find their first stage by the name `meta`.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// One level into another clock.
 #[derive(DocBlock, Default)]

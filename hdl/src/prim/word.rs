@@ -1,6 +1,6 @@
 //! Words that cross a FIFO or are in a memory.
 
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The word of a FIFO or a memory: plain bits, or a struct of them.
 pub trait Word: Synth {

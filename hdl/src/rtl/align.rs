@@ -10,9 +10,9 @@ mod rotate;
 mod step;
 
 use crate::prim::{Part, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 use rotate::{Merge, Rotation};
-use rust_hdl::prelude::*;
 use step::{Measure, Step};
 
 /// The realigner of a `W`-bit, `B`-byte stream.

@@ -6,8 +6,8 @@
 use super::ports::LookUpSink;
 use super::words::AttEntry;
 use crate::prim::BlockRam;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Up to `2^16` entries; the size is a build parameter.
 #[derive(DocBlock)]

@@ -1,7 +1,7 @@
 //! The driver's settings of each channel, and the doorbells that each channel was refused.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Up to 64 channels.
 #[derive(DocBlock)]

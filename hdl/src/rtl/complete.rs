@@ -3,8 +3,8 @@
 
 use super::ports::{EndSink, PostSource};
 use crate::prim::SmallRam;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Takes the ends of both directions in turn.
 #[derive(DocBlock)]

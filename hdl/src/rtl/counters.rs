@@ -36,8 +36,8 @@ mod sweeping;
 
 use super::status::Status;
 use crate::prim::{BlockRam, Part, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 use sweeping::{Showing, Sweeping};
 
 /// States of a snapshot.

@@ -30,8 +30,8 @@ use crate::prim::{BitSync, BusSync, ResetCopy, ResetStretch, parts};
 use clocking::Clocking;
 use counting::{Counting, Windowing};
 use direction::{Reads, Writes};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 use sides::Sides;
 use slaves::Slaves;
 

@@ -5,8 +5,8 @@
 //! placed between two of them. Answers come in the order of the reads.
 
 use super::ports::{FlushSink, FlushSource};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// How far a fence has come.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]

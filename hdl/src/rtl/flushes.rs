@@ -6,8 +6,8 @@
 
 use super::words::FlushTurn;
 use crate::prim::SmallFifo;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The flush reads that are under way.
 #[derive(DocBlock)]

@@ -9,8 +9,8 @@ use super::ports::{PostSource, RegisterSlave};
 use moderation::Moderation;
 use msi::Msi;
 use msix::Msix;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Interrupts of up to 64 channels. The ports are those of the two parts, which say more.
 #[derive(DocBlock)]

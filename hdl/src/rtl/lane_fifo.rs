@@ -2,8 +2,8 @@
 //! Lanes that were not written hold old data; their byte enables are zero.
 
 use crate::prim::{AsyncPointers, BlockRam, LaneRam};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Lanes of `W` bits make a 512-bit word.
 #[derive(DocBlock)]

@@ -4,7 +4,7 @@
 //! its ring, [`fence`] watches a change of the ATT, [`counters`] counts. [`engine`] joins all but the adapter.
 //! [`ports`] has the bundles of ports between the parts, [`status`] the codes with which descriptors end.
 
-use rust_hdl::prelude::Bits;
+use peerlane_language::Bits;
 
 pub mod align;
 pub mod att;

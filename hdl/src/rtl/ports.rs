@@ -3,8 +3,8 @@
 //! Each is described here once, from the side that it is named for; [`bundle`] makes the other side of it. A part that
 //! passes a bundle on links it, two parts are joined.
 
+use peerlane_language::*;
 use peerlane_verilog::bundle;
-use rust_hdl::prelude::*;
 
 /// An Avalon-MM slave of 32 bits with `A` bits of word address, which never makes its master wait.
 #[bundle(RegisterMaster)]

@@ -17,8 +17,8 @@
 //! no other bytes than those of the burst. So the last beat has only those that the last beat of any burst has.
 
 use super::ports::{PostSink, WriteSink};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The bus's register for beats of `W` bits and `B` bytes, and the turns before it.
 #[derive(DocBlock)]

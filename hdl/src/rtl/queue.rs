@@ -16,8 +16,8 @@ use super::ports::DescriptorSource;
 use crate::prim::{BlockRam, ForwardRam, Part, SmallRam, parts};
 use busy::Busy;
 use counts::{Counts, Oldest};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Dwords of a descriptor that the hardware keeps (the rest is reserved).
 pub const DWORDS: usize = 7;

@@ -9,9 +9,9 @@ use super::receive::Receive;
 use super::words::{Failure, Note, ReadNext};
 use crate::prim::{Part, SmallFifo, SmallRam, parts};
 use intake::{Asking, Intake, Room};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 use retirement::{Ends, Retirement};
-use rust_hdl::prelude::*;
 
 /// Values that a build fixes for a [`ReadPath`].
 #[derive(Clone, Copy, Debug)]

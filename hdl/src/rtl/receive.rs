@@ -16,9 +16,9 @@ use super::words::{Chunk, MemoryWrite, Pack, Place, ReadJob, Written};
 use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, Part, SmallFifo, parts};
 use memory::Memory;
 use packing::Packing;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 use places::Places;
-use rust_hdl::prelude::*;
 
 /// The receiver; `W` bits, `B` bytes a beat, `E` = `W + 1`.
 #[derive(DocBlock)]

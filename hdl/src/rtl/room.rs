@@ -10,8 +10,8 @@
 
 use super::words::Slots;
 use crate::prim::ForwardRam;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Up to 64 channels.
 #[derive(DocBlock)]

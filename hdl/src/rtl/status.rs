@@ -1,7 +1,7 @@
 //! The register map's status codes, as constants of a block.
 
 use peerlane_core::regs::StatusCode;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:ident),* $(,)?) => {

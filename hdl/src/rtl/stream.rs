@@ -19,8 +19,8 @@ use super::{flushes::Flushes, poster::Poster};
 use crate::prim::{ForwardRam, Part, SmallFifo, SmallRam, parts};
 use completions::Completions;
 use peerlane_core::regs::StatusCode;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The adapter for streams of `W` bits and `B` bytes.
 #[derive(DocBlock)]

@@ -25,9 +25,9 @@ use super::poster::Poster;
 use super::status::Status;
 use super::words::TxsRead;
 use crate::prim::{Part, SmallFifo, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 use reads::Reads;
-use rust_hdl::prelude::*;
 
 /// Reads that `Txs` takes before it holds the bus; the ninth would stop writes too.
 pub const READS_IN_FLIGHT_LOG2: usize = 3;

@@ -1,7 +1,7 @@
 //! Words that cross a FIFO, wait in a register for it, or are in a memory: one struct each.
 
 use crate::prim::words;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 words! {
     /// A read of FPGA memory.

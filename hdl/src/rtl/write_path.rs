@@ -17,8 +17,8 @@ use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, Part, SmallFifo, parts};
 use bursts::{Bursts, Gone};
 use ends::Ends;
 use intake::{Intake, Memory, Placing};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The write direction after its request maker; `W` bits, `B` bytes a beat.
 #[derive(DocBlock)]

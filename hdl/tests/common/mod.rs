@@ -1,7 +1,7 @@
 //! Common parts of the tests of single blocks.
 
+use peerlane_language::Block;
 use peerlane_verilated::{Library, Port};
-use rust_hdl::prelude::Block;
 use std::collections::HashMap;
 
 /// Returns a block, Verilated, with its ports by their names.

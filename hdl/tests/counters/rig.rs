@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use peerlane_hdl::rtl::counters::Counters;
+use peerlane_language::*;
 use peerlane_verilated::{Build, Library, Model, Port, Toolchain};
 use peerlane_verilog::emit;
-use rust_hdl::prelude::*;
 
 /// Values at the ports in one cycle; pairs are of the write and the read direction.
 #[derive(Clone, Default)]

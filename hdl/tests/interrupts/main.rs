@@ -7,8 +7,8 @@ mod moderation;
 mod msix;
 
 use peerlane_hdl::rtl::interrupts::Interrupts;
+use peerlane_language::Block;
 use peerlane_verilated::{Model, Port};
-use rust_hdl::prelude::Block;
 use std::collections::HashMap;
 
 /// A Verilated block, cycle by cycle: set the inputs, look at the outputs, `edge`.

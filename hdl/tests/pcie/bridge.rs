@@ -43,7 +43,7 @@ fn design() -> Design {
         },
         SIZES,
     );
-    rust_hdl::prelude::Block::connect_all(&mut bridge);
+    peerlane_language::Block::connect_all(&mut bridge);
     peerlane_verilog::emit(TOP, &bridge, "").expect("the bridge emits")
 }
 

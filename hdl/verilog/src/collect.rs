@@ -1,7 +1,7 @@
 //! Walks a design with rust-hdl's `Probe` and collects the data that the emitter needs.
 
 use num_bigint::BigUint;
-use rust_hdl_core::prelude::{Atom, AtomKind, Block, Probe, TypeDescriptor, TypeKind, Verilog};
+use peerlane_language::{Atom, AtomKind, Block, Probe, TypeDescriptor, TypeKind, Verilog};
 
 use crate::custom::{self, Register};
 use crate::error::{EmitError, Problem};
@@ -69,7 +69,7 @@ impl Node {
 pub(crate) fn type_width(ty: &TypeDescriptor) -> usize {
     match &ty.kind {
         TypeKind::Bits(n) | TypeKind::Signed(n) => *n,
-        TypeKind::Enum(states) => rust_hdl_core::prelude::clog2(states.len()),
+        TypeKind::Enum(states) => peerlane_language::clog2(states.len()),
         TypeKind::Composite(fields) => fields.iter().map(|f| type_width(&f.kind)).sum(),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use num_bigint::BigUint;
-use rust_hdl_core::prelude::{TimingInfo, Verilog, VerilogLiteral};
+use peerlane_language::{TimingInfo, Verilog, VerilogLiteral};
 
 /// A D flip-flop: `q` takes `d` at the rising edge of `clock`.
 pub(crate) struct Register {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rust_hdl_core::ast::Verilog;
+use peerlane_language::ast::Verilog;
 
 use crate::collect::Node;
 use crate::error::{EmitError, Problem};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rust_hdl_core::check_error::{CheckError, PathedName};
+use peerlane_language::check_error::{CheckError, PathedName};
 
 /// A design that cannot be emitted: the place and the problem.
 ///

@@ -3,7 +3,7 @@
 //! rust-hdl's `Probe` has no way for that. A hint is a namespace that is closed at once, with a name that no field can
 //! have; other probes see it begin and end.
 
-use rust_hdl_core::prelude::{Block, Probe};
+use peerlane_language::{Block, Probe};
 
 const MARK: char = '\u{1}';
 

@@ -5,7 +5,7 @@
 //! rust-hdl's simulator: every expression is typed, every literal has a width, every nested operator its parentheses.
 //!
 //! ```
-//! use rust_hdl::prelude::*;
+//! use peerlane_language::*;
 //!
 //! #[derive(LogicBlock, Default)]
 //! struct Counter {
@@ -77,7 +77,7 @@ mod schedule;
 mod signals;
 mod usage;
 
-use rust_hdl_core::prelude::{AtomKind, Block, check_all};
+use peerlane_language::{AtomKind, Block, check_all};
 
 pub use error::{EmitError, Problem};
 pub use join::{JoinError, Narrow, join};

@@ -7,7 +7,7 @@ mod stmt;
 #[cfg(test)]
 mod tests;
 
-use rust_hdl_core::ast::VerilogBlock;
+use peerlane_language::ast::VerilogBlock;
 
 use crate::collect::Node;
 use crate::error::{EmitError, Problem};

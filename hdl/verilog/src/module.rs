@@ -4,8 +4,8 @@ mod writer;
 
 use std::collections::BTreeSet;
 
-use rust_hdl_core::ast::Verilog;
-use rust_hdl_core::prelude::AtomKind;
+use peerlane_language::AtomKind;
+use peerlane_language::ast::Verilog;
 
 use crate::bind::bind;
 use crate::collect::Node;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use num_bigint::BigUint;
-use rust_hdl_core::prelude::{AtomKind, TypeDescriptor, TypeKind};
+use peerlane_language::{AtomKind, TypeDescriptor, TypeKind};
 
 use crate::collect::{AtomInfo, Node, type_width};
 use crate::error::{EmitError, Problem};

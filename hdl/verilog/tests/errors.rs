@@ -1,7 +1,7 @@
 //! Designs that cannot be emitted, each with its place and its problem.
 
+use peerlane_language::*;
 use peerlane_verilog::{EmitError, Problem, emit};
-use rust_hdl::prelude::*;
 
 fn refusal<B: Block + Default>(name: &str) -> EmitError {
     let mut block = B::default();

@@ -4,8 +4,8 @@
 mod corpus;
 
 use corpus::Form;
+use peerlane_language::Block;
 use peerlane_verilog::{Design, Direction, emit};
-use rust_hdl::prelude::Block;
 
 fn design<F: Form>() -> Design {
     let mut block = F::default();

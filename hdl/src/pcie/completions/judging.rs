@@ -2,7 +2,7 @@
 
 use super::Completions;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Reads the form of the header while its tag is looked up.
 pub(super) struct Form;

@@ -2,7 +2,7 @@
 
 use super::Completions;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Beats to their lanes; and the reset.
 pub(super) struct Lanes;

@@ -13,8 +13,8 @@
 
 use crate::pcie::BUS_IMPATIENCE;
 use crate::prim::{Part, Patience, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// The master.
 #[derive(DocBlock)]

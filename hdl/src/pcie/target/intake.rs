@@ -17,8 +17,8 @@
 
 use crate::pcie::words::Request;
 use crate::prim::{Part, SmallFifo, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Beats that wait here at most.
 pub const BEATS: u64 = 32;

@@ -10,8 +10,8 @@
 use super::store::{BEATS, Store};
 use crate::pcie::words::{Piece, ReplyHead};
 use crate::prim::{Part, SmallFifo, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// A completion's data come from the bus.
 pub const BUS: u64 = 0;

@@ -17,8 +17,8 @@
 use super::replies::{ABORTED, BUS, NOTHING, REFUSED};
 use crate::pcie::words::{Piece, Request};
 use crate::prim::{Part, SmallFifo, parts};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Requests that wait here at most.
 pub const PLACES: u64 = 32;

@@ -1,8 +1,8 @@
 //! The data of completions: beats that are shown once their packet is complete. They can be dropped before that.
 
 use crate::prim::BlockRam;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Beats of `W` bits that [`Store`] holds, less those that are shown.
 pub const BEATS: usize = 1 << LOG2;

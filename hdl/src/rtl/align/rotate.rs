@@ -2,7 +2,7 @@
 
 use super::Align;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The bytes to their lanes.
 pub(super) struct Rotation;

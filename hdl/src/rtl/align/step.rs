@@ -2,7 +2,7 @@
 
 use super::Align;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Chooses the beats that a step takes, and measures the next job.
 pub(super) struct Measure;

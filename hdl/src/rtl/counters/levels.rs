@@ -1,7 +1,7 @@
 //! Small counts of levels, in flip-flops: any number of them can count in one cycle.
 
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Counts the cycles in which each of `N` levels is high, from one visit to the next.
 #[derive(DocBlock)]

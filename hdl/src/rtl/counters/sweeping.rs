@@ -2,7 +2,7 @@
 
 use super::{Counters, SnapshotState};
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Moves the small counts into the memory.
 pub(super) struct Sweeping;

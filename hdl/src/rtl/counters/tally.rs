@@ -1,8 +1,8 @@
 //! Small counts of one kind of events, in block RAM.
 
 use crate::prim::{BlockRam, SmallFifo};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// `2^A` rows of `D` bits in two fields, half of the rows of each direction. An event is a word of `F` bits, `{row,
 /// amount}`, that waits in the FIFO of its direction; the row becomes the sum of its old value, the amount and a

@@ -2,7 +2,7 @@
 
 use super::{Engine, RESETS};
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Clocks and resets.
 pub(super) struct Clocking;

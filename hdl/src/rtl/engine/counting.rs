@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The window.
 pub(super) struct Windowing;

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::prim::Part;
 use crate::rtl::ports::{DescriptorSource, EndSource, LookUpSource, RequestSource};
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// From FPGA memory to the peer.
 pub(super) struct Writes;

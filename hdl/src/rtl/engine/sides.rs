@@ -6,7 +6,7 @@ use crate::rtl::ports::{
     AnswerSink, FlushSource, MemoryReadMaster, MemoryWriteMaster, PostSource, ReadSource,
     WriteSource,
 };
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The parts that both directions share.
 pub(super) struct Sides;

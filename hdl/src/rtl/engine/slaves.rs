@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::prim::Part;
 use crate::rtl::ports::RegisterSlave;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Connects the slaves that the host writes and reads.
 pub(super) struct Slaves;

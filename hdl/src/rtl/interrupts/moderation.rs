@@ -16,8 +16,8 @@
 //! visit's turn at least one is left to the visit.
 
 use crate::prim::BlockRam;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Moderation of up to 64 channels.
 #[derive(DocBlock)]

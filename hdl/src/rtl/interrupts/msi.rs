@@ -8,8 +8,8 @@
 //! enabled together.
 
 use crate::rtl::ports::PostSource;
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// One vector.
 #[derive(DocBlock, Default)]

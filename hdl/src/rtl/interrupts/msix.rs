@@ -20,8 +20,8 @@
 
 use crate::prim::BlockRam;
 use crate::rtl::ports::{PostSource, RegisterSlave};
+use peerlane_language::*;
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
 
 /// Vectors before those of the channels.
 pub const FIRST_CHANNEL: usize = 2;

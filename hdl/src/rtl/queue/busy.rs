@@ -2,7 +2,7 @@
 
 use super::DescriptorQueue;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Finds the channels with descriptors that are queued or under way; and the reset.
 pub(super) struct Busy;

@@ -2,7 +2,7 @@
 
 use super::{DWORDS, DescriptorQueue};
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The oldest descriptor, for the request maker.
 pub(super) struct Oldest;

@@ -3,7 +3,7 @@
 use super::ReadPath;
 use crate::prim::Part;
 use crate::rtl::ports::{AnswerSink, MemoryWriteMaster};
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// A request in.
 pub(super) struct Intake;

@@ -2,7 +2,7 @@
 
 use super::ReadPath;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Requests retire in order.
 pub(super) struct Retirement;

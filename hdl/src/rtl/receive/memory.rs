@@ -2,7 +2,7 @@
 
 use super::Receive;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Words go to memory; and the reset.
 pub(super) struct Memory;

@@ -2,7 +2,7 @@
 
 use super::Receive;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Beats become words of memory.
 pub(super) struct Packing;

@@ -2,7 +2,7 @@
 
 use super::Segment;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The size of the next request.
 pub(super) struct Cutting;

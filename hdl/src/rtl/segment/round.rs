@@ -2,7 +2,7 @@
 
 use super::{Segment, SegmentState};
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Chooses the next channel.
 pub(super) struct Round;

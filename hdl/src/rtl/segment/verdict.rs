@@ -2,7 +2,7 @@
 
 use super::Segment;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Decides whether the request may leave, and in which form.
 pub(super) struct Verdict;

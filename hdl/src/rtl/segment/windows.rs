@@ -2,7 +2,7 @@
 
 use super::Segment;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// The windows of FPGA memory, as the driver sets them.
 pub(super) struct Windows;

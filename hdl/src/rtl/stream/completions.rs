@@ -2,7 +2,7 @@
 
 use super::StreamAdapter;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Takes completions; and the reset.
 pub(super) struct Completions;

@@ -2,7 +2,7 @@
 
 use super::TxsAdapter;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Reads in flight; and the reset.
 pub(super) struct Reads;

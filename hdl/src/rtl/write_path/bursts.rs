@@ -2,7 +2,7 @@
 
 use super::WritePath;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Bursts out.
 pub(super) struct Bursts;

@@ -2,7 +2,7 @@
 
 use super::WritePath;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Ends of descriptors, with their flush reads; and the reset.
 pub(super) struct Ends;

@@ -2,7 +2,7 @@
 
 use super::WritePath;
 use crate::prim::Part;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// A request in.
 pub(super) struct Intake;

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use num_bigint::BigUint;
-use rust_hdl_core::ast::{VerilogExpression as Ast, VerilogOp, VerilogOpUnary};
+use peerlane_language::ast::{VerilogExpression as Ast, VerilogOp, VerilogOpUnary};
 
 use super::Context;
 use crate::custom::{literal_value, literal_width};

@@ -5,7 +5,7 @@
 //! of `x`. Where the two differ, the emitter refuses.
 
 use num_bigint::BigUint;
-use rust_hdl_core::ast::{VerilogExpression as Ast, VerilogOp};
+use peerlane_language::ast::{VerilogExpression as Ast, VerilogOp};
 
 use super::Context;
 use super::expr::Value;

@@ -1,6 +1,6 @@
 //! Statements: loops are unrolled, macros and links become assignments.
 
-use rust_hdl_core::ast::{
+use peerlane_language::ast::{
     VerilogBlock, VerilogBlockOrConditional as Else, VerilogConditional, VerilogExpression as Ast,
     VerilogLink, VerilogLinkDetails, VerilogLoop, VerilogMatch, VerilogStatement,
 };

@@ -1,9 +1,9 @@
 //! Each form of expression, from AST to text.
 
-use rust_hdl_core::ast::{
+use peerlane_language::ast::{
     VerilogExpression as Ast, VerilogLiteral, VerilogOp as Op, VerilogOpUnary as Unary,
 };
-use rust_hdl_core::prelude::*;
+use peerlane_language::*;
 
 use super::Context;
 use crate::collect::{AtomInfo, Node};

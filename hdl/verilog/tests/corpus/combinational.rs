@@ -1,7 +1,7 @@
 //! Expressions and statements without state.
 
 use num_bigint::BigUint;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 use super::{Form, Number, number};
 use crate::form;

@@ -1,7 +1,7 @@
 //! Children, interfaces, arrays, and text from elsewhere.
 
 use num_bigint::BigUint;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 use super::{Form, Number, number};
 use crate::form;

@@ -9,7 +9,7 @@ pub mod hierarchy;
 pub mod sequential;
 
 use num_bigint::BigUint;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// A value that goes to and from a number.
 pub trait Number: Synth {

@@ -1,7 +1,7 @@
 //! Flip-flops, state machines, memories.
 
 use num_bigint::BigUint;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 use super::combinational::{Colour, Inner};
 use super::{Form, Number, number};

@@ -11,11 +11,11 @@ mod verilated;
 use std::time::Instant;
 
 use num_bigint::BigUint;
+use peerlane_language::{Block, generate_verilog, simulate};
 use peerlane_tools::Cache;
 use peerlane_verilog::{Design, emit};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rust_hdl::prelude::{Block, generate_verilog, simulate};
 
 use bits::Packed;
 use corpus::Form;

@@ -1,11 +1,11 @@
 //! Random expressions, built as AST at run time and evaluated with rust-hdl's own types.
 
 use num_bigint::BigUint;
+use peerlane_language::ast::{VerilogExpression as Ast, VerilogOp as Op, VerilogOpUnary as Unary};
+use peerlane_language::*;
 use peerlane_verilog::emit;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rust_hdl::core::ast::{VerilogExpression as Ast, VerilogOp as Op, VerilogOpUnary as Unary};
-use rust_hdl::prelude::*;
 
 use crate::corpus::{Number, number};
 use crate::{Case, drive, files};

@@ -8,7 +8,7 @@
 //! and its index are valid in the cycle of the write, together with the slave's `writedata`.
 
 use peerlane_verilog::DocBlock;
-use rust_hdl::prelude::*;
+use peerlane_language::*;
 
 /// Registers of the block `two`.
 #[derive(DocBlock, Default)]
