@@ -74,7 +74,8 @@ pub(crate) trait DeviceQueue: Send + Sync {
     fn settle(&self);
 
     /// Makes sure, on a board that is gone, that the library does not write memory of transfers any more.
-    fn give_up(&self);
+    /// Returns `false` if the board is there again.
+    fn give_up(&self) -> bool;
 
     /// Queries the state of the context.
     fn query(&self) -> Result<uapi::Query>;

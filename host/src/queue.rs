@@ -238,7 +238,8 @@ impl Queue {
         if !is_unused(context, device.capabilities().queue_depth()) {
             return Err(Error::Taken);
         }
-        state.generation = state.query(device)?.generation;
+        state.statistics.system_calls += 1;
+        state.generation = generation(device)?;
         // While the channel is being stopped, or the board started, the page does not have this number. After a start
         // it is read again.
         let slots = match slots(context) {
@@ -539,8 +540,8 @@ impl DeviceQueue for Shared {
         self.settle();
     }
 
-    fn give_up(&self) {
-        self.give_up();
+    fn give_up(&self) -> bool {
+        self.give_up()
     }
 
     fn query(&self) -> Result<Query> {
@@ -646,21 +647,24 @@ impl Shared {
     }
 
     /// Makes sure, on a board that is gone, that the library does not write memory of transfers any more. Transfers that
-    /// the board has ended before it was gone get their rest first.
-    pub(crate) fn give_up(&self) {
+    /// the board has ended before it was gone get their rest first. Returns `false` if the board is there again: then
+    /// its transfers have ended, or go on.
+    pub(crate) fn give_up(&self) -> bool {
         self.settle();
         let Ok(mut state) = self.lock_own() else {
-            return;
+            return false;
         };
-        // The board may be there again, as another thread has noticed.
-        if !matches!(state.query(&self.device), Err(Error::Gone)) {
+        if !matches!(state.notice(&self.device), Err(Error::Gone)) {
             state.suspect = true;
-            return;
+            self.wake_all(&mut state);
+            self.unlock(state);
+            return false;
         }
         state.given_up = true;
         while state.flow.finishing().is_some() {
             state = self.follow(state, waits::LOOK);
         }
+        true
     }
 
     /// Returns the result of a look for the end of transfers. Of a board that is gone nothing is reported before
@@ -851,20 +855,21 @@ impl Drop for Rest<'_> {
     }
 }
 
-impl State {
-    /// Queries the state of the context, which acknowledges its events.
-    fn query(&mut self, device: &Device) -> Result<Query> {
-        self.statistics.system_calls += 1;
-        match device.shared().query()? {
-            query if query.state & state::GONE != 0 => Err(Error::Gone),
-            query => Ok(query),
-        }
+/// Queries the driver's state of the context, and returns its generation. The caller notes the generation: the driver
+/// lets the board take doorbells from then on.
+fn generation(device: &Device) -> Result<u32> {
+    match device.shared().query()? {
+        query if query.state & state::GONE != 0 => Err(Error::Gone),
+        query => Ok(query.generation),
     }
+}
 
-    /// Notes the driver's state of the context. Returns whether the block was reset. After a reset the ring starts at
-    /// its first slot, and doorbells were refused from the reset to this query.
+impl State {
+    /// Queries the state of the context, which acknowledges its events, and notes it. Returns whether the block was
+    /// reset. After a reset the ring starts at its first slot, and doorbells were refused from the reset to this query.
     fn notice(&mut self, device: &Device) -> Result<bool> {
-        let generation = self.query(device)?.generation;
+        self.statistics.system_calls += 1;
+        let generation = generation(device)?;
         self.admit(device.context(), generation)
     }
 
@@ -902,11 +907,21 @@ impl State {
     }
 }
 
+/// Notes the end of a queue, also after a panic: a thread may wait for it.
+struct Dropped<'a>(&'a Device);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.0.note_queue(false);
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         if self.is_inherited() {
             return;
         }
+        let _dropped = Dropped(&self.device);
         let mut state = self.lock();
         if state.flow.under_way() > 0 {
             // Before the regions of transfers under way are unregistered, and their memory is used for another purpose.
@@ -938,6 +953,5 @@ impl Drop for Shared {
         }
         // The last rests, too.
         self.unlock(state);
-        self.device.0.note_queue(false);
     }
 }

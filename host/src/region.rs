@@ -528,13 +528,7 @@ impl Region {
             Ok(query) => query.state & state::GONE != 0,
             Err(error) => matches!(error, Error::Gone),
         };
-        let is_over = || {
-            let over = self.is_safe_when_gone() && is_gone();
-            if over {
-                queue.give_up();
-            }
-            over
-        };
+        let is_over = || self.is_safe_when_gone() && is_gone() && queue.give_up();
         self.is_shared() && !queue.is_inherited() && !is_over()
     }
 

@@ -46,7 +46,8 @@ extern "C" {
 #define CLRDMA_NO_KERNEL 4
 /*
  * The time is over. clrdma_error_text() says whether the copy goes on, for a minute at most: it does where the board
- * had begun it. Until the copy ends, the GPU's buffer belongs to the board. It is kept, also if it is released.
+ * had begun it. (A copy that the program itself has begun with peerlane_ext.h comes before it, and adds its time.)
+ * Until the copy ends, the GPU's buffer belongs to the board. It is kept, also if it is released.
  * Commands that use it fail, and transfers with it wait: a transfer of 0 bytes with it returns when the copy has ended.
  * The board's buffer is only an address here and is not kept: do not release it before that.
  */

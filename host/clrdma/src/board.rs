@@ -1,5 +1,7 @@
 //! The board's side: the extension of its library (`peerlane_ext.h`).
 
+use crate::buffer::Exclusive;
+use crate::direction::Direction;
 use crate::error::{
     CLRDMA_FAILED, CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_TIMEOUT, CLRDMA_WRONG_DRIVER, Failure,
 };
@@ -7,6 +9,7 @@ use crate::opencl::{self, Handle, SUCCESS};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::time::Instant;
 
 // Numbers of CL/cl.h and peerlane_ext.h.
 const CL_MEM_READ_WRITE: u64 = 1 << 0;
@@ -79,6 +82,18 @@ pub(crate) struct Board {
     to_peer: ToPeer,
     from_peer: FromPeer,
     text: Text,
+    /// One for each direction, in the order of [`Direction`].
+    lanes: [Exclusive; 2],
+}
+
+/// The exclusive use of a board for copies of a direction, until this is dropped. The board's library begins them one
+/// after another, and so would begin a copy that waits there after the deadline of its caller.
+pub(crate) struct Lane(Arc<Board>, Direction);
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.0.lanes[self.1 as usize].release();
+    }
 }
 
 /// Memory of a GPU, registered at a board.
@@ -131,6 +146,7 @@ impl Board {
             to_peer: function!(c"clCopyAddressToPeerPeerlane", ToPeer),
             from_peer: function!(c"clCopyPeerToAddressPeerlane", FromPeer),
             text: function!(c"clGetErrorTextPeerlane", Text),
+            lanes: Default::default(),
         };
         let mut nowhere = 0;
         // SAFETY: the caller promises the device, NULL is not a buffer, and there is room for an address.
@@ -143,6 +159,16 @@ impl Board {
             )),
             code => Err(board.failure(code)),
         }
+    }
+
+    /// Waits for the end of other copies of a direction; `None` if they have not ended before the deadline.
+    pub(crate) fn lane(
+        self: &Arc<Self>,
+        direction: Direction,
+        deadline: Option<Instant>,
+    ) -> Option<Lane> {
+        let taken = self.lanes[direction as usize].take(deadline);
+        taken.then(|| Lane(Arc::clone(self), direction))
     }
 
     fn device(&self) -> Handle {

@@ -20,9 +20,8 @@ pub(crate) struct Buffer {
     memory: GpuBuffer,
     /// The address of the `cl_command_queue`, which is retained.
     queue: usize,
-    /// A thread has it for a transfer.
-    taken: Mutex<bool>,
-    free: Condvar,
+    /// For a transfer.
+    turns: Exclusive,
 }
 
 /// All of a buffer, registered at a board.
@@ -50,6 +49,31 @@ pub(crate) fn wait_while<'a, T>(
     waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
+/// The exclusive use of an object, by one thread after another.
+#[derive(Debug, Default)]
+pub(crate) struct Exclusive {
+    taken: Mutex<bool>,
+    free: Condvar,
+}
+
+impl Exclusive {
+    fn taken(&self) -> MutexGuard<'_, bool> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the turn. Returns `false` if it did not come before the deadline.
+    pub(crate) fn take(&self, deadline: Option<Instant>) -> bool {
+        let mut taken = wait_while(&self.free, self.taken(), deadline, |taken| *taken);
+        !std::mem::replace(&mut *taken, true)
+    }
+
+    /// Ends the turn.
+    pub(crate) fn release(&self) {
+        *self.taken() = false;
+        self.free.notify_one();
+    }
+}
+
 /// The exclusive use of a buffer for a transfer, until this is dropped.
 pub(crate) struct Turn(Arc<Buffer>);
 
@@ -61,8 +85,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        *self.0.taken() = false;
-        self.0.free.notify_all();
+        self.0.turns.release();
     }
 }
 
@@ -88,8 +111,7 @@ impl Buffer {
             imported: ManuallyDrop::new(imported),
             memory,
             queue: queue.expose_provenance(),
-            taken: Mutex::default(),
-            free: Condvar::new(),
+            turns: Exclusive::default(),
         })
     }
 
@@ -118,18 +140,13 @@ impl Buffer {
         end.is_some_and(|end| end <= self.memory.size())
     }
 
-    fn taken(&self) -> MutexGuard<'_, bool> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn peers(&self) -> MutexGuard<'_, Peers> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for its turn for a transfer; `None` if it did not come before the deadline.
     pub(crate) fn turn(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
-        let mut taken = wait_while(&self.free, self.taken(), deadline, |taken| *taken);
-        (!std::mem::replace(&mut *taken, true)).then(|| Turn(Arc::clone(self)))
+        self.turns.take(deadline).then(|| Turn(Arc::clone(self)))
     }
 
     fn queue(&self) -> Handle {

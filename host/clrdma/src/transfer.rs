@@ -1,6 +1,6 @@
 //! Transfers.
 
-use crate::board::{Board, Code, Peer, result};
+use crate::board::{Board, Code, Lane, Peer, result};
 use crate::buffer::{Buffer, Turn, wait_while};
 use crate::direction::Direction;
 use crate::error::{CLRDMA_TIMEOUT, Failure};
@@ -20,7 +20,7 @@ struct Waited {
     ended: Mutex<Option<c_int>>,
     told: Condvar,
     /// Released before the end is reported: there may be room for one registration only.
-    peer: Mutex<Option<Arc<Peer>>>,
+    held: Mutex<Option<(Arc<Peer>, Lane)>>,
     _buffer: Arc<Buffer>,
 }
 
@@ -29,9 +29,9 @@ impl Waited {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn release_peer(&self) {
-        let mut peer = self.peer.lock().unwrap_or_else(PoisonError::into_inner);
-        *peer = None;
+    fn release(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = None;
     }
 
     /// Waits for the end, until a deadline.
@@ -73,7 +73,7 @@ impl Drop for Behind {
 unsafe extern "C" fn ended(status: c_int, user: *mut c_void) {
     // SAFETY: it is the reference that was given to the copy, and this is called once.
     let waited = unsafe { Arc::from_raw(user.cast::<Waited>().cast_const()) };
-    waited.release_peer();
+    waited.release();
     *waited.lock() = Some(status);
     waited.told.notify_all();
 }
@@ -89,18 +89,19 @@ struct Part {
 /// Copies between registered memory and the board's, and waits for the end. `first` is the offset of the registration
 /// in the buffer. No copy is begun after the deadline.
 fn copy(
-    (board, buffer, direction): (&Board, &Arc<Buffer>, Direction),
+    (board, buffer, direction): (&Arc<Board>, &Arc<Buffer>, Direction),
     (peer, first): (Arc<Peer>, u64),
     part: Part,
     deadline: Option<Instant>,
 ) -> Result<(), Why> {
+    let lane = board.lane(direction, deadline).ok_or(Why::Late)?;
     if deadline.is_some_and(|at| at <= Instant::now()) {
         return Err(Why::Late);
     }
     let waited = Arc::new(Waited {
         ended: Mutex::new(None),
         told: Condvar::new(),
-        peer: Mutex::new(Some(Arc::clone(&peer))),
+        held: Mutex::new(Some((Arc::clone(&peer), lane))),
         _buffer: Arc::clone(buffer),
     });
     let user = Arc::into_raw(Arc::clone(&waited));
@@ -191,8 +192,9 @@ fn move_or_mend(
         buffer.forget();
         let third = move_all(which, all, deadline);
         if !matches!(third, Ok(Ok(()))) {
-            // That was not the reason, or is not known to be.
+            // That was not the reason, or is not known to be. Later transfers register the memory for both again.
             buffer.set_writes_only(false);
+            buffer.forget();
         }
         moved = third?;
     }

@@ -28,6 +28,7 @@ static void gives(int found, int expected, const char *call, int line)
 }
 
 static struct standin_board *board;
+static cl_context context;
 static cl_command_queue queue;
 static cl_mem buffer;
 static unsigned long gpu;
@@ -55,7 +56,8 @@ static void make(void)
 	}
 	board = dlsym(dlopen(getenv("STANDIN_MMD"), RTLD_NOW | RTLD_NOLOAD), "standin_board");
 	MUST(board != NULL);
-	queue = clCreateCommandQueue(contexts[1], devices[1], 0, &error);
+	context = contexts[1];
+	queue = clCreateCommandQueue(context, devices[1], 0, &error);
 	MUST(!error);
 	GIVES(clrdma_init_altera(contexts[0], devices[0]), CLRDMA_OK);
 	GIVES(clrdma_init_nvidia(contexts[1]), CLRDMA_OK);
@@ -96,6 +98,37 @@ static void turn(void)
 	MUST(board->begun == 1);
 	pthread_join(thread, NULL);
 	MUST(is_there());
+}
+
+static void *first_of_two(void *unused)
+{
+	(void)unused;
+	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
+	return NULL;
+}
+
+/* The board makes a direction's copies one after another: one that waits for another buffer's is not begun late. */
+static void lane(void)
+{
+	cl_mem other;
+	unsigned long there;
+	pthread_t thread;
+
+	GIVES(clrdma_create_pinnable_buffer_nvidia(context, queue, &other, BYTES), CLRDMA_OK);
+	GIVES(clrdma_get_buffer_address_nvidia(other, queue, &there), CLRDMA_OK);
+	board->takes = 3000;
+	pthread_create(&thread, NULL, first_of_two, NULL);
+	while (!board->begun)
+		usleep(1000);
+	GIVES(read_rdma(0, there, BYTES, 1), CLRDMA_TIMEOUT);
+	MUST(board->begun == 1 && strstr(clrdma_error_text(), "no part of it goes on"));
+	pthread_join(thread, NULL);
+	/* The other direction has a lane of its own. */
+	board->takes = 0;
+	GIVES(write_rdma(8192, there, 64, 1), CLRDMA_OK);
+	MUST(board->begun == 2 && board->ended == 1);
+	GIVES(read_rdma(0, there, BYTES, 30), CLRDMA_OK);
+	MUST(board->begun == 3 && board->ended == 3);
 }
 
 /* Commands of the queue do, too; and a late copy is not begun. */
@@ -204,7 +237,7 @@ int main(int count, char **arguments)
 	} parts[] = {
 		{ "turn", turn },	{ "commands", commands },	{ "behind", behind },
 		{ "stopped", stopped }, { "writes_only", writes_only }, { "refused", refused },
-		{ "refused_once", refused_once },
+		{ "refused_once", refused_once }, { "lane", lane },
 	};
 
 	make();

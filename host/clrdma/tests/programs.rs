@@ -108,6 +108,7 @@ fn time_is_kept_to_and_a_platform_may_pass_writes_only() {
     let library = [("STANDIN_MMD", library.to_str().unwrap())];
     for part in [
         "turn",
+        "lane",
         "commands",
         "behind",
         "stopped",

@@ -365,8 +365,10 @@ impl Inner {
         }
         // Contexts have to look at their state.
         self.events += 1;
-        self.give_up_lost()?;
-        self.start()
+        let started = self.give_up_lost().and_then(|()| self.start());
+        // Their rings may still have the records of before.
+        self.board.gone |= started.is_err();
+        started
     }
 
     /// Leaves the block idle and unable to reach any memory, and frees all memory.

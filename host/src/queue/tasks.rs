@@ -20,6 +20,8 @@ pub(super) struct Tasks {
     /// Wakers of tasks that have to look again. They are called without the state's lock, because a task may look at
     /// once.
     due: Vec<Waker>,
+    /// Number of times that tasks were due.
+    times_due: u64,
 }
 
 impl Tasks {
@@ -41,13 +43,14 @@ impl Tasks {
 
     /// Moves the tasks whose transfers have ended to the due ones.
     pub(super) fn ended_due(&mut self, has_ended: impl Fn(TransferId) -> bool) {
+        let before = self.due.len();
         let ended = self.waiting.extract_if(.., |(id, _)| has_ended(*id));
         self.due.extend(ended.map(|(_, waker)| waker));
+        self.times_due += u64::from(self.due.len() > before);
     }
 
     pub(super) fn all_due(&mut self) {
-        self.due
-            .extend(self.waiting.drain(..).map(|(_, waker)| waker));
+        self.ended_due(|_| true);
     }
 
     pub(super) fn take_due(&mut self) -> Vec<Waker> {
@@ -59,6 +62,14 @@ impl Tasks {
     pub(super) fn forget(&mut self, id: TransferId) -> Vec<(TransferId, Waker)> {
         let forgotten = self.waiting.extract_if(.., |(other, _)| *other == id);
         forgotten.collect()
+    }
+
+    /// Removes a task. The result must be dropped as that of [`forget`](Self::forget).
+    fn remove(&mut self, waker: &Waker) -> Vec<(TransferId, Waker)> {
+        let removed = self
+            .waiting
+            .extract_if(.., |(_, other)| other.will_wake(waker));
+        removed.collect()
     }
 }
 
@@ -148,15 +159,18 @@ impl Queue {
         let mut context = Context::from_waker(&waker);
         loop {
             flag.0.lower();
+            let before = self.0.lock().tasks.times_due;
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+                // Of transfers that it does not wait for any more.
+                let removed = self.0.lock().tasks.remove(&waker);
+                drop(removed);
                 return output;
             }
-            let waits_here = self.0.lock().tasks.has(&waker);
             while !flag.0.is_raised() {
                 let limit = self.next_turn();
                 let state = self.0.lock();
-                // Another thread has released the lock and is waking this task.
-                if waits_here && !state.tasks.has(&waker) {
+                // Another thread may be waking this task, without the lock.
+                if state.tasks.times_due != before && !state.tasks.has(&waker) {
                     break;
                 }
                 if self.0.sleep_and_turn(state, limit).is_err() {

@@ -127,8 +127,12 @@ impl Transfer {
     /// Adds to the result of a transfer the handle of the region to flush: the transfer may have ended before it was
     /// called off, and the flush of one that failed may have failed, too.
     fn with_unflushed(&self, ended: Result<u64>) -> (Result<u64>, Option<u32>) {
-        let is_unflushed = self.is_unflushed || matches!(ended, Err(Error::Fault { .. }));
-        (ended, self.written.filter(|_| is_unflushed))
+        let failed = match ended {
+            // The board was stopped or reset for these, or moves nothing.
+            Ok(_) | Err(Error::Stopped | Error::Restarted | Error::Gone) => false,
+            Err(_) => true,
+        };
+        (ended, self.written.filter(|_| self.is_unflushed || failed))
     }
 
     /// Stops the transfer as [`stop_within`](Self::stop_within), but without the flush. Returns its result, and the
@@ -145,13 +149,14 @@ impl Transfer {
         self.queue.wait_for_others(self.id, others);
         // The board may have ended the transfer already. An error comes again below.
         let _ = self.poll();
-        match self.wait(grace()) {
-            // A late transfer may still move data, and so may the transfers of a broken queue.
-            Err(Error::Timeout { .. }) => {}
-            Err(Error::Gone) => return (Err(Error::Gone), None),
-            Err(_) if !self.has_ended() => {}
-            ended => return self.with_unflushed(ended),
+        let waited = self.wait(grace());
+        if let Some(ended) = self.queue.result(self.id) {
+            return self.with_unflushed(ended);
         }
+        if matches!(waited, Err(Error::Gone)) {
+            return (waited, None);
+        }
+        // A late transfer may still move data, and so may the transfers of a broken queue.
         match self.queue.restart_for(self.id) {
             Ok(()) => self.with_unflushed(self.wait(Duration::ZERO)),
             Err(error) => (Err(error), None),

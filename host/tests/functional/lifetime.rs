@@ -3,11 +3,14 @@
 use crate::common::{
     MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
 };
-use crate::fake::Config;
+use crate::fake::{Config, Fake};
 use peerlane_core::uapi::feature;
-use peerlane_host::driver::Backend;
+use peerlane_host::driver::{Backend, Driver};
 use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms, Transfer};
+use std::future::Future as _;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 #[test]
@@ -435,4 +438,72 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     fake.revoke(&memory);
     let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     assert_eq!(fault_of(&transfer), Fault::AttInvalid);
+}
+
+/// A waker that resets a board which is gone, once.
+struct Mends(Fake, Driver);
+
+impl Wake for Mends {
+    fn wake(self: Arc<Self>) {
+        if std::mem::take(&mut self.0.lock().tricks.gone) {
+            self.1.reset().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_board_that_comes_back_while_its_end_is_reported() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (held, region) = memory(&device, 4096);
+    // The ring's position is not that of a new one.
+    for _ in 0..3 {
+        let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
+        assert_eq!(transfer.wait(SECOND).unwrap(), 64);
+    }
+    fake.lock().tricks.stuck = true;
+    let lost = queue.from_fpga(0, region.part(0..64)).unwrap();
+    let other = queue.from_fpga(0, region.part(0..64)).unwrap();
+    // Woken between the driver's report and the library's next question.
+    let waker = Waker::from(Arc::new(Mends(fake.clone(), driver.clone())));
+    let mut ended = pin!(other.ended());
+    let pending = ended.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(pending.is_pending());
+    fake.lock().tricks.gone = true;
+    assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
+    assert!(!fake.lock().tricks.gone, "the waker was called");
+    // The board takes this transfer, so that no error may be reported for it.
+    fake.fpga_write(0, &[7; 64]);
+    let next = queue.from_fpga(0, region.part(0..64)).unwrap();
+    let waited = next.wait(Duration::from_millis(1));
+    assert!(matches!(waited, Err(Error::Timeout { .. })), "{waited:?}");
+    fake.lock().tricks.stuck = false;
+    assert_eq!(next.wait(SECOND).unwrap(), 64);
+    let mut bytes = [0; 64];
+    held.read(0, &mut bytes).unwrap();
+    assert_eq!(bytes, [7; 64]);
+    queue.restart().unwrap();
+    let last = queue.to_fpga(region.part(0..64), 0).unwrap();
+    assert_eq!(last.wait(SECOND).unwrap(), 64);
+}
+
+#[test]
+fn a_board_whose_reset_has_failed_is_gone() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_held, region) = memory(&device, 4096);
+    let before = queue.from_fpga(0, region.part(0..64)).unwrap();
+    assert_eq!(before.wait(SECOND).unwrap(), 64);
+    // A context that could not be closed keeps the driver from starting the block.
+    let other = driver.open().unwrap();
+    fake.lock().tricks.port_dead = true;
+    drop(other);
+    assert!(driver.reset().is_err());
+    // Not a record of before, in a ring that was not emptied.
+    let next = queue.from_fpga(0, region.part(0..64));
+    let moved = next.and_then(|transfer| transfer.wait(SECOND));
+    assert!(matches!(moved, Err(Error::Gone)), "{moved:?}");
+    fake.lock().tricks.port_dead = false;
+    driver.reset().unwrap();
+    let _ = device.query().unwrap();
+    let again = queue.from_fpga(0, region.part(0..64)).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 64);
 }

@@ -26,8 +26,14 @@ const SLOTS: usize = 8;
 /// measured on a board.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// Longer than a transfer takes while the board works, in the board's time.
+/// The longest time of a copy to or from a peer, in the board's time: longer than it takes while the peer answers.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// The longest time of the runtime's own transfers, in the board's time. A copy to a peer that does not answer ends
+/// after [`LIMIT`] by a restart of the queue, which also ends these transfers and may take ten seconds. They must not
+/// be late before that: they are made again as others' restarts have ended them, and a late transfer is an error.
+const OWN_LIMIT: Duration = Duration::from_secs(90);
+const _: () = assert!(OWN_LIMIT.as_secs() >= LIMIT.as_secs() + 20);
 
 /// Attempts of a transfer.
 const ATTEMPTS: u32 = 5;
@@ -143,7 +149,10 @@ impl Dma {
             self.insist(|| self.whole(Direction::FromFpga, &slot, from + offset, bytes))?;
             self.insist(|| self.whole(Direction::ToFpga, &slot, to + offset, bytes))
         });
-        self.give(slot);
+        match copied.is_ok() {
+            true => self.give(slot),
+            false => self.discard(slot),
+        }
         copied
     }
 
@@ -191,7 +200,7 @@ impl Dma {
         loop {
             let transfer = self.queue.submit_with(&request, Terms::default());
             let left = end.saturating_sub(self.device.now());
-            let ended = transfer.and_then(|transfer| Self::wait_within(&transfer, left));
+            let ended = transfer.and_then(|transfer| Self::wait_for_peer(&transfer, left));
             if ended.is_err() {
                 self.resets.look();
             }
@@ -309,7 +318,7 @@ impl Dma {
         };
         let (mut copying, mut before) = (copying?, 0);
         loop {
-            match copying.wait(LIMIT) {
+            match copying.wait(OWN_LIMIT) {
                 // It goes on as long as bytes are moved.
                 Err(Error::Timeout { bytes_done, .. }) if bytes_done > before => {
                     before = bytes_done;
@@ -376,21 +385,36 @@ impl Dma {
 
     /// Waits for the end of a transfer. When this returns, also with an error, no part of the transfer is in progress.
     fn wait(&self, transfer: &Transfer) -> Result<()> {
-        Self::wait_within(transfer, LIMIT)
+        let (ended, stopped) = Self::end(transfer, OWN_LIMIT);
+        match stopped {
+            Some(stopped) if !transfer.has_ended() => stopped,
+            _ => ended,
+        }
     }
 
-    /// Waits as [`wait`](Self::wait), with another limit.
-    fn wait_within(transfer: &Transfer, limit: Duration) -> Result<()> {
-        let ended = transfer.wait(limit);
-        if ended.is_err() && !transfer.has_ended() {
-            // The board may still use the memory: the time is over, or the queue fails. If that takes a restart, other
-            // threads make their transfers again after it.
-            let stopped = transfer.stop(Duration::ZERO);
-            if !transfer.has_ended() {
-                return stopped.map(drop);
-            }
+    /// Waits for the end of a copy to or from a peer as [`wait`](Self::wait), with a limit. After an error of
+    /// [`Transfer::stop`] bytes may still be on their way to a peer, which is worse than a late copy.
+    fn wait_for_peer(transfer: &Transfer, limit: Duration) -> Result<()> {
+        let (ended, stopped) = Self::end(transfer, limit);
+        let expected = |error: &Error| {
+            matches!(
+                error,
+                Error::Stopped | Error::Restarted | Error::Fault { .. }
+            )
+        };
+        match stopped {
+            Some(Err(error)) if !expected(&error) => Err(error),
+            _ => ended,
         }
-        ended.map(drop)
+    }
+
+    /// Waits for the end of a transfer, and stops it if it is late, or the queue fails: the board may still use the
+    /// memory. If that takes a restart, other threads make their transfers again after it. Returns both results.
+    fn end(transfer: &Transfer, limit: Duration) -> (Result<()>, Option<Result<()>>) {
+        let ended = transfer.wait(limit).map(drop);
+        let goes_on = ended.is_err() && !transfer.has_ended();
+        let stopped = goes_on.then(|| transfer.stop(Duration::ZERO).map(drop));
+        (ended, stopped)
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
@@ -441,6 +465,21 @@ impl Dma {
         self.lock().free.push(slot);
         self.freed.notify_one();
     }
+
+    /// Gives a slot of a transfer back.
+    fn give_after(&self, slot: Slot, transfer: &Transfer) {
+        match transfer.has_ended() {
+            true => self.give(slot),
+            false => self.discard(slot),
+        }
+    }
+
+    /// Leaves a slot's memory to the board, which may still use it. Another slot may be made.
+    fn discard(&self, slot: Slot) {
+        std::mem::forget(slot);
+        self.lock().made -= 1;
+        self.freed.notify_one();
+    }
 }
 
 impl Pieces<'_> {
@@ -471,7 +510,7 @@ impl Pieces<'_> {
                 Direction::ToFpga => Ok(()),
             }
         });
-        self.dma.give(piece.slot);
+        self.dma.give_after(piece.slot, &piece.transfer);
         ended.map(|()| true)
     }
 }
@@ -481,7 +520,7 @@ impl Drop for Pieces<'_> {
         // After an error: a slot is released when no transfer uses it.
         for piece in self.under_way.drain(..) {
             let _ = self.dma.wait(&piece.transfer);
-            self.dma.give(piece.slot);
+            self.dma.give_after(piece.slot, &piece.transfer);
         }
     }
 }

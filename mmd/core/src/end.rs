@@ -183,11 +183,16 @@ impl Drop for Running {
 }
 
 /// Reports an end that the runtime waits for, also at the process's end: a thread that began the transfer then has
-/// called the library, and for transfers that began before, the process's end waits.
+/// called the library, and for transfers that began before, the process's end waits. An end that it has not waited for
+/// is not reported: the runtime may be gone.
 pub(crate) fn tell(owed: Owed, handler: impl FnOnce()) {
+    let late = owed.counted && EXIT.get().is_some() && !ALIVE.load(Ordering::SeqCst);
     let _running = Running::new();
     drop(owed);
-    handler();
+    match late {
+        true => std::mem::forget(handler),
+        false => handler(),
+    }
 }
 
 /// Calls a handler of the runtime that no caller waits for. `false`: it was not called, because the process is at its

@@ -20,6 +20,9 @@
 
 struct standin_board standin_board;
 
+/* As in the library, a direction's copies are made one after another. */
+static pthread_mutex_t lanes[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+
 struct peer {
 	uint64_t flags;
 	unsigned char *pointer;
@@ -64,8 +67,11 @@ static void *run(void *of)
 {
 	struct copy *copy = of;
 	unsigned char *board = standin_board.memory + copy->address, *gpu = copy->peer->pointer + copy->offset;
-	int status = standin_board.fails;
+	pthread_mutex_t *lane = &lanes[copy->to_peer];
+	int status;
 
+	pthread_mutex_lock(lane);
+	status = standin_board.fails;
 	if (standin_board.once)
 		standin_board.fails = standin_board.once = 0;
 	usleep(standin_board.takes * 1000);
@@ -78,6 +84,7 @@ static void *run(void *of)
 		memcpy(board, gpu, copy->size);
 	standin_board.ended++;
 	copy->notify(status, copy->user);
+	pthread_mutex_unlock(lane);
 	free(copy);
 	return NULL;
 }

@@ -50,6 +50,9 @@ const LAST: Duration = Duration::from_secs(10);
 /// Set when the program ends.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
+/// Set when the end of the program waits no more: the vendor library may be gone.
+static OVER: AtomicBool = AtomicBool::new(false);
+
 /// Copies that wait in threads of the driver's.
 static WAITING: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
 
@@ -146,6 +149,7 @@ extern "C" fn at_exit() {
         // of them has its lock when its destructors run.
         thread::sleep(SETTLING);
     }
+    OVER.store(true, SeqCst);
 }
 
 /// Fails all copies that wait for events.
@@ -166,6 +170,14 @@ fn begins(job: &Arc<Job>) -> bool {
     let mut waiting = WAITING.lock();
     let place = waiting.iter().position(|other| Arc::ptr_eq(other, job));
     place.map(|place| waiting.remove(place)).is_some()
+}
+
+/// Releases a copy's objects of the vendor's, unless the vendor library may be gone.
+fn release<J>(job: J) {
+    match OVER.load(SeqCst) {
+        true => std::mem::forget(job),
+        false => drop(job),
+    }
 }
 
 /// The right to have a copy in progress.
@@ -242,7 +254,7 @@ impl Job {
         let _busy = Busy::begins();
         // SAFETY: as above.
         let ended = unsafe { self.make(waited) };
-        drop(self);
+        release(self);
         ended
     }
 
@@ -264,7 +276,7 @@ impl Job {
         // SAFETY: the caller's promise. The event has the result.
         let _ = unsafe { self.make(waited) };
         // Dropped while the end of the program waits for it.
-        drop(self);
+        release(self);
     }
 
     /// Copies the bytes if the wait succeeded, and reports the end.
@@ -274,7 +286,9 @@ impl Job {
             // SAFETY: the caller's promise.
             unsafe { self.copy() }
         });
-        self.end(ended);
+        if !OVER.load(SeqCst) {
+            self.end(ended);
+        }
         ended
     }
 
