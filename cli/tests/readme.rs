@@ -143,7 +143,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
         .current_dir(&out)
         .env("PATH", format!("{}:{path}", bin.display()))
         .env("PEERLANE", &sources)
-        .env("WORK", work.path().join("compiles"))
+        .env("PEERLANE_WORK", work.path().join("compiles"))
         .env("RUNTIME", "/of/the/runtime")
         .env("ALTERAOCLSDKROOT", "/of/the/sdk")
         .env("PORT", "0000:00:01.0")
