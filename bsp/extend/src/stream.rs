@@ -242,8 +242,10 @@ impl Streaming<'_> {
         };
         let mut to_do = vec![format!(
             "Quartus was not at hand: the hard IP's streaming variant ({}) was added by the description of Quartus \
-             13.1, and no board has run with it. Platform Designer must accept {name} and {} without an error or an \
-             adapter between them.{sequencer}",
+             13.1, and no board has run with it. Open the system by `qsys-edit` in the board's directory, with the \
+             variables of step 1 of README.md: Platform Designer must accept {name} and {} without an error or an \
+             adapter between them.{sequencer} If it does not, report its message and the version of Quartus as an \
+             issue of Peerlane; until then `kind = \"txs\"` in the configuration does without this variant.",
             hip.kind, site.dma.name
         )];
         if hip.generation.0 != hip.generation.1 {
@@ -280,8 +282,9 @@ pub fn other_quartus(site: &Site<'_>, sdk: &str) -> Option<String> {
     };
     Some(format!(
         "{who}. {OWN_HIP} takes the hard IP's description from the installed Quartus, by the names that 13.1 and 18.1 \
-         have. If {version} has other names, Platform Designer stops with \"Quartus's description of the hard IP has \
-         no ..., as 13.1 has it\": report that line, with the version."
+         have. If the installed one, {version} or another, has other names, Platform Designer stops with \"Quartus's \
+         description of the hard IP has no ..., as 13.1 has it\": report that line and the version as an issue of \
+         Peerlane; until then `kind = \"txs\"` in the configuration does without these names."
     ))
 }
 

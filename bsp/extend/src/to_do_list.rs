@@ -137,8 +137,8 @@ const HEADLINES: [Headline; 28] = [
     change(
         "board_env.xml",
         "Set the SDK's version.",
-        "<board_env version=\"\" name=\"<platform>\">",
-        Some("<board_env version=\"14.0\" name=\"<platform>\">"),
+        "<board_env version=\"<old version>\" name=\"<platform>\">",
+        Some("<board_env version=\"<version of the SDK>\" name=\"<platform>\">"),
     ),
     line(
         "has other boards",
@@ -167,7 +167,7 @@ const HEADLINES: [Headline; 28] = [
     change(
         "These lines name the old DMA",
         "Change or remove the lines that name the old DMA and removed bridges.",
-        "set_false_path -from [get_registers *|dma_0|*]",
+        "set_false_path -from [get_registers *|<the old DMA>|*]",
         None,
     ),
 ];

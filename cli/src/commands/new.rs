@@ -54,7 +54,9 @@ pub fn run(args: &Args) -> Outcome {
         for board in SHIPPED {
             let state = match (board.gaps(), board.pins) {
                 (0, Some(_)) => "complete".into(),
-                (gaps, _) => format!("{gaps} values and the pins are missing"),
+                (gaps, _) => format!(
+                    "{gaps} values and the pins are missing; extend the vendor's BSP if you have it"
+                ),
             };
             outln!("{:<8} {} ({state})", board.name, board.title());
         }
