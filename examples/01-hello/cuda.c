@@ -152,7 +152,7 @@ int main(void)
 	request.length = BYTES;
 	check("submit", pl_submit(queue, &request, &transfer));
 	request.direction = PL_FROM_FPGA;
-	/* Right on boards of Peerlane's default: see PL_AFTER_TO_FPGA. */
+	/* It finds the first one's data on boards with interconnect_stages = 0, the default: see PL_AFTER_TO_FPGA. */
 	request.flags = PL_AFTER_TO_FPGA;
 	request.offset = BYTES;
 	check("submit", pl_submit(queue, &request, &second));

@@ -53,7 +53,7 @@ int main(void)
 	check("submit", pl_submit(queue, &request, &transfer));
 	/* The way back begins by itself when the first transfer has ended. */
 	request.direction = PL_FROM_FPGA;
-	/* Right on boards of Peerlane's default: see PL_AFTER_TO_FPGA. */
+	/* It finds the first one's data on boards with interconnect_stages = 0, the default: see PL_AFTER_TO_FPGA. */
 	request.flags = PL_AFTER_TO_FPGA;
 	request.region = to;
 	check("submit", pl_submit(queue, &request, &second));
