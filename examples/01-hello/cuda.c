@@ -156,6 +156,8 @@ int main(void)
 	request.flags = PL_AFTER_TO_FPGA;
 	request.offset = BYTES;
 	check("submit", pl_submit(queue, &request, &second));
+	/* The second one begins when the first one has ended, also with an error: so look at both. */
+	check("wait", pl_transfer_wait(transfer, limit, NULL));
 	check("wait", pl_transfer_wait(second, limit, &moved));
 	/* Kernels that are launched from now on see the bytes, and so do copies. */
 	check_cuda("copy", cuMemcpyDtoH(back, memory + BYTES, BYTES));
