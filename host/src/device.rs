@@ -15,7 +15,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -99,6 +99,8 @@ pub(crate) struct Shared {
     user: Mutex<Option<ChannelUser>>,
     /// Whether that queue may have transfers under way. Its drop stops them after the last reference to it is gone.
     queue_lives: (Mutex<bool>, Condvar),
+    /// Whether the drop of a queue could not stop the channel.
+    unstopped: AtomicBool,
     /// The process whose context it is: a child's copy ends nothing.
     owner: Process,
     /// Whether a window of this device holds the board's window.
@@ -178,6 +180,7 @@ impl Device {
                     range: Mutex::new(info.local_base..info.local_end),
                     user: Mutex::new(None),
                     queue_lives: (Mutex::new(false), Condvar::new()),
+                    unstopped: AtomicBool::new(false),
                     window_seat: Seat::default(),
                     doubts: AtomicU64::new(0),
                     changes_range: Mutex::new(()),
@@ -409,12 +412,21 @@ impl Shared {
         changed.notify_all();
     }
 
+    /// Notes that the drop of a queue could not stop the channel.
+    pub(crate) fn note_unstopped(&self) {
+        self.unstopped.store(true, Ordering::Relaxed);
+    }
+
     /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped
     /// may not have stopped its transfers yet. Without a queue the slow path or a GPU may have the channel.
     pub(crate) fn may_move(&self) -> bool {
         let had_queue = matches!(*self.user_place(), Some(ChannelUser::Queue(_)));
-        let lives = self.queue_lives.0.lock();
-        !had_queue || *lives.unwrap_or_else(PoisonError::into_inner)
+        let lives = *self
+            .queue_lives
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        !had_queue || lives || self.unstopped.load(Ordering::Relaxed)
     }
 
     /// Waits until a queue without references has stopped its transfers.

@@ -650,10 +650,16 @@ impl Shared {
     /// the board has ended before it was gone get their rest first. Returns `false` if the board is there again: then
     /// its transfers have ended, or go on.
     pub(crate) fn give_up(&self) -> bool {
-        self.settle();
-        let Ok(mut state) = self.lock_own() else {
+        let Ok(state) = self.lock_own() else {
             return false;
         };
+        let given_up = state.given_up;
+        drop(state);
+        if !given_up {
+            self.wait_until_cut_off();
+        }
+        self.settle();
+        let mut state = self.lock();
         if !matches!(state.notice(&self.device), Err(Error::Gone)) {
             state.suspect = true;
             self.wake_all(&mut state);
@@ -770,10 +776,30 @@ impl Shared {
         self.now_or_before(self.device.context().flush(handle))
     }
 
+    /// Waits until a board that is gone reaches no memory. The kernel's driver reports the end of a board before it has
+    /// stopped the board, except as the result of a stop.
+    fn wait_until_cut_off(&self) {
+        let context = self.device.context();
+        if !context.is_cut_off_when_gone() {
+            return;
+        }
+        let begin = context.now();
+        // Stopped, or gone. After any other error the driver is about to restart the board.
+        while !matches!(context.stop(Duration::ZERO), Ok(_) | Err(Error::Gone))
+            && context.now().saturating_sub(begin) < restart::STARTED
+        {
+            let _ = context.await_event(Some(restart::AGAIN));
+        }
+    }
+
     /// Returns the result of a flush. A region that is not registered any more was flushed by its unregistration, which
     /// another thread may not have ended yet.
     fn now_or_before(&self, flushed: Result<()>) -> Result<()> {
         match flushed {
+            Err(Error::Gone) => {
+                self.wait_until_cut_off();
+                Err(Error::Gone)
+            }
             Err(Error::Call { source, .. }) if source == Errno::NOENT => {
                 self.device.shared().wait_for_unregistrations();
                 Ok(())
@@ -928,6 +954,10 @@ impl Drop for Shared {
             // A board that is gone has no transfers under way.
             let context = self.device.context();
             let stopped = context.stop(Duration::ZERO);
+            let is_gone = matches!(stopped, Err(Error::Gone)) && context.is_cut_off_when_gone();
+            if stopped.is_err() && !is_gone {
+                self.device.0.note_unstopped();
+            }
             // Ends of writes that the board has ended well.
             if !state.given_up {
                 let _ = state.flow.drain(&mut Records(context));

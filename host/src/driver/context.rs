@@ -191,9 +191,10 @@ impl Held {
         if !peeks {
             state.seen = events;
         }
-        if !peeks && std::mem::take(&mut state.untold) {
+        if !peeks && state.untold {
             let steps = [channel::resume(self.number)];
             inner.board.run("started a channel", steps)?;
+            inner.channel(self.number)?.untold = false;
         }
         let (regions, bytes) = inner.regions.count(self.number);
         Ok(uapi::Query {

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 /// The longest time for a restart of the board by its driver: longer than the driver needs to notice, and to reset the
 /// function.
-const STARTED: Duration = Duration::from_secs(10);
+pub(super) const STARTED: Duration = Duration::from_secs(10);
 
 /// Time between two queries of the driver during that restart.
-const AGAIN: Duration = Duration::from_millis(5);
+pub(super) const AGAIN: Duration = Duration::from_millis(5);
 
 /// The longest time that the last records of an idle channel may take.
 const RESTART: Duration = Duration::from_secs(1);
@@ -54,19 +54,18 @@ impl Shared {
     /// is done with it: then only its rest is waited for.
     pub(crate) fn restart_for(&self, id: TransferId) -> Result<()> {
         let mut state = self.lock_own()?;
+        let mut away = false;
         loop {
             if state.restarting || state.flow.is_unfinished(id) && state.flow.finishing().is_some()
             {
                 state = self.follow(state, LOOK);
             } else if state.flow.result(id).is_some() {
                 return Ok(());
-            } else if state.flow.is_unfinished(id) {
-                // This thread does the rest, unless the driver restarts the board.
-                let away = self.unlock(state);
+            } else if state.flow.is_unfinished(id) && !away {
+                // This thread does the rest, unless the driver restarts the board. Other threads may restart the queue
+                // in the meantime.
+                away = self.unlock(state);
                 state = self.lock_own()?;
-                if away {
-                    return self.restart_now(state);
-                }
             } else {
                 return self.restart_now(state);
             }
@@ -108,6 +107,8 @@ impl Shared {
         }
         state.refused = None;
         state.flow.forgive();
+        // The board is there.
+        state.given_up = false;
         Ok(())
     }
 

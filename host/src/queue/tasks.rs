@@ -35,12 +35,6 @@ impl Tasks {
         None
     }
 
-    /// Returns whether the task waits for any transfer.
-    fn has(&self, waker: &Waker) -> bool {
-        let mut waiting = self.waiting.iter();
-        waiting.any(|(_, other)| other.will_wake(waker))
-    }
-
     /// Moves the tasks whose transfers have ended to the due ones.
     pub(super) fn ended_due(&mut self, has_ended: impl Fn(TransferId) -> bool) {
         let before = self.due.len();
@@ -159,18 +153,19 @@ impl Queue {
         let mut context = Context::from_waker(&waker);
         loop {
             flag.0.lower();
-            let before = self.0.lock().tasks.times_due;
+            let times_due = |state: MutexGuard<'_, State>| state.tasks.times_due;
+            let before = self.0.lock_own().map_or(0, times_due);
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 // Of transfers that it does not wait for any more.
-                let removed = self.0.lock().tasks.remove(&waker);
-                drop(removed);
+                let removed = |mut state: MutexGuard<'_, State>| state.tasks.remove(&waker);
+                drop(self.0.lock_own().map(removed));
                 return output;
             }
             while !flag.0.is_raised() {
                 let limit = self.next_turn();
                 let state = self.0.lock();
                 // Another thread may be waking this task, without the lock.
-                if state.tasks.times_due != before && !state.tasks.has(&waker) {
+                if state.tasks.times_due != before {
                     break;
                 }
                 if self.0.sleep_and_turn(state, limit).is_err() {

@@ -406,6 +406,7 @@ impl Context for Least {
         match *self.refuse_stop.lock().unwrap() {
             // As the kernel's device.
             Some(Errno::NODEV) => Err(Error::Gone),
+            None if self.gone.load(Ordering::Relaxed) => Err(Error::Gone),
             Some(source) => Err(Error::Call {
                 call: "STOP",
                 source,
