@@ -109,6 +109,13 @@ pub(crate) struct Shared {
     doubts: AtomicU64,
 }
 
+/// The longest time for a restart of the board by its driver: longer than the driver needs to notice, and to reset the
+/// function.
+pub(crate) const STARTED: Duration = Duration::from_secs(10);
+
+/// Time between two queries of the driver during that restart.
+pub(crate) const AGAIN: Duration = Duration::from_millis(5);
+
 impl Device {
     /// Opens a device node of the kernel driver: a new context on a channel that is free.
     ///
@@ -410,6 +417,22 @@ impl Shared {
         let (noted, changed) = &self.queue_lives;
         *noted.lock().unwrap_or_else(PoisonError::into_inner) = lives;
         changed.notify_all();
+    }
+
+    /// Waits until a board that is gone reaches no memory. The kernel's driver reports the end of a board before it has
+    /// stopped the board, except as the result of a stop.
+    pub(crate) fn wait_until_cut_off(&self) {
+        let context = &self.context;
+        if !context.is_cut_off_when_gone() {
+            return;
+        }
+        let begin = context.now();
+        // Stopped, or gone. After any other error the driver is about to restart the board.
+        while !matches!(context.stop(Duration::ZERO), Ok(_) | Err(Error::Gone))
+            && context.now().saturating_sub(begin) < STARTED
+        {
+            let _ = context.await_event(Some(AGAIN));
+        }
     }
 
     /// Notes that the drop of a queue could not stop the channel.

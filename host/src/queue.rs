@@ -656,7 +656,7 @@ impl Shared {
         let given_up = state.given_up;
         drop(state);
         if !given_up {
-            self.wait_until_cut_off();
+            self.device.0.wait_until_cut_off();
         }
         self.settle();
         let mut state = self.lock();
@@ -776,28 +776,12 @@ impl Shared {
         self.now_or_before(self.device.context().flush(handle))
     }
 
-    /// Waits until a board that is gone reaches no memory. The kernel's driver reports the end of a board before it has
-    /// stopped the board, except as the result of a stop.
-    fn wait_until_cut_off(&self) {
-        let context = self.device.context();
-        if !context.is_cut_off_when_gone() {
-            return;
-        }
-        let begin = context.now();
-        // Stopped, or gone. After any other error the driver is about to restart the board.
-        while !matches!(context.stop(Duration::ZERO), Ok(_) | Err(Error::Gone))
-            && context.now().saturating_sub(begin) < restart::STARTED
-        {
-            let _ = context.await_event(Some(restart::AGAIN));
-        }
-    }
-
     /// Returns the result of a flush. A region that is not registered any more was flushed by its unregistration, which
     /// another thread may not have ended yet.
     fn now_or_before(&self, flushed: Result<()>) -> Result<()> {
         match flushed {
             Err(Error::Gone) => {
-                self.wait_until_cut_off();
+                self.device.0.wait_until_cut_off();
                 Err(Error::Gone)
             }
             Err(Error::Call { source, .. }) if source == Errno::NOENT => {

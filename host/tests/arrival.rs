@@ -378,6 +378,18 @@ fn a_board_that_is_gone_is_stopped_before_that_is_reported() {
     }
 }
 
+#[test]
+fn a_board_that_is_gone_is_stopped_before_the_slow_path_reports_that() {
+    let (least, device, region) = with_a_region();
+    *least.slow.lock().unwrap() = Some(1);
+    let plain = Terms::default();
+    let submitted = device.submit(Direction::FromFpga, region.part(0..4096), 0, plain);
+    least.gone.store(true, Ordering::Relaxed);
+    let waited = submitted.unwrap().wait(None);
+    assert!(matches!(waited, Err(Error::Gone)), "{waited:?}");
+    assert_eq!(least.stops.lock().unwrap().len(), 1);
+}
+
 /// A program that knows that the board is gone uses its memory for another purpose.
 #[test]
 fn no_end_is_written_after_a_restart_has_reported_that_the_board_is_gone() {

@@ -445,7 +445,10 @@ impl SlowPath for Least {
     fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {
         self.called();
         self.waited.lock().unwrap().push(ended.cookie);
-        Ok(true)
+        match self.gone.load(Ordering::Relaxed) {
+            true => Err(Error::Gone),
+            false => Ok(true),
+        }
     }
 
     fn probe(&self, _: &mut uapi::Probe) -> Result<()> {
