@@ -82,17 +82,26 @@ pub(crate) struct Board {
     to_peer: ToPeer,
     from_peer: FromPeer,
     text: Text,
-    /// One for each direction, in the order of [`Direction`].
-    lanes: [Exclusive; 2],
 }
 
-/// The exclusive use of a board for copies of a direction, until this is dropped. The board's library begins them one
+/// One for each direction, in the order of [`Direction`]: a program has one board at a time.
+static LANES: [Exclusive; 2] = [const { Exclusive::new() }; 2];
+
+/// The exclusive use of the board for copies of a direction, until this is dropped. The board's library begins them one
 /// after another, and so would begin a copy that waits there after the deadline of its caller.
-pub(crate) struct Lane(Arc<Board>, Direction);
+pub(crate) struct Lane(Direction);
+
+impl Lane {
+    /// Waits for the end of other copies of a direction; `None` if they have not ended before the deadline.
+    pub(crate) fn take(direction: Direction, deadline: Option<Instant>) -> Option<Self> {
+        let taken = LANES[direction as usize].take(deadline);
+        taken.then_some(Self(direction))
+    }
+}
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        self.0.lanes[self.1 as usize].release();
+        LANES[self.0 as usize].release();
     }
 }
 
@@ -146,7 +155,6 @@ impl Board {
             to_peer: function!(c"clCopyAddressToPeerPeerlane", ToPeer),
             from_peer: function!(c"clCopyPeerToAddressPeerlane", FromPeer),
             text: function!(c"clGetErrorTextPeerlane", Text),
-            lanes: Default::default(),
         };
         let mut nowhere = 0;
         // SAFETY: the caller promises the device, NULL is not a buffer, and there is room for an address.
@@ -159,16 +167,6 @@ impl Board {
             )),
             code => Err(board.failure(code)),
         }
-    }
-
-    /// Waits for the end of other copies of a direction; `None` if they have not ended before the deadline.
-    pub(crate) fn lane(
-        self: &Arc<Self>,
-        direction: Direction,
-        deadline: Option<Instant>,
-    ) -> Option<Lane> {
-        let taken = self.lanes[direction as usize].take(deadline);
-        taken.then(|| Lane(Arc::clone(self), direction))
     }
 
     fn device(&self) -> Handle {

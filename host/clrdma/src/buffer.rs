@@ -50,13 +50,20 @@ pub(crate) fn wait_while<'a, T>(
 }
 
 /// The exclusive use of an object, by one thread after another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Exclusive {
     taken: Mutex<bool>,
     free: Condvar,
 }
 
 impl Exclusive {
+    pub(crate) const fn new() -> Self {
+        Self {
+            taken: Mutex::new(false),
+            free: Condvar::new(),
+        }
+    }
+
     fn taken(&self) -> MutexGuard<'_, bool> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,7 +118,7 @@ impl Buffer {
             imported: ManuallyDrop::new(imported),
             memory,
             queue: queue.expose_provenance(),
-            turns: Exclusive::default(),
+            turns: Exclusive::new(),
         })
     }
 

@@ -89,12 +89,12 @@ struct Part {
 /// Copies between registered memory and the board's, and waits for the end. `first` is the offset of the registration
 /// in the buffer. No copy is begun after the deadline.
 fn copy(
-    (board, buffer, direction): (&Arc<Board>, &Arc<Buffer>, Direction),
+    (board, buffer, direction): (&Board, &Arc<Buffer>, Direction),
     (peer, first): (Arc<Peer>, u64),
     part: Part,
     deadline: Option<Instant>,
 ) -> Result<(), Why> {
-    let lane = board.lane(direction, deadline).ok_or(Why::Late)?;
+    let lane = Lane::take(direction, deadline).ok_or(Why::Late)?;
     if deadline.is_some_and(|at| at <= Instant::now()) {
         return Err(Why::Late);
     }

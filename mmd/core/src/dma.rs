@@ -1,6 +1,7 @@
 //! Transfers between the application's memory and the board's.
 
 use crate::host::HostMemory;
+use crate::messages::say;
 use crate::resets::Resets;
 use peerlane_host::cache::NoRoom as _;
 use peerlane_host::{
@@ -200,7 +201,7 @@ impl Dma {
         loop {
             let transfer = self.queue.submit_with(&request, Terms::default());
             let left = end.saturating_sub(self.device.now());
-            let ended = transfer.and_then(|transfer| Self::wait_for_peer(&transfer, left));
+            let ended = transfer.and_then(|transfer| Self::wait_within(&transfer, left));
             if ended.is_err() {
                 self.resets.look();
             }
@@ -212,6 +213,15 @@ impl Dma {
                         ..
                     },
                 ) if ended_by_others < ATTEMPTS_BESIDE_OTHERS && goes_on() => {
+                    if self.device.now() >= end {
+                        // Another attempt would only restart the queue once more.
+                        return Err(Error::Timeout {
+                            direction,
+                            bytes_done: 0,
+                            length,
+                            waited: LIMIT,
+                        });
+                    }
                     ended_by_others += 1;
                     std::thread::sleep(PAUSE);
                 }
@@ -385,36 +395,26 @@ impl Dma {
 
     /// Waits for the end of a transfer. When this returns, also with an error, no part of the transfer is in progress.
     fn wait(&self, transfer: &Transfer) -> Result<()> {
-        let (ended, stopped) = Self::end(transfer, OWN_LIMIT);
-        match stopped {
-            Some(stopped) if !transfer.has_ended() => stopped,
-            _ => ended,
-        }
+        Self::wait_within(transfer, OWN_LIMIT)
     }
 
-    /// Waits for the end of a copy to or from a peer as [`wait`](Self::wait), with a limit. After an error of
-    /// [`Transfer::stop`] bytes may still be on their way to a peer, which is worse than a late copy.
-    fn wait_for_peer(transfer: &Transfer, limit: Duration) -> Result<()> {
-        let (ended, stopped) = Self::end(transfer, limit);
-        let expected = |error: &Error| {
-            matches!(
-                error,
-                Error::Stopped | Error::Restarted | Error::Fault { .. }
-            )
-        };
-        match stopped {
-            Some(Err(error)) if !expected(&error) => Err(error),
-            _ => ended,
+    /// Waits as [`wait`](Self::wait), with another limit.
+    fn wait_within(transfer: &Transfer, limit: Duration) -> Result<()> {
+        let ended = transfer.wait(limit);
+        if ended.is_err() && !transfer.has_ended() {
+            // The board may still use the memory: the time is over, or the queue fails. If that takes a restart, other
+            // threads make their transfers again after it.
+            let stopped = transfer.stop(Duration::ZERO);
+            if !transfer.has_ended() {
+                return stopped.map(drop);
+            }
+            if let Err(error @ Error::Call { .. }) = stopped {
+                say(format_args!(
+                    "a transfer was stopped, and it cannot be checked whether its bytes have arrived: {error}"
+                ));
+            }
         }
-    }
-
-    /// Waits for the end of a transfer, and stops it if it is late, or the queue fails: the board may still use the
-    /// memory. If that takes a restart, other threads make their transfers again after it. Returns both results.
-    fn end(transfer: &Transfer, limit: Duration) -> (Result<()>, Option<Result<()>>) {
-        let ended = transfer.wait(limit).map(drop);
-        let goes_on = ended.is_err() && !transfer.has_ended();
-        let stopped = goes_on.then(|| transfer.stop(Duration::ZERO).map(drop));
-        (ended, stopped)
+        ended.map(drop)
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
@@ -442,8 +442,9 @@ impl Dma {
                 Ok(Some(slot))
             }
             Err(Error::Gone) => Err(Error::Gone),
-            // There is at least one slot, which another thread has now.
-            Err(_) => Ok(None),
+            // Another thread has a slot now.
+            Err(_) if slots.made > 0 => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 /// Longest time that the process's end waits for transfers that were begun and for handlers that run in other threads.
 /// They take less time on a busy computer, and the runtime ends the process if a thread is in it then
 /// (`l_global_lock_uninit`, `acl_thread.cpp` of intel/fpga-runtime-for-opencl v2025.0). A handler that waits for the
-/// thread that ends the process never returns.
+/// thread that ends the process never returns. A transfer that takes longer is reported at its end all the same: a
+/// destructor may wait for it. The runtime may be gone then, and the process may crash.
 const LAST_CALL: Duration = Duration::from_secs(5);
 
 /// Time for the threads that wait for events in the runtime to return into their wait after a report: it wakes all of
@@ -183,16 +184,11 @@ impl Drop for Running {
 }
 
 /// Reports an end that the runtime waits for, also at the process's end: a thread that began the transfer then has
-/// called the library, and for transfers that began before, the process's end waits. An end that it has not waited for
-/// is not reported: the runtime may be gone.
+/// called the library, and for transfers that began before, the process's end waits.
 pub(crate) fn tell(owed: Owed, handler: impl FnOnce()) {
-    let late = owed.counted && EXIT.get().is_some() && !ALIVE.load(Ordering::SeqCst);
     let _running = Running::new();
     drop(owed);
-    match late {
-        true => std::mem::forget(handler),
-        false => handler(),
-    }
+    handler();
 }
 
 /// Calls a handler of the runtime that no caller waits for. `false`: it was not called, because the process is at its

@@ -44,14 +44,12 @@ thread_local! {
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Time that the end of the program waits for them.
+/// Time that the end of the program waits for them. A copy that takes longer is reported at its end all the same: a
+/// destructor may wait for it. The vendor library may be gone then, and the process may crash.
 const LAST: Duration = Duration::from_secs(10);
 
 /// Set when the program ends.
 static EXITING: AtomicBool = AtomicBool::new(false);
-
-/// Set when the end of the program waits no more: the vendor library may be gone.
-static OVER: AtomicBool = AtomicBool::new(false);
 
 /// Copies that wait in threads of the driver's.
 static WAITING: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
@@ -149,7 +147,6 @@ extern "C" fn at_exit() {
         // of them has its lock when its destructors run.
         thread::sleep(SETTLING);
     }
-    OVER.store(true, SeqCst);
 }
 
 /// Fails all copies that wait for events.
@@ -170,14 +167,6 @@ fn begins(job: &Arc<Job>) -> bool {
     let mut waiting = WAITING.lock();
     let place = waiting.iter().position(|other| Arc::ptr_eq(other, job));
     place.map(|place| waiting.remove(place)).is_some()
-}
-
-/// Releases a copy's objects of the vendor's, unless the vendor library may be gone.
-fn release<J>(job: J) {
-    match OVER.load(SeqCst) {
-        true => std::mem::forget(job),
-        false => drop(job),
-    }
 }
 
 /// The right to have a copy in progress.
@@ -254,7 +243,7 @@ impl Job {
         let _busy = Busy::begins();
         // SAFETY: as above.
         let ended = unsafe { self.make(waited) };
-        release(self);
+        drop(self);
         ended
     }
 
@@ -276,7 +265,7 @@ impl Job {
         // SAFETY: the caller's promise. The event has the result.
         let _ = unsafe { self.make(waited) };
         // Dropped while the end of the program waits for it.
-        release(self);
+        drop(self);
     }
 
     /// Copies the bytes if the wait succeeded, and reports the end.
@@ -286,9 +275,7 @@ impl Job {
             // SAFETY: the caller's promise.
             unsafe { self.copy() }
         });
-        if !OVER.load(SeqCst) {
-            self.end(ended);
-        }
+        self.end(ended);
         ended
     }
 
