@@ -72,9 +72,8 @@ impl MiscDevice for Operations {
         argument: usize,
     ) -> Result<isize> {
         let done = context.ioctl(code, argument);
-        let releases = uapi::UNREGISTER.is(code) || uapi::STOP.is(code);
-        if releases && done == Err(ENODEV) {
-            // These calls report the end of the board only when the board reaches none of the memory any more.
+        if done == Err(ENODEV) {
+            // A call reports the end of the board only when the board reaches no memory any more.
             context.board.gate.wait_for_the_end();
         }
         done.map(|()| 0)

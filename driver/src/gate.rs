@@ -49,10 +49,14 @@ impl Gate {
         Ok(Inside(self))
     }
 
-    /// Closes permanently, and waits until no thread is inside.
-    pub(crate) fn close(&self) {
+    /// Lets no more threads in.
+    pub(crate) fn shut(&self) {
+        self.state.lock().open = false;
+    }
+
+    /// Waits until no thread is inside of the gate, which is shut.
+    pub(crate) fn empty(&self) {
         let mut state = self.state.lock();
-        state.open = false;
         while state.inside > 0 {
             self.left.wait(&mut state);
         }
@@ -64,7 +68,7 @@ impl Gate {
         self.left.notify_all();
     }
 
-    /// Waits for [`end`](Self::end) if the gate is closed. A caller inside of the gate would wait for itself.
+    /// Waits for [`end`](Self::end) if the gate is shut. A caller inside of the gate would wait for itself.
     pub(crate) fn wait_for_the_end(&self) {
         let mut state = self.state.lock();
         while !state.open && !state.over {

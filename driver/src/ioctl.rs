@@ -290,13 +290,18 @@ impl Context {
 
     /// Answers a query. The caller has seen the answer when it has been written.
     fn call_query(&self, code: u32, argument: usize) -> Result {
-        let mut told = None;
+        let (mut told, mut gone) = (None, false);
         self.call_inside(uapi::QUERY, code, argument, |_, query: &mut uapi::Query| {
             let peeks = query.flags & uapi::query::PEEK != 0;
             let seen = self.query(query)?;
+            gone = seen.gone;
             told = (!peeks).then_some(seen);
             Ok(())
         })?;
+        if gone {
+            // As for a call that returns ENODEV.
+            self.board.gate.wait_for_the_end();
+        }
         let of_generation = offset_of!(uapi::Query, generation) + size_of::<u32>();
         // When the gate is closed, no board is left whose doorbells could be rung.
         if let (Some(seen), Ok(_inside)) = (told, self.board.gate.enter()) {

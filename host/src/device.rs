@@ -109,13 +109,6 @@ pub(crate) struct Shared {
     doubts: AtomicU64,
 }
 
-/// The longest time for a restart of the board by its driver: longer than the driver needs to notice, and to reset the
-/// function.
-pub(crate) const STARTED: Duration = Duration::from_secs(10);
-
-/// Time between two queries of the driver during that restart.
-pub(crate) const AGAIN: Duration = Duration::from_millis(5);
-
 impl Device {
     /// Opens a device node of the kernel driver: a new context on a channel that is free.
     ///
@@ -419,25 +412,9 @@ impl Shared {
         changed.notify_all();
     }
 
-    /// Waits until a board that is gone reaches no memory. The kernel's driver reports the end of a board before it has
-    /// stopped the board, except as the result of a stop.
-    pub(crate) fn wait_until_cut_off(&self) {
-        let context = &self.context;
-        if !context.is_cut_off_when_gone() {
-            return;
-        }
-        let begin = context.now();
-        // Stopped, or gone. After any other error the driver is about to restart the board.
-        while !matches!(context.stop(Duration::ZERO), Ok(_) | Err(Error::Gone))
-            && context.now().saturating_sub(begin) < STARTED
-        {
-            let _ = context.await_event(Some(AGAIN));
-        }
-    }
-
-    /// Notes that the drop of a queue could not stop the channel.
-    pub(crate) fn note_unstopped(&self) {
-        self.unstopped.store(true, Ordering::Relaxed);
+    /// Notes whether the drop of a queue has not stopped the channel, or not yet.
+    pub(crate) fn note_unstopped(&self, unstopped: bool) {
+        self.unstopped.store(unstopped, Ordering::Relaxed);
     }
 
     /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped

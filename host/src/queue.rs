@@ -650,16 +650,10 @@ impl Shared {
     /// the board has ended before it was gone get their rest first. Returns `false` if the board is there again: then
     /// its transfers have ended, or go on.
     pub(crate) fn give_up(&self) -> bool {
-        let Ok(state) = self.lock_own() else {
+        self.settle();
+        let Ok(mut state) = self.lock_own() else {
             return false;
         };
-        let given_up = state.given_up;
-        drop(state);
-        if !given_up {
-            self.device.0.wait_until_cut_off();
-        }
-        self.settle();
-        let mut state = self.lock();
         if !matches!(state.notice(&self.device), Err(Error::Gone)) {
             state.suspect = true;
             self.wake_all(&mut state);
@@ -674,14 +668,18 @@ impl Shared {
     }
 
     /// Returns the result of a look for the end of transfers. Of a board that is gone nothing is reported before
-    /// [`give_up`](Self::give_up), whose last records may have brought the end.
+    /// [`give_up`](Self::give_up), whose last records may have brought the end, and whose query of the driver returns
+    /// only when the board reaches no memory any more. That the board is gone may also be a known result of earlier.
     fn after_gone<T>(
         &self,
         found: Result<T>,
-        happened: impl FnOnce(&Flow<Region>) -> Option<Result<T>>,
+        mut happened: impl FnMut(&Flow<Region>) -> Option<Result<T>>,
     ) -> Result<T> {
         if !matches!(found, Err(Error::Gone)) {
             return found;
+        }
+        if let Some(known) = happened(&self.lock().flow) {
+            return known;
         }
         self.give_up();
         happened(&self.lock().flow).unwrap_or(found)
@@ -780,10 +778,6 @@ impl Shared {
     /// another thread may not have ended yet.
     fn now_or_before(&self, flushed: Result<()>) -> Result<()> {
         match flushed {
-            Err(Error::Gone) => {
-                self.device.0.wait_until_cut_off();
-                Err(Error::Gone)
-            }
             Err(Error::Call { source, .. }) if source == Errno::NOENT => {
                 self.device.shared().wait_for_unregistrations();
                 Ok(())
@@ -937,11 +931,10 @@ impl Drop for Shared {
             // Before the regions of transfers under way are unregistered, and their memory is used for another purpose.
             // A board that is gone has no transfers under way.
             let context = self.device.context();
+            self.device.0.note_unstopped(true);
             let stopped = context.stop(Duration::ZERO);
             let is_gone = matches!(stopped, Err(Error::Gone)) && context.is_cut_off_when_gone();
-            if stopped.is_err() && !is_gone {
-                self.device.0.note_unstopped();
-            }
+            self.device.0.note_unstopped(stopped.is_err() && !is_gone);
             // Ends of writes that the board has ended well.
             if !state.given_up {
                 let _ = state.flow.drain(&mut Records(context));

@@ -136,12 +136,7 @@ impl Submitted {
             ..Default::default()
         };
         let path = self.device.0.slow_path(uapi::Wait::NAME)?;
-        let ended = path.wait(&mut wait).inspect_err(|error| {
-            if matches!(error, Error::Gone) {
-                self.device.0.wait_until_cut_off();
-            }
-        });
-        Ok(ended?.then_some(wait))
+        Ok(path.wait(&mut wait)?.then_some(wait))
     }
 
     /// Waits for its end, and returns the bytes moved; `None`: without a limit.

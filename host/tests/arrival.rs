@@ -358,38 +358,6 @@ fn memory_of_a_board_that_is_gone_is_in_use_until_its_ends_are_written() {
     });
 }
 
-/// The driver reports the end of a board before it has stopped the board. Its result for a stop comes after that.
-#[test]
-fn a_board_that_is_gone_is_stopped_before_that_is_reported() {
-    for of_region in [false, true] {
-        let (least, device, region) = with_a_region();
-        let queue = device.queue().unwrap();
-        least.stuck.store(true, Ordering::Relaxed);
-        let write = queue.from_fpga(0, region.part(0..4096)).unwrap();
-        least.gone.store(true, Ordering::Relaxed);
-        // The board goes on until then.
-        let of_stop = least.clone();
-        *least.in_stop.lock().unwrap() = Some(Box::new(move || of_stop.end_held(true)));
-        if of_region {
-            assert!(!region.is_in_use());
-        }
-        assert_eq!(write.wait(Duration::ZERO).unwrap(), 4096);
-        assert_eq!(least.stops.lock().unwrap().len(), 1);
-    }
-}
-
-#[test]
-fn a_board_that_is_gone_is_stopped_before_the_slow_path_reports_that() {
-    let (least, device, region) = with_a_region();
-    *least.slow.lock().unwrap() = Some(1);
-    let plain = Terms::default();
-    let submitted = device.submit(Direction::FromFpga, region.part(0..4096), 0, plain);
-    least.gone.store(true, Ordering::Relaxed);
-    let waited = submitted.unwrap().wait(None);
-    assert!(matches!(waited, Err(Error::Gone)), "{waited:?}");
-    assert_eq!(least.stops.lock().unwrap().len(), 1);
-}
-
 /// A program that knows that the board is gone uses its memory for another purpose.
 #[test]
 fn no_end_is_written_after_a_restart_has_reported_that_the_board_is_gone() {

@@ -328,9 +328,11 @@ impl Board {
     /// Releases the board before the device is unbound. After it no thread reaches the board, and the board reaches
     /// no memory. The resources of contexts are released, though their files stay open.
     pub(crate) fn retire(self: &Arc<Self>) {
+        // Before anything reports the end of the board: calls that report it wait until the board is stopped.
+        self.gate.shut();
         // Threads that wait inside of the gate have to leave it.
         self.for_each_user(|user| user.events.gone());
-        self.gate.close();
+        self.gate.empty();
         self.abandon_reprogramming();
         self.stop_watchdog();
         // The watchdog may have revived it in the meantime; it is not started again any more.

@@ -87,12 +87,12 @@ pub(crate) struct Board {
 /// One for each direction, in the order of [`Direction`]: a program has one board at a time.
 static LANES: [Exclusive; 2] = [const { Exclusive::new() }; 2];
 
-/// The exclusive use of the board for copies of a direction, until this is dropped. The board's library begins them one
-/// after another, and so would begin a copy that waits there after the deadline of its caller.
+/// The exclusive use of the board for transfers of a direction, until this is dropped. The board's library begins copies
+/// one after another, and so would begin a copy that waits there after the deadline of its caller.
 pub(crate) struct Lane(Direction);
 
 impl Lane {
-    /// Waits for the end of other copies of a direction; `None` if they have not ended before the deadline.
+    /// Waits for the end of other transfers of a direction; `None` if they have not ended before the deadline.
     pub(crate) fn take(direction: Direction, deadline: Option<Instant>) -> Option<Self> {
         let taken = LANES[direction as usize].take(deadline);
         taken.then_some(Self(direction))

@@ -48,6 +48,14 @@ impl State {
         drop(before);
     }
 
+    /// Drops the registrations of all buffers. Copies in progress keep theirs.
+    pub(crate) fn forget_all(&self) {
+        let buffers: Vec<_> = self.lock().buffers.values().cloned().collect();
+        for buffer in buffers {
+            buffer.forget();
+        }
+    }
+
     pub(crate) fn board(&self) -> Result<Arc<Board>, Failure> {
         let board = self.lock().board.clone();
         board.ok_or_else(|| not_named("board", "clrdma_init_altera"))

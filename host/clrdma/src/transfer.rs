@@ -20,7 +20,7 @@ struct Waited {
     ended: Mutex<Option<c_int>>,
     told: Condvar,
     /// Released before the end is reported: there may be room for one registration only.
-    held: Mutex<Option<(Arc<Peer>, Lane)>>,
+    peer: Mutex<Option<Arc<Peer>>>,
     _buffer: Arc<Buffer>,
 }
 
@@ -29,9 +29,9 @@ impl Waited {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn release(&self) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        *held = None;
+    fn release_peer(&self) {
+        let mut peer = self.peer.lock().unwrap_or_else(PoisonError::into_inner);
+        *peer = None;
     }
 
     /// Waits for the end, until a deadline.
@@ -53,6 +53,7 @@ enum Why {
 struct Behind {
     waited: Arc<Waited>,
     turn: Turn,
+    _lane: Option<Lane>,
     /// The buffer's `cl_mem` is kept.
     kept: bool,
 }
@@ -73,7 +74,7 @@ impl Drop for Behind {
 unsafe extern "C" fn ended(status: c_int, user: *mut c_void) {
     // SAFETY: it is the reference that was given to the copy, and this is called once.
     let waited = unsafe { Arc::from_raw(user.cast::<Waited>().cast_const()) };
-    waited.release();
+    waited.release_peer();
     *waited.lock() = Some(status);
     waited.told.notify_all();
 }
@@ -94,14 +95,13 @@ fn copy(
     part: Part,
     deadline: Option<Instant>,
 ) -> Result<(), Why> {
-    let lane = Lane::take(direction, deadline).ok_or(Why::Late)?;
     if deadline.is_some_and(|at| at <= Instant::now()) {
         return Err(Why::Late);
     }
     let waited = Arc::new(Waited {
         ended: Mutex::new(None),
         told: Condvar::new(),
-        held: Mutex::new(Some((Arc::clone(&peer), lane))),
+        peer: Mutex::new(Some(Arc::clone(&peer))),
         _buffer: Arc::clone(buffer),
     });
     let user = Arc::into_raw(Arc::clone(&waited));
@@ -128,7 +128,8 @@ fn copy(
     }
 }
 
-/// Copies by the registration of the whole buffer, or where that has no room, by one for each block.
+/// Copies by the registration of the whole buffer, or where that has no room, by one for each block. If not even a block
+/// has room, the registrations of other buffers make room for it.
 fn move_all(
     which: (&Arc<Board>, &Arc<Buffer>, Direction),
     all: Part,
@@ -151,7 +152,15 @@ fn move_all(
             offset: all.offset + done as u64,
             bytes: (all.bytes - done).min(BLOCK),
         };
-        let peer = match buffer.register(board, (part.offset, part.bytes), access)? {
+        let register = || buffer.register(board, (part.offset, part.bytes), access);
+        let registered = match register()? {
+            Err(code) if code.is_no_room() => {
+                STATE.forget_all();
+                register()?
+            }
+            registered => registered,
+        };
+        let peer = match registered {
             Ok(peer) => (Arc::new(peer), part.offset),
             Err(code) => return Ok(Err(Why::Code(code))),
         };
@@ -237,10 +246,19 @@ pub(crate) fn run(
             "commands of the GPU's queue go on. Wait for their end first (clFinish), or give the transfer more time",
         );
     }
-    let moved = move_or_mend((&board, &buffer, direction), all, deadline);
+    let lane = Lane::take(direction, deadline);
+    let moved = match &lane {
+        Some(_) => move_or_mend((&board, &buffer, direction), all, deadline),
+        None => Ok(Err(Why::Late)),
+    };
     if let Ok(Err(Why::GoesOn(waited))) = moved {
         let kept = turn.buffer().keep().is_ok();
-        let behind = Behind { waited, turn, kept };
+        let behind = Behind {
+            waited,
+            turn,
+            _lane: lane,
+            kept,
+        };
         // If no thread can be started, the drop waits here.
         let thread = std::thread::Builder::new().name("clrdma".into());
         let _ = thread.spawn(move || drop(behind));

@@ -229,6 +229,22 @@ static void refused_once(void)
 	MUST(board->begun == 3 && is_there());
 }
 
+/* Buffers that are idle make room for one that is not. */
+static void room(void)
+{
+	cl_mem other;
+	unsigned long there;
+
+	GIVES(clrdma_create_pinnable_buffer_nvidia(context, queue, &other, BYTES), CLRDMA_OK);
+	GIVES(clrdma_get_buffer_address_nvidia(other, queue, &there), CLRDMA_OK);
+	board->room = BYTES + BYTES / 2;
+	for (int i = 0; i < 3; i++) {
+		GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+		GIVES(read_rdma(0, there, BYTES, 5), CLRDMA_OK);
+	}
+	MUST(is_there() && board->taken <= board->room);
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -237,7 +253,7 @@ int main(int count, char **arguments)
 	} parts[] = {
 		{ "turn", turn },	{ "commands", commands },	{ "behind", behind },
 		{ "stopped", stopped }, { "writes_only", writes_only }, { "refused", refused },
-		{ "refused_once", refused_once }, { "lane", lane },
+		{ "refused_once", refused_once }, { "lane", lane },		{ "room", room },
 	};
 
 	make();

@@ -109,6 +109,7 @@ fn time_is_kept_to_and_a_platform_may_pass_writes_only() {
     for part in [
         "turn",
         "lane",
+        "room",
         "commands",
         "behind",
         "stopped",

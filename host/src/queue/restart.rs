@@ -3,12 +3,18 @@
 
 use super::waits::LOOK;
 use super::{Records, SILENT, Shared, State};
-use crate::device::{AGAIN, STARTED};
 use crate::error::{Error, Result};
 use crate::flow::TransferId;
 use rustix::io::Errno;
 use std::sync::MutexGuard;
 use std::time::Duration;
+
+/// The longest time for a restart of the board by its driver: longer than the driver needs to notice, and to reset the
+/// function.
+const STARTED: Duration = Duration::from_secs(10);
+
+/// Time between two queries of the driver during that restart.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// The longest time that the last records of an idle channel may take.
 const RESTART: Duration = Duration::from_secs(1);

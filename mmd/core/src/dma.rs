@@ -475,9 +475,10 @@ impl Dma {
         }
     }
 
-    /// Leaves a slot's memory to the board, which may still use it. Another slot may be made.
+    /// Leaves a slot to the board, which may still use it: the transfer keeps the slot's region, and the region its
+    /// memory. Another slot may be made.
     fn discard(&self, slot: Slot) {
-        std::mem::forget(slot);
+        drop(slot);
         self.lock().made -= 1;
         self.freed.notify_one();
     }

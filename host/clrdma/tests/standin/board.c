@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CL_MEM_OBJECT_ALLOCATION_FAILURE -4
 #define CL_INVALID_VALUE -30
 #define CL_INVALID_MEM_OBJECT -38
 #define CL_PEER_TRANSFER_FAILED -10005
@@ -44,6 +45,12 @@ void *clCreatePeerMemoryFromPointerPeerlane(void *device, uint64_t flags, void *
 
 	(void)device, (void)buffer;
 	*peer = (struct peer){ flags, pointer, size };
+	if (standin_board.room && standin_board.taken + size > standin_board.room) {
+		free(peer);
+		*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+		return NULL;
+	}
+	standin_board.taken += size;
 	*error = flags == CL_MEM_READ_WRITE || flags == CL_MEM_WRITE_ONLY ? 0 : CL_INVALID_VALUE;
 	standin_board.made++;
 	return peer;
@@ -52,7 +59,7 @@ void *clCreatePeerMemoryFromPointerPeerlane(void *device, uint64_t flags, void *
 /* Copies in progress keep the region. */
 int clReleasePeerMemoryPeerlane(void *peer)
 {
-	(void)peer;
+	standin_board.taken -= ((struct peer *)peer)->size;
 	standin_board.released++;
 	return 0;
 }

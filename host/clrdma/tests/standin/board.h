@@ -3,6 +3,8 @@
 #ifndef STANDIN_BOARD_H
 #define STANDIN_BOARD_H
 
+#include <stddef.h>
+
 struct standin_board {
 	/* The board's memory, from address 0 on. */
 	unsigned char memory[1 << 16];
@@ -16,6 +18,8 @@ struct standin_board {
 	volatile int once;
 	/* Copies that were begun, and that have ended. */
 	volatile int begun, ended;
+	/* Bytes that may be registered at a time, or 0, and those that are. */
+	volatile size_t room, taken;
 	/* Regions: registered, and released. */
 	volatile int made, released;
 };
