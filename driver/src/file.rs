@@ -11,7 +11,7 @@ use crate::{
     logic::{
         quota::User,
         regs::chan,
-        uapi::{self, map},
+        uapi::map,
     },
 };
 use kernel::{

@@ -198,6 +198,9 @@ pub fn run_far_tried(suite: &mut Suite, lab: &mut Lab) {
 pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu_stuck.many_regions", || odd::stuck(lab));
     suite.run("gpu_stuck.node_that_goes", || away::node_that_goes(lab));
+    suite.run("gpu_stuck.end_is_reported_late", || {
+        away::end_is_reported_late(lab)
+    });
 }
 
 /// Runs a test with a GPU of its own, which must have everything back in the end.

@@ -17,7 +17,7 @@ use rustix::fs::{CWD, FileType, Mode};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt as _, MetadataExt};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -673,4 +673,57 @@ fn longest_opening(lab: &mut Lab) -> Result<Duration> {
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     come_back(lab, mover, buffer)?;
     Ok(longest)
+}
+
+/// Unbinds the driver while the block does not become idle. Checks that a call reports the end of the board only when the
+/// board is no bus master any more.
+pub fn end_is_reported_late(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::slow(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let place = lab.place(mover.device())?;
+    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let looker = fork("looker", move || {
+        let device = branch.open()?;
+        theirs.signal()?;
+        while device
+            .query()
+            .is_ok_and(|query| query.state & state::GONE == 0)
+        {}
+        /// The Command register, and its Bus Master bit (PCI Express Base Specification, 7.5.1.1).
+        const COMMAND: u64 = 4;
+        const MASTER: u8 = 4;
+        let mut command = [0];
+        File::open(config)?.read_exact_at(&mut command, COMMAND)?;
+        ensure!(command[0] & MASTER == 0, "the board is a bus master");
+        Ok(())
+    })?;
+    ours.wait()?;
+    lab.host.fault(Fault::StickPort { after: 0 })?;
+    let limit = Duration::from_millis(100);
+    let ended = mover.attempt(
+        Direction::FromFpga,
+        &buffer.region,
+        0,
+        place,
+        1 << 20,
+        limit,
+    );
+    ensure!(
+        ended.is_err(),
+        "a write through a stuck port gave {ended:?}"
+    );
+    let begin = Instant::now();
+    super::unbind()?;
+    let took = begin.elapsed();
+    looker.wait()?;
+    drop((mover, buffer));
+    lab.host.fault(Fault::Clear {})?;
+    lab.host.fault(Fault::Configure {})?;
+    super::bind()?;
+    let mover = open_soon(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok(format!("unbound in {took:?}"))
 }
