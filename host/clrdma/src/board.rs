@@ -5,19 +5,17 @@ use crate::direction::Direction;
 use crate::error::{
     CLRDMA_FAILED, CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_TIMEOUT, CLRDMA_WRONG_DRIVER, Failure,
 };
-use crate::opencl::{self, Handle, SUCCESS};
+use crate::opencl::{self, Handle};
+use peerlane_opencl_api::sys::{
+    CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+    CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, CL_SUCCESS,
+};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::time::Instant;
 
-// Numbers of CL/cl.h and peerlane_ext.h.
-const CL_MEM_READ_WRITE: u64 = 1 << 0;
-const CL_MEM_WRITE_ONLY: u64 = 1 << 1;
-const CL_MEM_OBJECT_ALLOCATION_FAILURE: c_int = -4;
-const CL_INVALID_VALUE: c_int = -30;
-const CL_INVALID_DEVICE: c_int = -33;
-const CL_INVALID_MEM_OBJECT: c_int = -38;
+// Numbers of peerlane_ext.h.
 const CL_INVALID_PEER_MEMORY_PEERLANE: c_int = -10001;
 const CL_PEER_MEMORY_REVOKED_PEERLANE: c_int = -10002;
 const CL_PEER_TRANSFER_FAILED_PEERLANE: c_int = -10005;
@@ -194,7 +192,7 @@ impl Board {
         let mut address = 0;
         // SAFETY: the caller promises the buffer, and there is room for the address.
         match unsafe { (self.address)(self.device(), buffer, &raw mut address) } {
-            SUCCESS => Ok(address),
+            CL_SUCCESS => Ok(address),
             code => Err(self.failure(code)),
         }
     }
@@ -215,7 +213,7 @@ impl Board {
             Access::Both => CL_MEM_READ_WRITE,
             Access::Write => CL_MEM_WRITE_ONLY,
         };
-        let mut error = SUCCESS;
+        let mut error = CL_SUCCESS;
         let pointer = std::ptr::without_provenance_mut(address as usize);
         // SAFETY: the caller promises the memory; the device is the board's, and there is room for the error.
         let handle = unsafe {
@@ -229,7 +227,7 @@ impl Board {
             )
         };
         match error {
-            SUCCESS => Ok(Peer {
+            CL_SUCCESS => Ok(Peer {
                 board: Arc::clone(self),
                 handle: handle.addr(),
             }),
@@ -279,7 +277,7 @@ impl Board {
 
 pub(crate) fn result(code: c_int) -> Result<(), Code> {
     match code {
-        SUCCESS => Ok(()),
+        CL_SUCCESS => Ok(()),
         code => Err(Code(code)),
     }
 }

@@ -1,69 +1,39 @@
 //! The functions of OpenCL that this library calls. It is not linked with any OpenCL: it uses the program's.
-//!
-//! Types and numbers: the OpenCL Specification 3.0 and the OpenCL Registry's cl.xml.
 
 use crate::error::Failure;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use peerlane_opencl_api::sys::{
+    CL_COMPLETE, CL_DEVICE_PLATFORM, CL_EVENT_COMMAND_EXECUTION_STATUS,
+};
+use peerlane_opencl_api::{Failed, Process, check};
+use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
-/// A handle of OpenCL: of a context, a device, a queue, a buffer.
-pub(crate) type Handle = *mut c_void;
-
-/// `CL_SUCCESS`.
-pub(crate) const SUCCESS: c_int = 0;
-const CL_DEVICE_PLATFORM: u32 = 0x1031;
-/// `CL_EVENT_COMMAND_EXECUTION_STATUS`.
-const CL_STATUS: u32 = 0x11D3;
-const CL_COMPLETE: c_int = 0;
+pub(crate) use peerlane_opencl_api::Handle;
 
 /// Function that OpenCL calls when a buffer is gone.
 pub(crate) type Gone = unsafe extern "C" fn(Handle, *mut c_void);
-
-type DeviceInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> c_int;
-type ForPlatform = unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
-type OnEnd = unsafe extern "C" fn(Handle, Gone, *mut c_void) -> c_int;
-type One = unsafe extern "C" fn(Handle) -> c_int;
-type Marker = unsafe extern "C" fn(Handle, u32, *const Handle, *mut Handle) -> c_int;
 
 /// Sleeps between two looks at a queue: the first one, and the longest.
 const PAUSES: Range<Duration> = Duration::from_micros(20)..Duration::from_millis(1);
 
 /// Returns a function of the OpenCL that the program has: linked with it, or loaded since.
-fn find(name: &CStr) -> Result<*mut c_void, Failure> {
-    const LIBRARIES: [&CStr; 3] = [c"libOpenCL.so.1", c"libOpenCL.so", c"libalteracl.so"];
-    let loaded = LIBRARIES.iter().map(|library| {
-        // SAFETY: with these flags nothing is loaded, and nothing runs (dlopen(3)).
-        unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }
-    });
-    let places = std::iter::once(libc::RTLD_DEFAULT).chain(loaded.filter(|at| !at.is_null()));
-    // SAFETY: the handles are good, and the name ends with a 0.
-    let mut found = places.map(|place| unsafe { libc::dlsym(place, name.as_ptr()) });
-    found.find(|function| !function.is_null()).ok_or_else(|| {
-        let name = name.to_string_lossy();
-        Failure::failed(format!(
-            "this process has no OpenCL with {name}. Link the program with -lOpenCL"
-        ))
-    })
-}
-
-/// Returns the function of a name, with its type.
 macro_rules! function {
-    ($name:literal, $kind:ty) => {{
-        let found = find($name)?;
-        // SAFETY: it is the function of this name in CL/cl.h, whose type this is.
-        unsafe { std::mem::transmute::<*mut c_void, $kind>(found) }
-    }};
+    ($kind:ident) => {
+        peerlane_opencl_api::function!(&Process, $kind).map_err(|name| {
+            Failure::failed(format!(
+                "this process has no OpenCL with {name}. Link the program with -lOpenCL"
+            ))
+        })?
+    };
 }
 
-/// Translates the result of a call.
-fn check(call: &str, code: c_int) -> Result<(), Failure> {
-    match code {
-        SUCCESS => Ok(()),
-        code => Err(Failure::failed(format!(
+impl From<Failed> for Failure {
+    fn from(Failed { call, code }: Failed) -> Self {
+        Self::failed(format!(
             "{call} failed with {code}: look the number up in CL/cl.h"
-        ))),
+        ))
     }
 }
 
@@ -72,7 +42,7 @@ fn check(call: &str, code: c_int) -> Result<(), Failure> {
 /// # Safety
 /// It is a `cl_device_id`.
 pub(crate) unsafe fn platform(device: Handle) -> Result<Handle, Failure> {
-    let info = function!(c"clGetDeviceInfo", DeviceInfo);
+    let info = function!(clGetDeviceInfo_t);
     let mut platform: Handle = null_mut();
     let room = size_of::<Handle>();
     // SAFETY: the caller promises the device, and the place has this much room.
@@ -92,7 +62,7 @@ pub(crate) unsafe fn of_platform(
     platform: Handle,
     name: &CStr,
 ) -> Result<Option<*mut c_void>, Failure> {
-    let get = function!(c"clGetExtensionFunctionAddressForPlatform", ForPlatform);
+    let get = function!(clGetExtensionFunctionAddressForPlatform_t);
     // SAFETY: the caller promises the platform, and the name ends with a 0.
     let found = unsafe { get(platform, name.as_ptr()) };
     Ok((!found.is_null()).then_some(found))
@@ -103,9 +73,9 @@ pub(crate) unsafe fn of_platform(
 /// # Safety
 /// It is a `cl_command_queue`.
 unsafe fn finish(queue: Handle) -> Result<(), Failure> {
-    let finish = function!(c"clFinish", One);
+    let finish = function!(clFinish_t);
     // SAFETY: the caller promises the queue.
-    check("clFinish", unsafe { finish(queue) })
+    Ok(check("clFinish", unsafe { finish(queue) })?)
 }
 
 /// Waits until all commands of a queue have ended, or until a deadline. Returns whether they have.
@@ -117,9 +87,9 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
         // SAFETY: the caller promises the queue.
         return unsafe { finish(queue) }.map(|()| true);
     };
-    let marker = function!(c"clEnqueueMarkerWithWaitList", Marker);
-    let info = function!(c"clGetEventInfo", DeviceInfo);
-    let release = function!(c"clReleaseEvent", One);
+    let marker = function!(clEnqueueMarkerWithWaitList_t);
+    let info = function!(clGetEventInfo_t);
+    let release = function!(clReleaseEvent_t);
     let mut event = null_mut();
     // SAFETY: the caller promises the queue; no list, and a place for the event.
     let code = unsafe { marker(queue, 0, null(), &raw mut event) };
@@ -131,8 +101,17 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
         let mut status = CL_COMPLETE;
         let place = (&raw mut status).cast();
         // SAFETY: a living event, and a place for a `cl_int`.
-        let code = unsafe { info(event, CL_STATUS, size_of::<c_int>(), place, null_mut()) };
-        check("clGetEventInfo", code).map(|()| status)
+        let code = unsafe {
+            info(
+                event,
+                CL_EVENT_COMMAND_EXECUTION_STATUS,
+                size_of::<c_int>(),
+                place,
+                null_mut(),
+            )
+        };
+        check("clGetEventInfo", code)?;
+        Ok::<_, Failure>(status)
     };
     let ended = flushed.and_then(|()| {
         loop {
@@ -160,9 +139,9 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
 /// # Safety
 /// As [`finish`].
 pub(crate) unsafe fn flush(queue: Handle) -> Result<(), Failure> {
-    let flush = function!(c"clFlush", One);
+    let flush = function!(clFlush_t);
     // SAFETY: the caller promises the queue.
-    check("clFlush", unsafe { flush(queue) })
+    Ok(check("clFlush", unsafe { flush(queue) })?)
 }
 
 /// Retains a buffer until [`release_memory`].
@@ -170,9 +149,9 @@ pub(crate) unsafe fn flush(queue: Handle) -> Result<(), Failure> {
 /// # Safety
 /// It is a `cl_mem`.
 pub(crate) unsafe fn retain_memory(buffer: Handle) -> Result<(), Failure> {
-    let retain = function!(c"clRetainMemObject", One);
+    let retain = function!(clRetainMemObject_t);
     // SAFETY: the caller promises the buffer.
-    check("clRetainMemObject", unsafe { retain(buffer) })
+    Ok(check("clRetainMemObject", unsafe { retain(buffer) })?)
 }
 
 /// Releases a buffer.
@@ -180,9 +159,9 @@ pub(crate) unsafe fn retain_memory(buffer: Handle) -> Result<(), Failure> {
 /// # Safety
 /// It is a `cl_mem` that was retained.
 pub(crate) unsafe fn release_memory(buffer: Handle) -> Result<(), Failure> {
-    let release = function!(c"clReleaseMemObject", One);
+    let release = function!(clReleaseMemObject_t);
     // SAFETY: the caller promises the buffer.
-    check("clReleaseMemObject", unsafe { release(buffer) })
+    Ok(check("clReleaseMemObject", unsafe { release(buffer) })?)
 }
 
 /// Retains a queue until [`release_queue`].
@@ -190,9 +169,9 @@ pub(crate) unsafe fn release_memory(buffer: Handle) -> Result<(), Failure> {
 /// # Safety
 /// It is a `cl_command_queue`.
 pub(crate) unsafe fn retain_queue(queue: Handle) -> Result<(), Failure> {
-    let retain = function!(c"clRetainCommandQueue", One);
+    let retain = function!(clRetainCommandQueue_t);
     // SAFETY: the caller promises the queue.
-    check("clRetainCommandQueue", unsafe { retain(queue) })
+    Ok(check("clRetainCommandQueue", unsafe { retain(queue) })?)
 }
 
 /// Releases a queue.
@@ -200,9 +179,9 @@ pub(crate) unsafe fn retain_queue(queue: Handle) -> Result<(), Failure> {
 /// # Safety
 /// It is a `cl_command_queue` that was retained.
 pub(crate) unsafe fn release_queue(queue: Handle) -> Result<(), Failure> {
-    let release = function!(c"clReleaseCommandQueue", One);
+    let release = function!(clReleaseCommandQueue_t);
     // SAFETY: the caller promises the queue.
-    check("clReleaseCommandQueue", unsafe { release(queue) })
+    Ok(check("clReleaseCommandQueue", unsafe { release(queue) })?)
 }
 
 /// Has a function called when a buffer is gone.
@@ -214,8 +193,8 @@ pub(crate) unsafe fn when_gone(
     gone: Gone,
     user: *mut c_void,
 ) -> Result<(), Failure> {
-    let set = function!(c"clSetMemObjectDestructorCallback", OnEnd);
+    let set = function!(clSetMemObjectDestructorCallback_t);
     // SAFETY: the caller promises it.
-    let code = unsafe { set(buffer, gone, user) };
-    check("clSetMemObjectDestructorCallback", code)
+    let code = unsafe { set(buffer, Some(gone), user) };
+    Ok(check("clSetMemObjectDestructorCallback", code)?)
 }

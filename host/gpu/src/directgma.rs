@@ -36,15 +36,17 @@ pub use api::Handle;
 pub use side::{Aperture, BoardAperture, GmaMemory};
 
 use crate::error::{Error, Result, within};
-use crate::opencl::check;
 use crate::patch::{Gone, Patch};
 use crate::region::GpuRegion;
 use api::{
-    Api, BusAddress, CL_COMPLETE, CL_DEVICE_EXTENSIONS, CL_DEVICE_NAME, CL_DEVICE_TOPOLOGY_AMD,
-    CL_MEM_BUS_ADDRESSABLE_AMD, CL_MEM_EXTERNAL_PHYSICAL_AMD, CL_SUCCESS, CL_TRUE, EXTENSION,
-    Extension, lacks, made,
+    Api, BusAddress, CL_MEM_BUS_ADDRESSABLE_AMD, CL_MEM_EXTERNAL_PHYSICAL_AMD, EXTENSION,
+    Extension, lacks,
 };
 use peerlane_host::{Device, Errno, Permissions, Process};
+use peerlane_opencl_api::sys::{
+    CL_COMPLETE, CL_DEVICE_EXTENSIONS, CL_DEVICE_NAME, CL_DEVICE_TOPOLOGY_AMD, CL_SUCCESS, CL_TRUE,
+};
+use peerlane_opencl_api::{check, made};
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
@@ -151,7 +153,7 @@ impl GmaDevice {
         let topology = unsafe { api.info(device, CL_DEVICE_TOPOLOGY_AMD) }.ok();
         let context = made("clCreateContext", |code| {
             // SAFETY: no properties, one device, no callback.
-            unsafe { (api.context)(null(), 1, &raw const device, null(), null_mut(), code) }
+            unsafe { (api.context)(null(), 1, &raw const device, None, null_mut(), code) }
         })?;
         Ok(Self(Arc::new(Context {
             api,
@@ -356,13 +358,17 @@ impl Queue {
     /// Begins the commands that were enqueued.
     fn flush(&self) -> Result<()> {
         // SAFETY: a living queue.
-        check("clFlush", unsafe { (self.device.0.api.flush)(self.raw) })
+        Ok(check("clFlush", unsafe {
+            (self.device.0.api.flush)(self.raw)
+        })?)
     }
 
     /// Waits until the enqueued commands have ended.
     fn finish(&self) -> Result<()> {
         // SAFETY: a living queue.
-        check("clFinish", unsafe { (self.device.0.api.finish)(self.raw) })
+        Ok(check("clFinish", unsafe {
+            (self.device.0.api.finish)(self.raw)
+        })?)
     }
 }
 
@@ -555,7 +561,7 @@ impl Signal {
         };
         let user = Arc::into_raw(Arc::clone(&signal.end)).cast_mut().cast();
         // SAFETY: the event is the command's, and the callback takes the argument `user`.
-        let code = unsafe { (device.0.api.callback)(event, CL_COMPLETE, ended, user) };
+        let code = unsafe { (device.0.api.callback)(event, CL_COMPLETE, Some(ended), user) };
         if code != CL_SUCCESS {
             // SAFETY: no callback comes, so this is the only code that frees it.
             drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
@@ -578,7 +584,8 @@ impl Signal {
         let mut status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(code) = *status {
-                return check("a signal's command", code.min(CL_COMPLETE)).map(|()| true);
+                check("a signal's command", code.min(CL_COMPLETE))?;
+                return Ok(true);
             }
             let left = limit.saturating_sub(begin.elapsed());
             if left.is_zero() {

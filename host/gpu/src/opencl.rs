@@ -23,47 +23,37 @@
 
 use crate::cuda::{Gpu, GpuBuffer};
 use crate::error::{Error, Result};
-use libloading::Library;
-use std::ffi::{CStr, c_char, c_void};
+use peerlane_opencl_api::sys::{
+    self, CL_CONTEXT_DEVICES, CL_DEVICE_EXTENSIONS, CL_DEVICE_PLATFORM, CL_DEVICE_UUID_KHR,
+    CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, CL_MEM_DEVICE_HANDLE_LIST_END_KHR,
+    CL_MEM_DEVICE_HANDLE_LIST_KHR, CL_MEM_READ_WRITE, CL_SUCCESS, CL_UUID_SIZE_KHR as UUID_BYTES,
+};
+use peerlane_opencl_api::{Failed, Known, Loader, bytes, check, handles};
+use std::ffi::{CStr, c_void};
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
 /// `cl_context`, `cl_mem`, `cl_command_queue`, `cl_device_id`: opaque pointers.
-pub type Handle = *mut c_void;
+pub type Handle = peerlane_opencl_api::Handle;
 
-// Values of CL/cl.h and CL/cl_ext.h. The list of devices was CL_DEVICE_HANDLE_LIST_KHR, with the same value, in the
-// provisional text of cl_khr_external_memory.
-const CL_SUCCESS: i32 = 0;
-const CL_MEM_READ_WRITE: u64 = 1 << 0;
-const CL_CONTEXT_DEVICES: u32 = 0x1081;
-const CL_DEVICE_EXTENSIONS: u32 = 0x1030;
-const CL_DEVICE_PLATFORM: u32 = 0x1031;
-const CL_DEVICE_UUID_KHR: u32 = 0x106A;
-const CL_MEM_DEVICE_HANDLE_LIST_KHR: u64 = 0x2051;
-const CL_MEM_DEVICE_HANDLE_LIST_END_KHR: u64 = 0;
-const CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR: u64 = 0x2060;
-/// Bytes of a UUID (`CL_UUID_SIZE_KHR`).
-const UUID_BYTES: usize = 16;
+/// A type of handle is also a property of `clCreateBufferWithProperties`.
+const OPAQUE_FD: u64 = CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR as u64;
 
 const IMPORT: &str = "cl_khr_external_memory_opaque_fd";
 
-pub(crate) type GetInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
-type CreateBuffer =
-    unsafe extern "C" fn(Handle, *const u64, u64, usize, *mut c_void, *mut i32) -> Handle;
-type Extension = unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
-type HandOver =
-    unsafe extern "C" fn(Handle, u32, *const Handle, u32, *const Handle, *mut Handle) -> i32;
-type Release = unsafe extern "C" fn(Handle) -> i32;
+type HandOver = Known<sys::clEnqueueAcquireExternalMemObjectsKHR_t>;
 
-/// The functions of OpenCL that an import needs.
-struct OpenCl {
-    context_info: GetInfo,
-    device_info: GetInfo,
-    /// Of OpenCL 3.0.
-    create_buffer: Option<CreateBuffer>,
-    extension: Extension,
-    release: Release,
+peerlane_opencl_api::functions! {
+    /// The functions of OpenCL that an import needs.
+    OpenCl {
+        context_info: clGetContextInfo_t,
+        device_info: clGetDeviceInfo_t,
+        extension: clGetExtensionFunctionAddressForPlatform_t,
+        release: clReleaseMemObject_t,
+        // Of OpenCL 3.0.
+        ? create_buffer: clCreateBufferWithProperties_t,
+    }
 }
 
 /// An OpenCL buffer over a [`GpuBuffer`]. The memory lives as long as either.
@@ -73,7 +63,7 @@ pub struct Imported {
     device: Handle,
     acquire: HandOver,
     release: HandOver,
-    give_back: Release,
+    give_back: Known<sys::clReleaseMemObject_t>,
 }
 
 // SAFETY: a cl_mem may be used by any thread, and by several at once (OpenCL API 3.0, "Thread safety"); so may
@@ -90,71 +80,20 @@ fn lacks(reason: impl Into<String>) -> Error {
 }
 
 impl OpenCl {
-    /// Returns the machine's OpenCL. It is loaded once and stays: platforms do not survive an unload.
+    /// Returns the machine's OpenCL, which is loaded once.
     fn get() -> Result<&'static Self> {
         static FOUND: OnceLock<Option<OpenCl>> = OnceLock::new();
         FOUND
-            .get_or_init(Self::load)
+            .get_or_init(|| Self::find(&Loader::open()?).ok())
             .as_ref()
             .ok_or_else(|| lacks("there is no libOpenCL.so.1 on this machine"))
     }
+}
 
-    fn load() -> Option<Self> {
-        // SAFETY: the loader of OpenCL platforms, whose initialisation is its own.
-        let library = unsafe { Library::new("libOpenCL.so.1") }.ok()?;
-        let library: &'static Library = Box::leak(Box::new(library));
-        // SAFETY: the types are those of CL/cl.h, and the library stays.
-        unsafe {
-            Some(Self {
-                context_info: *library.get(b"clGetContextInfo\0").ok()?,
-                device_info: *library.get(b"clGetDeviceInfo\0").ok()?,
-                create_buffer: (library.get(b"clCreateBufferWithProperties\0").ok())
-                    .map(|symbol| *symbol),
-                extension: *library
-                    .get(b"clGetExtensionFunctionAddressForPlatform\0")
-                    .ok()?,
-                release: *library.get(b"clReleaseMemObject\0").ok()?,
-            })
-        }
+impl From<Failed> for Error {
+    fn from(Failed { call, code }: Failed) -> Self {
+        Self::OpenClCall { call, code }
     }
-}
-
-/// Returns the bytes of an information function.
-///
-/// # Safety
-/// `get` is a function of OpenCL's with this form, and `of` a handle that it takes.
-pub(crate) unsafe fn info(
-    get: GetInfo,
-    call: &'static str,
-    of: Handle,
-    name: u32,
-) -> Result<Vec<u8>> {
-    let mut size = 0;
-    // SAFETY: without a place for the value the function gives the size.
-    let code = unsafe { get(of, name, 0, null_mut(), &raw mut size) };
-    check(call, code)?;
-    let mut bytes = vec![0; size];
-    // SAFETY: the place is as long as it says.
-    let code = unsafe { get(of, name, size, bytes.as_mut_ptr().cast(), null_mut()) };
-    check(call, code)?;
-    Ok(bytes)
-}
-
-/// Returns the error of a call, if its result is one.
-pub(crate) fn check(call: &'static str, code: i32) -> Result<()> {
-    match code {
-        CL_SUCCESS => Ok(()),
-        code => Err(Error::OpenClCall { call, code }),
-    }
-}
-
-/// Takes handles from an information function's bytes.
-fn handles(bytes: &[u8]) -> Vec<Handle> {
-    let words = bytes.chunks_exact(size_of::<usize>());
-    let words = words.filter_map(|word| word.try_into().ok());
-    words
-        .map(|word| std::ptr::with_exposed_provenance_mut(usize::from_ne_bytes(word)))
-        .collect()
 }
 
 /// Makes an OpenCL buffer of a [`GpuBuffer`], of its [`size`](GpuBuffer::size) bytes. It is a buffer of the context's
@@ -247,7 +186,7 @@ impl OpenCl {
             CL_MEM_DEVICE_HANDLE_LIST_KHR,
             device.expose_provenance() as u64,
             CL_MEM_DEVICE_HANDLE_LIST_END_KHR,
-            CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
+            OPAQUE_FD,
             file.as_raw_fd() as u64,
             0,
         ];
@@ -280,10 +219,10 @@ impl OpenCl {
     /// # Safety
     /// `context` is a living context of this OpenCL.
     unsafe fn choose(&self, context: Handle, uuid: &[u8; UUID_BYTES]) -> Result<Handle> {
-        const CALL: &str = "clGetContextInfo";
-        // SAFETY: the caller promises the context.
-        let devices = unsafe { info(self.context_info, CALL, context, CL_CONTEXT_DEVICES)? };
-        let devices = handles(&devices);
+        let devices = handles(&bytes("clGetContextInfo", |room, to, size| {
+            // SAFETY: the caller promises the context, and there is so much room.
+            unsafe { (self.context_info)(context, CL_CONTEXT_DEVICES, room, to, size) }
+        })?);
         let mut reasons = Vec::new();
         for &device in &devices {
             // SAFETY: the device is one of the context's.
@@ -310,8 +249,10 @@ impl OpenCl {
     /// # Safety
     /// `device` is a device of this OpenCL.
     unsafe fn device(&self, device: Handle, name: u32) -> Result<Vec<u8>> {
-        // SAFETY: the caller promises the device.
-        unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
+        Ok(bytes("clGetDeviceInfo", |room, to, size| {
+            // SAFETY: the caller promises the device, and there is so much room.
+            unsafe { (self.device_info)(device, name, room, to, size) }
+        })?)
     }
 
     /// Whether a device can take memory of the GPU with this UUID.
@@ -361,7 +302,7 @@ impl Imported {
         // SAFETY: the caller promises the queue; the list has one buffer, and there are no events.
         let code =
             unsafe { (self.acquire)(queue, 1, &raw const self.memory, 0, null(), null_mut()) };
-        check("clEnqueueAcquireExternalMemObjectsKHR", code)
+        Ok(check("clEnqueueAcquireExternalMemObjectsKHR", code)?)
     }
 
     /// Hands the buffer over to transfers that begin when the commands of the queue have ended (`clFinish`).
@@ -375,7 +316,7 @@ impl Imported {
         // SAFETY: as in `acquire`.
         let code =
             unsafe { (self.release)(queue, 1, &raw const self.memory, 0, null(), null_mut()) };
-        check("clEnqueueReleaseExternalMemObjectsKHR", code)
+        Ok(check("clEnqueueReleaseExternalMemObjectsKHR", code)?)
     }
 }
 

@@ -3,8 +3,13 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
+use peerlane_opencl_api::sys::{
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_MEM_OBJECT, CL_INVALID_OPERATION,
+    CL_OUT_OF_HOST_MEMORY,
+};
+
 use crate::objects::{self, Handle, Held, Kind};
-use crate::{INVALID_MEM_OBJECT, INVALID_OPERATION, OUT_OF_HOST_MEMORY, vendor};
+use crate::vendor;
 
 /// Writes an error to the caller's place for it, and returns a null handle.
 ///
@@ -25,18 +30,16 @@ pub(crate) unsafe fn fail(place: *mut i32, error: i32) -> Handle {
 pub(crate) unsafe fn made(handle: Handle, place: *mut i32) -> Handle {
     match handle.is_null() {
         // SAFETY: the caller's promise.
-        true => unsafe { fail(place, OUT_OF_HOST_MEMORY) },
+        true => unsafe { fail(place, CL_OUT_OF_HOST_MEMORY) },
         false => handle,
     }
 }
 
-/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: a blocking command that was enqueued, and has failed since.
-const FAILED_SINCE: i32 = -14;
-
 /// Whether a call has enqueued its command, so that it has an event. After another failed call, the value in the
 /// event's place is meaningless.
 pub(crate) fn enqueued(result: i32) -> bool {
-    matches!(result, 0 | FAILED_SINCE)
+    // The second is of a blocking command that was enqueued, and has failed since.
+    matches!(result, 0 | CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
 }
 
 /// Lists of up to this length need no memory of the heap.
@@ -229,7 +232,7 @@ pub(crate) unsafe extern "C" fn clSetKernelArg(
     value: *const c_void,
 ) -> i32 {
     let Some(vendor) = vendor::vendor().clSetKernelArg else {
-        return INVALID_OPERATION;
+        return CL_INVALID_OPERATION;
     };
     let kernel = objects::raw(kernel, Kind::Kernel);
     if size == size_of::<Handle>() && !value.is_null() {
@@ -240,7 +243,7 @@ pub(crate) unsafe extern "C" fn clSetKernelArg(
             return unsafe { vendor(kernel, index, size, (&raw const raw).cast()) };
         }
         if objects::was_ours(handle) {
-            return INVALID_MEM_OBJECT;
+            return CL_INVALID_MEM_OBJECT;
         }
     }
     // SAFETY: the caller's promise.

@@ -33,18 +33,8 @@ mod vendor;
 
 use std::ffi::{c_char, c_void};
 
-/// `CL_INVALID_OPERATION`, also of functions that the vendor library lacks.
-const INVALID_OPERATION: i32 = -59;
-/// `CL_INVALID_VALUE`.
-const INVALID_VALUE: i32 = -30;
-/// `CL_INVALID_PLATFORM`.
-const INVALID_PLATFORM: i32 = -32;
-/// `CL_OUT_OF_HOST_MEMORY`.
-const OUT_OF_HOST_MEMORY: i32 = -6;
-/// `CL_INVALID_MEM_OBJECT`.
-const INVALID_MEM_OBJECT: i32 = -38;
-/// `CL_PLATFORM_NOT_FOUND_KHR` (`cl_khr_icd`).
-const PLATFORM_NOT_FOUND: i32 = -1001;
+/// Result also of functions that the vendor library lacks.
+use peerlane_opencl_api::sys::CL_INVALID_OPERATION as INVALID_OPERATION;
 
 /// Finds functions of the driver by their names (`cl_khr_icd`).
 ///

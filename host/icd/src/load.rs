@@ -11,6 +11,8 @@ use std::path::Path;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::OnceLock;
 
+use peerlane_opencl_api::sys::CL_DEVICE_TYPE_ALL;
+
 use crate::config::Config;
 use crate::generated::vendor::Vendor;
 use crate::{elf, rebind, vendor};
@@ -41,8 +43,6 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// `CL_DEVICE_TYPE_ALL`.
-const DEVICE_TYPE_ALL: u64 = 0xffff_ffff;
 /// Most platforms of a library that are asked for boards; known libraries have one.
 const PLATFORMS: usize = 8;
 
@@ -138,7 +138,7 @@ pub(crate) fn check_boards(vendor: &Vendor) -> Result<(), String> {
     for platform in list.iter().take(count as usize) {
         let mut found = 0;
         // SAFETY: a platform of the library's; such a call asks for the number alone.
-        answer = unsafe { devices(*platform, DEVICE_TYPE_ALL, 0, null_mut(), &mut found) };
+        answer = unsafe { devices(*platform, CL_DEVICE_TYPE_ALL, 0, null_mut(), &mut found) };
         if answer == 0 && found > 0 {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use crate::INVALID_VALUE;
+use peerlane_opencl_api::sys::CL_INVALID_VALUE;
 
 /// The extension.
 pub(crate) const COPY: &str = "cl_peerlane_copy_buffer";
@@ -113,7 +113,7 @@ pub(crate) unsafe fn give(
     size_ret: *mut usize,
 ) -> i32 {
     if !value.is_null() && size < answer.len() {
-        return INVALID_VALUE;
+        return CL_INVALID_VALUE;
     }
     // SAFETY: the caller's promise.
     unsafe {
@@ -209,11 +209,6 @@ fn versions_of(vendors: &[u8], own: &[Extension]) -> Vec<u8> {
     out
 }
 
-/// `CL_PLATFORM_ICD_SUFFIX_KHR`, `CL_PLATFORM_EXTENSIONS`, `CL_PLATFORM_EXTENSIONS_WITH_VERSION`.
-pub(crate) const PLATFORM_SUFFIX: u32 = 0x0920;
-pub(crate) const PLATFORM_EXTENSIONS: u32 = 0x0904;
-pub(crate) const PLATFORM_VERSIONS: u32 = 0x0907;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,7 +264,7 @@ mod tests {
         let value: *mut c_void = place.as_mut_ptr().cast();
         // SAFETY: the places are the test's.
         unsafe {
-            assert_eq!(give(b"abcd\0", 4, value, null_mut()), INVALID_VALUE);
+            assert_eq!(give(b"abcd\0", 4, value, null_mut()), CL_INVALID_VALUE);
             assert_eq!(give(b"abcd\0", 0, null_mut(), &mut needed), 0);
             assert_eq!(needed, 5);
             assert_eq!(give(b"abc\0", 4, value, null_mut()), 0);

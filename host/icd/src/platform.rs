@@ -8,13 +8,15 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Release;
 
+use peerlane_opencl_api::sys::{
+    CL_INVALID_OPERATION, CL_INVALID_PLATFORM, CL_INVALID_VALUE, CL_PLATFORM_EXTENSIONS,
+    CL_PLATFORM_EXTENSIONS_WITH_VERSION, CL_PLATFORM_ICD_SUFFIX_KHR, CL_PLATFORM_NOT_FOUND_KHR,
+};
+
 use crate::generated::{slot, vendor::Vendor};
 use crate::objects::{self, Handle, Held, Kind};
 use crate::vendor::{load_once, nested};
-use crate::{
-    INVALID_OPERATION, INVALID_PLATFORM, INVALID_VALUE, PLATFORM_NOT_FOUND, answers, config, copy,
-    load, offered,
-};
+use crate::{answers, config, copy, load, offered};
 use generated::table::{self, TABLE};
 
 /// Loads the vendor library, once in a process.
@@ -46,7 +48,7 @@ pub(crate) unsafe extern "C" fn clGetPlatformIDs(
         if let Some(place) = unsafe { num_platforms.as_mut() } {
             *place = 0;
         }
-        PLATFORM_NOT_FOUND
+        CL_PLATFORM_NOT_FOUND_KHR
     };
     if nested() {
         return none();
@@ -56,7 +58,7 @@ pub(crate) unsafe extern "C" fn clGetPlatformIDs(
     };
     // The vendor's function does not check that there is a place for the number.
     if platforms.is_null() && num_platforms.is_null() {
-        return INVALID_VALUE;
+        return CL_INVALID_VALUE;
     }
     let mut found = 0;
     // SAFETY: the caller's promise.
@@ -86,10 +88,10 @@ pub(crate) unsafe extern "C" fn clGetPlatformInfo(
     size_ret: *mut usize,
 ) -> i32 {
     if nested() {
-        return INVALID_OPERATION;
+        return CL_INVALID_OPERATION;
     }
     let Some(vendor) = start().clGetPlatformInfo else {
-        return INVALID_OPERATION;
+        return CL_INVALID_OPERATION;
     };
     let platform = objects::raw(platform, Kind::Platform);
     // SAFETY: the caller's promise.
@@ -98,10 +100,12 @@ pub(crate) unsafe extern "C" fn clGetPlatformInfo(
         let own = offered::OF_PLATFORM[..1 + usize::from(copies)].to_vec();
         let ask = |size, value, size_ret| vendor(platform, name, size, value, size_ret);
         match name {
-            offered::PLATFORM_SUFFIX if platform.is_null() => INVALID_PLATFORM,
-            offered::PLATFORM_SUFFIX => offered::give(suffix(start()), size, value, size_ret),
-            offered::PLATFORM_EXTENSIONS => offered::names(ask, size, value, size_ret, &own),
-            offered::PLATFORM_VERSIONS => offered::versions(ask, size, value, size_ret, &own),
+            CL_PLATFORM_ICD_SUFFIX_KHR if platform.is_null() => CL_INVALID_PLATFORM,
+            CL_PLATFORM_ICD_SUFFIX_KHR => offered::give(suffix(start()), size, value, size_ret),
+            CL_PLATFORM_EXTENSIONS => offered::names(ask, size, value, size_ret, &own),
+            CL_PLATFORM_EXTENSIONS_WITH_VERSION => {
+                offered::versions(ask, size, value, size_ret, &own)
+            }
             _ => ask(size, value, size_ret),
         }
     }
@@ -192,7 +196,7 @@ unsafe extern "C" fn function_for_platform(platform: Handle, name: *const c_char
 unsafe extern "C" fn set_loaders_word(platform: Handle, word: *mut c_void) -> i32 {
     match objects::set_loaders_word(platform, Kind::Platform, word) {
         true => 0,
-        false => INVALID_VALUE,
+        false => CL_INVALID_VALUE,
     }
 }
 

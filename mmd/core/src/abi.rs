@@ -107,7 +107,7 @@ impl Mmd {
     pub fn with_lookup(
         flavour: Flavour,
         boards: impl Boards + 'static,
-        lookup: impl Lookup + 'static,
+        lookup: impl Lookup + Send + Sync + 'static,
     ) -> Self {
         Self {
             flavour,

@@ -5,31 +5,22 @@
 //! `opencl/amdocl/cl_sdi_amd.cpp` and `cl_memobj.cpp`).
 
 use crate::error::{Error, Result};
-use crate::opencl::{GetInfo, check, info};
-use libloading::Library;
-use std::ffi::{CStr, c_char, c_void};
-use std::ptr::null_mut;
+use peerlane_opencl_api::sys::{
+    CL_DEVICE_NOT_FOUND, CL_DEVICE_TYPE_GPU, CL_PLATFORM_NOT_FOUND_KHR, cl_mem_flags,
+};
+use peerlane_opencl_api::{Loader, bytes, list, text};
+use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// `cl_platform_id` and all other handles: opaque pointers.
-pub type Handle = *mut c_void;
+pub type Handle = peerlane_opencl_api::Handle;
 
 /// The extension's name.
 pub(super) const EXTENSION: &str = "cl_amd_bus_addressable_memory";
 
-pub(super) const CL_SUCCESS: i32 = 0;
-pub(super) const CL_COMPLETE: i32 = 0;
-pub(super) const CL_TRUE: u32 = 1;
-const CL_DEVICE_NOT_FOUND: i32 = -1;
-const CL_PLATFORM_NOT_FOUND_KHR: i32 = -1001;
-const CL_DEVICE_TYPE_GPU: u64 = 1 << 2;
-pub(super) const CL_DEVICE_NAME: u32 = 0x102B;
-pub(super) const CL_DEVICE_EXTENSIONS: u32 = 0x1030;
-/// `cl_amd_device_attribute_query`.
-pub(super) const CL_DEVICE_TOPOLOGY_AMD: u32 = 0x4037;
 /// In C it is `1 << 31`, a negative number, and becomes 64 bits with all upper ones set. The upper bits mean nothing.
-pub(super) const CL_MEM_EXTERNAL_PHYSICAL_AMD: u64 = 1 << 31;
-pub(super) const CL_MEM_BUS_ADDRESSABLE_AMD: u64 = 1 << 30;
+pub(super) const CL_MEM_EXTERNAL_PHYSICAL_AMD: cl_mem_flags = 1 << 31;
+pub(super) const CL_MEM_BUS_ADDRESSABLE_AMD: cl_mem_flags = 1 << 30;
 
 /// `cl_bus_address_amd`.
 #[repr(C)]
@@ -39,9 +30,6 @@ pub(super) struct BusAddress {
     pub(super) marker: u64,
 }
 
-type Give = unsafe extern "C" fn(Handle) -> i32;
-/// `pfn_notify` of `clSetEventCallback`.
-pub(super) type Notify = unsafe extern "C" fn(Handle, i32, *mut c_void);
 /// `clEnqueueWaitSignalAMD`.
 type WaitSignal = unsafe extern "C" fn(Handle, Handle, u32, u32, *const Handle, *mut Handle) -> i32;
 /// `clEnqueueWriteSignalAMD`.
@@ -59,53 +47,27 @@ type MakeResident = unsafe extern "C" fn(
     *mut Handle,
 ) -> i32;
 
-macro_rules! functions {
-    ($($field:ident = $symbol:literal : $kind:ty;)*) => {
-        /// The functions of the loader.
-        pub(super) struct Api {
-            $(pub(super) $field: $kind,)*
-        }
-
-        impl Api {
-            fn find(library: &'static Library) -> Result<Self, &'static str> {
-                Ok(Self {
-                    $(
-                        // SAFETY: the type is that of CL/cl.h, and the library stays.
-                        $field: *unsafe { library.get::<$kind>(concat!($symbol, "\0").as_bytes()) }
-                            .map_err(|_| $symbol)?,
-                    )*
-                })
-            }
-        }
-    };
-}
-
-functions! {
-    platforms = "clGetPlatformIDs": unsafe extern "C" fn(u32, *mut Handle, *mut u32) -> i32;
-    devices = "clGetDeviceIDs": unsafe extern "C" fn(Handle, u64, u32, *mut Handle, *mut u32) -> i32;
-    device_info = "clGetDeviceInfo": GetInfo;
-    extension = "clGetExtensionFunctionAddressForPlatform": unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
-    context = "clCreateContext": unsafe extern "C" fn(
-        *const isize, u32, *const Handle, *const c_void, *mut c_void, *mut i32
-    ) -> Handle;
-    release_context = "clReleaseContext": Give;
-    queue = "clCreateCommandQueue": unsafe extern "C" fn(Handle, Handle, u64, *mut i32) -> Handle;
-    release_queue = "clReleaseCommandQueue": Give;
-    buffer = "clCreateBuffer": unsafe extern "C" fn(Handle, u64, usize, *mut c_void, *mut i32) -> Handle;
-    release_memory = "clReleaseMemObject": Give;
-    fill = "clEnqueueFillBuffer": unsafe extern "C" fn(
-        Handle, Handle, *const c_void, usize, usize, usize, u32, *const Handle, *mut Handle
-    ) -> i32;
-    copy = "clEnqueueCopyBuffer": unsafe extern "C" fn(
-        Handle, Handle, Handle, usize, usize, usize, u32, *const Handle, *mut Handle
-    ) -> i32;
-    migrate = "clEnqueueMigrateMemObjects": unsafe extern "C" fn(
-        Handle, u32, *const Handle, u64, u32, *const Handle, *mut Handle
-    ) -> i32;
-    flush = "clFlush": Give;
-    finish = "clFinish": Give;
-    callback = "clSetEventCallback": unsafe extern "C" fn(Handle, i32, Notify, *mut c_void) -> i32;
-    release_event = "clReleaseEvent": Give;
+peerlane_opencl_api::functions! {
+    /// The functions of the loader.
+    Api {
+        platforms: clGetPlatformIDs_t,
+        devices: clGetDeviceIDs_t,
+        device_info: clGetDeviceInfo_t,
+        extension: clGetExtensionFunctionAddressForPlatform_t,
+        context: clCreateContext_t,
+        release_context: clReleaseContext_t,
+        queue: clCreateCommandQueue_t,
+        release_queue: clReleaseCommandQueue_t,
+        buffer: clCreateBuffer_t,
+        release_memory: clReleaseMemObject_t,
+        fill: clEnqueueFillBuffer_t,
+        copy: clEnqueueCopyBuffer_t,
+        migrate: clEnqueueMigrateMemObjects_t,
+        flush: clFlush_t,
+        finish: clFinish_t,
+        callback: clSetEventCallback_t,
+        release_event: clReleaseEvent_t,
+    }
 }
 
 /// The extension's functions, those of one platform.
@@ -123,62 +85,30 @@ pub(super) fn lacks(reason: impl Into<String>) -> Error {
     }
 }
 
-/// Returns a handle that a call has made, unless its result is an error.
-pub(super) fn made(call: &'static str, make: impl FnOnce(*mut i32) -> Handle) -> Result<Handle> {
-    let mut code = CL_SUCCESS;
-    let handle = make(&raw mut code);
-    check(call, code)?;
-    match handle.is_null() {
-        // Neither a handle nor an error.
-        true => Err(Error::OpenClCall { call, code }),
-        false => Ok(handle),
-    }
-}
-
 impl Api {
-    /// Returns the machine's loader. It stays loaded: platforms do not survive an unload.
+    /// Returns the machine's loader.
     pub(super) fn get() -> Result<&'static Self> {
         static FOUND: OnceLock<Result<Api, String>> = OnceLock::new();
         let found = FOUND.get_or_init(|| {
-            // SAFETY: the loader of OpenCL platforms, whose initialisation is its own.
-            let library = unsafe { Library::new("libOpenCL.so.1") };
-            let library = library.map_err(|_| "there is no libOpenCL.so.1 on this machine")?;
-            Self::find(Box::leak(Box::new(library))).map_err(|symbol| {
+            let loader = Loader::open().ok_or("there is no libOpenCL.so.1 on this machine")?;
+            Self::find(&loader).map_err(|symbol| {
                 format!("libOpenCL.so.1 has no {symbol}, as one of OpenCL 1.2 has")
             })
         });
         found.as_ref().map_err(|reason| lacks(reason.clone()))
     }
 
-    /// Returns all handles that a function lists.
-    fn list(
-        call: &'static str,
-        none: i32,
-        get: impl Fn(u32, *mut Handle, *mut u32) -> i32,
-    ) -> Result<Vec<Handle>> {
-        let mut count = 0;
-        match get(0, null_mut(), &raw mut count) {
-            code if code == none => return Ok(Vec::new()),
-            code => check(call, code)?,
-        }
-        let mut handles = vec![null_mut(); count as usize];
-        let mut found = count;
-        check(call, get(count, handles.as_mut_ptr(), &raw mut found))?;
-        handles.truncate(found as usize);
-        Ok(handles)
-    }
-
     /// Lists the GPUs of all platforms, each with its platform.
     pub(super) fn gpus(&self) -> Result<Vec<(Handle, Handle)>> {
         let none = CL_PLATFORM_NOT_FOUND_KHR;
-        let platforms = Self::list("clGetPlatformIDs", none, |n, at, count| {
+        let platforms = list("clGetPlatformIDs", none, |n, at, count| {
             // SAFETY: there are places for `n` handles and for the count.
             unsafe { (self.platforms)(n, at, count) }
         })?;
         let mut gpus = Vec::new();
         for platform in platforms {
             let none = CL_DEVICE_NOT_FOUND;
-            let devices = Self::list("clGetDeviceIDs", none, |n, at, count| {
+            let devices = list("clGetDeviceIDs", none, |n, at, count| {
                 // SAFETY: a platform of the loader's, and places as above.
                 unsafe { (self.devices)(platform, CL_DEVICE_TYPE_GPU, n, at, count) }
             })?;
@@ -192,8 +122,10 @@ impl Api {
     /// # Safety
     /// `device` is a device of this OpenCL.
     pub(super) unsafe fn info(&self, device: Handle, name: u32) -> Result<Vec<u8>> {
-        // SAFETY: the caller promises the device.
-        unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
+        Ok(bytes("clGetDeviceInfo", |room, to, size| {
+            // SAFETY: the caller promises the device, and there is so much room.
+            unsafe { (self.device_info)(device, name, room, to, size) }
+        })?)
     }
 
     /// Returns a device's property as text.
@@ -201,10 +133,10 @@ impl Api {
     /// # Safety
     /// As [`info`](Self::info).
     pub(super) unsafe fn text(&self, device: Handle, name: u32) -> Result<String> {
-        // SAFETY: the caller promises it.
-        let bytes = unsafe { self.info(device, name)? };
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.trim_end_matches('\0').trim().to_owned())
+        Ok(text("clGetDeviceInfo", |room, to, size| {
+            // SAFETY: the caller promises the device, and there is so much room.
+            unsafe { (self.device_info)(device, name, room, to, size) }
+        })?)
     }
 
     /// Finds the extension's functions.

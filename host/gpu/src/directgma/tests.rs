@@ -3,6 +3,7 @@
 use super::*;
 use peerlane_routes::Push as _;
 use std::cell::Cell;
+use std::ffi::c_char;
 use std::os::unix::process::CommandExt;
 
 thread_local! {
@@ -33,14 +34,14 @@ unsafe extern "C" fn listed(_: u32, _: *mut Handle, _: *mut u32) -> i32 {
 unsafe extern "C" fn listed_of(_: Handle, _: u64, _: u32, _: *mut Handle, _: *mut u32) -> i32 {
     unreachable!("no test asks for it here")
 }
-unsafe extern "C" fn extension(_: Handle, _: *const std::ffi::c_char) -> *mut c_void {
+unsafe extern "C" fn extension(_: Handle, _: *const c_char) -> *mut c_void {
     unreachable!("no test asks for it here")
 }
 unsafe extern "C" fn context(
     _: *const isize,
     _: u32,
     _: *const Handle,
-    _: *const c_void,
+    _: Option<unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>,
     _: *mut c_void,
     _: *mut i32,
 ) -> Handle {
@@ -158,7 +159,12 @@ unsafe extern "C" fn resident(
     unsafe { place.write(BusAddress { surface, marker }) };
     CL_SUCCESS
 }
-unsafe extern "C" fn callback(_: Handle, _: i32, _: api::Notify, _: *mut c_void) -> i32 {
+unsafe extern "C" fn callback(
+    _: Handle,
+    _: i32,
+    _: Option<unsafe extern "C" fn(Handle, i32, *mut c_void)>,
+    _: *mut c_void,
+) -> i32 {
     CALLBACK.get()
 }
 

@@ -6,9 +6,12 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use peerlane_opencl_api::sys::{
+    CL_INVALID_OPERATION, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_SUCCESS,
+};
 
 use super::Find;
-use super::code::{INVALID_OPERATION, PEER_NOT_SUPPORTED, SUCCESS};
+use super::code::PEER_NOT_SUPPORTED;
 use super::functions::{self, Functions, status};
 use crate::load;
 use crate::objects::{self, Handle, Kind};
@@ -29,11 +32,6 @@ type Copy = unsafe extern "C" fn(
 ) -> i32;
 type Address = unsafe extern "C" fn(Handle, Handle, *mut u64) -> i32;
 type Text = unsafe extern "C" fn(i32) -> *const c_char;
-
-/// `CL_MEM_READ_WRITE`: the board may also read back, which proves that its writes have arrived.
-const READ_WRITE: u64 = 1 << 0;
-/// `CL_MEM_READ_ONLY`.
-const READ_ONLY: u64 = 1 << 2;
 
 /// Direction of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,10 +239,11 @@ impl Direct {
             return Err(reason);
         }
         let flags = match direction {
-            Direction::ToPeer => READ_WRITE,
-            Direction::FromPeer => READ_ONLY,
+            // The board may also read back, which proves that its writes have arrived.
+            Direction::ToPeer => CL_MEM_READ_WRITE,
+            Direction::FromPeer => CL_MEM_READ_ONLY,
         };
-        let mut error = SUCCESS;
+        let mut error = CL_SUCCESS;
         // SAFETY: the caller's promise, and there is room for the error.
         let memory = unsafe { (library.create)(device, flags, buffer, &raw mut error) };
         match memory.is_null() {
@@ -259,7 +258,7 @@ impl Direct {
                 // SAFETY: the caller's promise. No lock is held, as in `name`.
                 let ends = || unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) };
                 // Other reasons may be temporary. A reason whose buffer's end would not be reported is not cached.
-                if error == PEER_NOT_SUPPORTED && ends() == SUCCESS {
+                if error == PEER_NOT_SUPPORTED && ends() == CL_SUCCESS {
                     let why = Arc::clone(&reason);
                     REFUSED.lock().push(Refused { of, why });
                 }
@@ -300,7 +299,7 @@ impl Direct {
         peer_at: usize,
         size: usize,
     ) -> Result<(), i32> {
-        let in_memory = (self.offset.checked_add(peer_at)).ok_or(INVALID_OPERATION)?;
+        let in_memory = (self.offset.checked_add(peer_at)).ok_or(CL_INVALID_OPERATION)?;
         let (from, to, from_at, to_at, copy) = match direction {
             Direction::ToPeer => (buffer, self.memory, at, in_memory, self.library.to_peer),
             Direction::FromPeer => (self.memory, buffer, in_memory, at, self.library.from_peer),

@@ -1,17 +1,4 @@
-//! Numbers of OpenCL's and of the extension's.
-
-pub(crate) const SUCCESS: i32 = 0;
-pub(super) const OUT_OF_RESOURCES: i32 = -5;
-pub(super) const PROFILING_INFO_NOT_AVAILABLE: i32 = -7;
-pub(super) const EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: i32 = -14;
-pub(super) const INVALID_VALUE: i32 = -30;
-pub(super) const INVALID_DEVICE: i32 = -33;
-pub(super) const INVALID_CONTEXT: i32 = -34;
-pub(super) const INVALID_COMMAND_QUEUE: i32 = -36;
-pub(super) const INVALID_MEM_OBJECT: i32 = -38;
-pub(super) const INVALID_EVENT_WAIT_LIST: i32 = -57;
-pub(super) const INVALID_EVENT: i32 = -58;
-pub(super) const INVALID_OPERATION: i32 = -59;
+//! Numbers of the extensions.
 
 // Of `peerlane_ext.h`.
 /// `CL_PEER_NOT_SUPPORTED_PEERLANE`.

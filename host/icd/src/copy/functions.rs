@@ -2,12 +2,16 @@
 //! handles here are those of programs, for our platform and for others.
 
 use std::ffi::{CStr, c_void};
-use std::mem::{MaybeUninit, transmute};
+use std::mem::transmute;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Acquire};
 
-use super::code::{INVALID_MEM_OBJECT, SUCCESS};
-use crate::INVALID_OPERATION;
+use peerlane_opencl_api::sys::{
+    CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EVENT_CONTEXT, CL_INVALID_MEM_OBJECT,
+    CL_INVALID_OPERATION, CL_SUCCESS,
+};
+use peerlane_opencl_api::{Answer, loaded, value};
+
 use crate::generated::slot;
 use crate::objects::Handle;
 
@@ -21,7 +25,7 @@ trait Missing {
 }
 
 impl Missing for i32 {
-    const ANSWER: Self = INVALID_OPERATION;
+    const ANSWER: Self = CL_INVALID_OPERATION;
 }
 
 impl Missing for Handle {
@@ -46,25 +50,8 @@ impl Functions {
         // SAFETY: the functions asked for are of OpenCL 1.2 at most, before whose end no table ends.
         let found = unsafe { self.0.add(slot).as_ref().load(Acquire) };
         match found.is_null() {
-            true => loaders(name),
+            true => loaded(&[c"libOpenCL.so.1"], name).map_or(null_mut(), NonNull::as_ptr),
             false => found,
-        }
-    }
-}
-
-/// Finds the function that the process's loader of OpenCL has by a name.
-fn loaders(name: &CStr) -> *mut c_void {
-    // SAFETY: nothing is loaded (RTLD_NOLOAD), and the result is used only by its type.
-    unsafe {
-        let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
-        if !found.is_null() {
-            return found;
-        }
-        let loader = c"libOpenCL.so.1".as_ptr();
-        let loader = libc::dlopen(loader, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        match loader.is_null() {
-            true => null_mut(),
-            false => libc::dlsym(loader, name.as_ptr()),
         }
     }
 }
@@ -190,7 +177,7 @@ unsafe extern "C" fn wait_for_events(count: u32, list: *const Handle) -> i32 {
         let first = if count == 0 { None } else { list.as_ref() };
         match first.and_then(|first| Functions::of(*first)) {
             Some(functions) => functions.wait_for_events(count, list),
-            None => INVALID_OPERATION,
+            None => CL_INVALID_OPERATION,
         }
     }
 }
@@ -203,57 +190,18 @@ pub(super) fn for_all_platforms(name: &[u8]) -> *mut c_void {
     }
 }
 
-/// A value that a query writes as bytes.
-///
-/// # Safety
-/// Any bytes are a valid value.
-pub(super) unsafe trait Answer: Copy {}
-// SAFETY: any bytes are a number, or an address that is only passed on.
-unsafe impl Answer for u32 {}
-// SAFETY: as above.
-unsafe impl Answer for i32 {}
-// SAFETY: as above.
-unsafe impl Answer for u64 {}
-// SAFETY: as above.
-unsafe impl Answer for usize {}
-// SAFETY: as above.
-unsafe impl Answer for Handle {}
-
 /// Queries one value.
 fn one<T: Answer>(ask: impl FnOnce(usize, *mut c_void, *mut usize) -> i32) -> Result<T, i32> {
-    let mut value = MaybeUninit::<T>::zeroed();
-    let mut length = 0;
-    status(ask(
-        size_of::<T>(),
-        value.as_mut_ptr().cast(),
-        &raw mut length,
-    ))?;
-    match length == size_of::<T>() {
-        // SAFETY: any bytes are a value, and there were zeros.
-        true => Ok(unsafe { value.assume_init() }),
-        false => Err(INVALID_OPERATION),
-    }
+    value(ask)?.ok_or(CL_INVALID_OPERATION)
 }
 
 /// Converts a call's status.
 pub(super) fn status(called: i32) -> Result<(), i32> {
     match called {
-        SUCCESS => Ok(()),
+        CL_SUCCESS => Ok(()),
         error => Err(error),
     }
 }
-
-// Queries about an object (CL/cl.h).
-pub(super) const MEM_TYPE: u32 = 0x1100;
-pub(super) const MEM_FLAGS: u32 = 0x1101;
-pub(super) const MEM_SIZE: u32 = 0x1102;
-pub(super) const MEM_CONTEXT: u32 = 0x1106;
-pub(super) const QUEUE_CONTEXT: u32 = 0x1090;
-pub(super) const QUEUE_DEVICE: u32 = 0x1091;
-pub(super) const QUEUE_PROPERTIES: u32 = 0x1093;
-const CONTEXT_DEVICES: u32 = 0x1081;
-const EVENT_CONTEXT: u32 = 0x11d4;
-pub(super) const EVENT_STATUS: u32 = 0x11d3;
 
 impl Functions {
     /// # Safety
@@ -264,7 +212,7 @@ impl Functions {
         match unsafe { transmute::<*mut c_void, Option<WaitForEvents>>(found) } {
             // SAFETY: as above.
             Some(function) => unsafe { function(count, list) },
-            None => INVALID_OPERATION,
+            None => CL_INVALID_OPERATION,
         }
     }
 
@@ -280,7 +228,7 @@ impl Functions {
         unsafe {
             let waited = self.wait_for_events(1, &raw const event);
             // OpenCL 1.0 does not report here that an event has failed, and no version reports its error.
-            match self.event::<i32>(event, EVENT_STATUS) {
+            match self.event::<i32>(event, CL_EVENT_COMMAND_EXECUTION_STATUS) {
                 Ok(failed @ ..0) => Err(failed),
                 _ => status(waited),
             }
@@ -298,7 +246,7 @@ impl Functions {
     /// It is a live event of this platform.
     pub(super) unsafe fn context_of_event(self, event: Handle) -> Result<Handle, i32> {
         // SAFETY: the caller's promise.
-        unsafe { self.event(event, EVENT_CONTEXT) }
+        unsafe { self.event(event, CL_EVENT_CONTEXT) }
     }
 
     /// # Safety
@@ -306,7 +254,7 @@ impl Functions {
     pub(super) unsafe fn mem<T: Answer>(self, mem: Handle, what: u32) -> Result<T, i32> {
         // SAFETY: the caller's promise, and there is so much room.
         let asked = one(|room, to, length| unsafe { self.mem_info(mem, what, room, to, length) });
-        asked.map_err(|_| INVALID_MEM_OBJECT)
+        asked.map_err(|_| CL_INVALID_MEM_OBJECT)
     }
 
     /// # Safety
@@ -324,12 +272,12 @@ impl Functions {
         // SAFETY: the caller's promise; so much room is asked for.
         unsafe {
             let mut size = 0;
-            let what = CONTEXT_DEVICES;
+            let what = CL_CONTEXT_DEVICES;
             status(self.context_info(context, what, 0, null_mut(), &raw mut size))?;
             let mut devices = vec![null_mut::<c_void>(); size.div_ceil(size_of::<Handle>())];
             let to = devices.as_mut_ptr().cast();
             status(self.context_info(context, what, size, to, null_mut()))?;
-            devices.first().copied().ok_or(INVALID_OPERATION)
+            devices.first().copied().ok_or(CL_INVALID_OPERATION)
         }
     }
 }
@@ -419,7 +367,7 @@ impl Functions {
     /// # Safety
     /// It is a live context of this platform.
     pub(super) unsafe fn user_event(self, context: Handle) -> Result<Kept, i32> {
-        let mut error = SUCCESS;
+        let mut error = CL_SUCCESS;
         // SAFETY: the caller's promise, and there is room for the error.
         let event = unsafe { self.create_user_event(context, &raw mut error) };
         made(event, error).map(|event| self.kept_event(event))
@@ -430,7 +378,7 @@ impl Functions {
     /// # Safety
     /// They are a live context of this platform and a device of it.
     pub(super) unsafe fn new_queue(self, context: Handle, device: Handle) -> Result<Kept, i32> {
-        let mut error = SUCCESS;
+        let mut error = CL_SUCCESS;
         // SAFETY: the caller's promise, and there is room for the error.
         let queue = unsafe { self.create_queue(context, device, 0, &raw mut error) };
         made(queue, error).map(|queue| Kept::new(self, queue, Self::release_queue))
@@ -446,7 +394,7 @@ impl Functions {
         flags: u64,
         size: usize,
     ) -> Result<Kept, i32> {
-        let mut error = SUCCESS;
+        let mut error = CL_SUCCESS;
         // SAFETY: the caller's promise, and there is room for the error.
         let mem = unsafe { self.create_buffer(context, flags, size, null_mut(), &raw mut error) };
         made(mem, error).map(|mem| Kept::new(self, mem, Self::release_mem))
@@ -462,7 +410,7 @@ impl Functions {
         unsafe {
             status(self.marker_behind(queue, events.len() as u32, list(events), &raw mut event))?;
         }
-        made(event, SUCCESS).map(|event| self.kept_event(event))
+        made(event, CL_SUCCESS).map(|event| self.kept_event(event))
     }
 
     /// Enqueues a marker after all earlier commands.
@@ -473,14 +421,14 @@ impl Functions {
         let mut event = null_mut();
         // SAFETY: the caller's promise.
         status(unsafe { self.marker(queue, &raw mut event) })?;
-        made(event, SUCCESS).map(|event| self.kept_event(event))
+        made(event, CL_SUCCESS).map(|event| self.kept_event(event))
     }
 }
 
 fn made(object: Handle, error: i32) -> Result<Handle, i32> {
     match (object.is_null(), error) {
         (false, _) => Ok(object),
-        (true, SUCCESS) => Err(INVALID_OPERATION),
+        (true, CL_SUCCESS) => Err(CL_INVALID_OPERATION),
         (true, error) => Err(error),
     }
 }

@@ -2,17 +2,19 @@
 
 use std::ptr::{null, null_mut};
 
+use peerlane_opencl_api::sys::{
+    CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE,
+};
+
 use super::functions::{Functions, Kept, status};
 use crate::objects::Handle;
 
 /// Most bytes of a part. There is room for two parts.
 const PART: usize = 4 << 20;
 
-/// `CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR`: memory of the host that the platform's devices reach best. Most
-/// platforms pin it.
-const HOST_MEMORY: u64 = 1 << 0 | 1 << 4;
-/// `CL_MAP_READ | CL_MAP_WRITE`.
-const MAP: u64 = 1 << 0 | 1 << 1;
+/// Memory of the host that the platform's devices reach best. Most platforms pin it.
+const HOST_MEMORY: u64 = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+const MAP: u64 = CL_MAP_READ | CL_MAP_WRITE;
 
 /// A buffer, with an offset.
 #[derive(Clone, Copy)]

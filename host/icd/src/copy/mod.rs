@@ -20,17 +20,19 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use peerlane_opencl_api::sys::{
+    CL_EVENT_COMMAND_EXECUTION_STATUS, CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT,
+    CL_INVALID_DEVICE, CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_MEM_OBJECT, CL_INVALID_OPERATION,
+    CL_INVALID_VALUE, CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_CONTEXT, CL_MEM_FLAGS,
+    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_OBJECT_BUFFER,
+    CL_MEM_SIZE, CL_MEM_TYPE, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE,
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES,
+    CL_SUCCESS,
+};
 
 use board::{Direct, Direction};
-use code::{
-    COPY_BUFFER_PATH, COPY_BUFFER_REASON, INVALID_COMMAND_QUEUE, INVALID_CONTEXT, INVALID_DEVICE,
-    INVALID_EVENT_WAIT_LIST, INVALID_MEM_OBJECT, INVALID_OPERATION, INVALID_VALUE, PATH_DIRECT,
-    PATH_HOST, SUCCESS,
-};
-use functions::{
-    EVENT_STATUS, Functions, Kept, MEM_CONTEXT, MEM_FLAGS, MEM_SIZE, MEM_TYPE, QUEUE_CONTEXT,
-    QUEUE_DEVICE, QUEUE_PROPERTIES, status,
-};
+use code::{COPY_BUFFER_PATH, COPY_BUFFER_REASON, PATH_DIRECT, PATH_HOST};
+use functions::{Functions, Kept, status};
 use host::End;
 use record::Moment;
 use worker::Job;
@@ -43,18 +45,6 @@ pub(crate) use board::peerlane_function;
 pub(crate) use record::{
     Record, event_info, event_profiling_info, keep_a_while, set_user_event_status,
 };
-
-/// `CL_MEM_OBJECT_BUFFER`.
-const BUFFER: u32 = 0x10f0;
-/// `CL_MEM_ASSOCIATED_MEMOBJECT`.
-const MEM_PARENT: u32 = 0x1107;
-/// `CL_MEM_HOST_WRITE_ONLY`, `CL_MEM_HOST_READ_ONLY`, `CL_MEM_HOST_NO_ACCESS`.
-const HOST_WRITE_ONLY: u64 = 1 << 7;
-const HOST_READ_ONLY: u64 = 1 << 8;
-const HOST_NO_ACCESS: u64 = 1 << 9;
-/// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`, `CL_QUEUE_PROFILING_ENABLE`.
-const OUT_OF_ORDER: u64 = 1 << 0;
-const PROFILING: u64 = 1 << 1;
 
 /// Whether a vendor library has the functions that a copy needs.
 pub(crate) fn possible(vendor: &Vendor) -> bool {
@@ -92,23 +82,23 @@ impl Queue {
     /// The handle is any number.
     unsafe fn of(queue: Handle) -> Result<Self, i32> {
         if objects::raw(queue, Kind::Queue).is_null() {
-            return Err(INVALID_COMMAND_QUEUE);
+            return Err(CL_INVALID_COMMAND_QUEUE);
         }
         // SAFETY: it is a live queue of ours.
         unsafe {
-            let functions = Functions::of(queue).ok_or(INVALID_COMMAND_QUEUE)?;
+            let functions = Functions::of(queue).ok_or(CL_INVALID_COMMAND_QUEUE)?;
             Ok(Self {
                 functions,
                 queue,
-                context: functions.queue(queue, QUEUE_CONTEXT)?,
-                device: functions.queue(queue, QUEUE_DEVICE)?,
-                properties: functions.queue(queue, QUEUE_PROPERTIES)?,
+                context: functions.queue(queue, CL_QUEUE_CONTEXT)?,
+                device: functions.queue(queue, CL_QUEUE_DEVICE)?,
+                properties: functions.queue(queue, CL_QUEUE_PROPERTIES)?,
             })
         }
     }
 
     fn is_ordered(&self) -> bool {
-        self.properties & OUT_OF_ORDER == 0
+        self.properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0
     }
 }
 
@@ -128,20 +118,20 @@ impl Buffer {
     unsafe fn of(buffer: Handle) -> Result<Self, i32> {
         // A handle of ours is looked up and not dereferenced.
         if objects::is_in_arena(buffer) && objects::raw(buffer, Kind::Mem).is_null() {
-            return Err(INVALID_MEM_OBJECT);
+            return Err(CL_INVALID_MEM_OBJECT);
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let functions = Functions::of(buffer).ok_or(INVALID_MEM_OBJECT)?;
-            match functions.mem(buffer, MEM_TYPE)? {
-                BUFFER => Ok(Self {
+            let functions = Functions::of(buffer).ok_or(CL_INVALID_MEM_OBJECT)?;
+            match functions.mem(buffer, CL_MEM_TYPE)? {
+                CL_MEM_OBJECT_BUFFER => Ok(Self {
                     functions,
                     buffer,
-                    context: functions.mem(buffer, MEM_CONTEXT)?,
-                    size: functions.mem(buffer, MEM_SIZE)?,
-                    flags: functions.mem(buffer, MEM_FLAGS)?,
+                    context: functions.mem(buffer, CL_MEM_CONTEXT)?,
+                    size: functions.mem(buffer, CL_MEM_SIZE)?,
+                    flags: functions.mem(buffer, CL_MEM_FLAGS)?,
                 }),
-                _ => Err(INVALID_MEM_OBJECT),
+                _ => Err(CL_INVALID_MEM_OBJECT),
             }
         }
     }
@@ -149,7 +139,10 @@ impl Buffer {
     /// Whether it is a sub-buffer.
     fn is_part(&self) -> bool {
         // SAFETY: it was a live one when this was made, within the same call.
-        let parent = unsafe { self.functions.mem::<Handle>(self.buffer, MEM_PARENT) };
+        let parent = unsafe {
+            self.functions
+                .mem::<Handle>(self.buffer, CL_MEM_ASSOCIATED_MEMOBJECT)
+        };
         parent.is_ok_and(|parent| !parent.is_null())
     }
 
@@ -182,7 +175,7 @@ impl Pair {
         let (direction, board, peer) = match (is_board(&source), is_board(&destination)) {
             (true, false) => (Direction::ToPeer, source, destination),
             (false, true) => (Direction::FromPeer, destination, source),
-            _ => return Err(INVALID_CONTEXT),
+            _ => return Err(CL_INVALID_CONTEXT),
         };
         Ok(Self {
             queue,
@@ -210,10 +203,10 @@ impl Pair {
             Direction::ToPeer => (&self.board, &self.peer),
             Direction::FromPeer => (&self.peer, &self.board),
         };
-        let refused = source.flags & (HOST_WRITE_ONLY | HOST_NO_ACCESS) != 0
-            || destination.flags & (HOST_READ_ONLY | HOST_NO_ACCESS) != 0;
+        let refused = source.flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS) != 0
+            || destination.flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS) != 0;
         match refused {
-            true => Err(INVALID_OPERATION),
+            true => Err(CL_INVALID_OPERATION),
             false => Ok(()),
         }
     }
@@ -232,7 +225,7 @@ impl WaitList {
     /// The list is null or has so many elements. Events of other platforms are null or live.
     unsafe fn events(&self, context: Handle, ours: bool) -> Result<Vec<Handle>, i32> {
         if self.list.is_null() != (self.count == 0) {
-            return Err(INVALID_EVENT_WAIT_LIST);
+            return Err(CL_INVALID_EVENT_WAIT_LIST);
         }
         let mut events = Vec::new();
         for index in 0..self.count as usize {
@@ -240,15 +233,15 @@ impl WaitList {
             let event = unsafe { *self.list.add(index) };
             let is_ours = objects::is_in_arena(event);
             if (is_ours || ours) && objects::raw(event, Kind::Event).is_null() {
-                return Err(INVALID_EVENT_WAIT_LIST);
+                return Err(CL_INVALID_EVENT_WAIT_LIST);
             }
             // SAFETY: ours and live, or the caller's promise.
             let of = unsafe {
-                let functions = Functions::of(event).ok_or(INVALID_EVENT_WAIT_LIST)?;
+                let functions = Functions::of(event).ok_or(CL_INVALID_EVENT_WAIT_LIST)?;
                 functions.context_of_event(event)
             };
             if of != Ok(context) {
-                return Err(INVALID_CONTEXT);
+                return Err(CL_INVALID_CONTEXT);
             }
             events.push(event);
         }
@@ -294,7 +287,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBufferPeerlane(
             };
             let inside = pair.board.is_inside(board_at, size) && pair.peer.is_inside(peer_at, size);
             if !inside {
-                return Err(INVALID_VALUE);
+                return Err(CL_INVALID_VALUE);
             }
             let own = own.events(pair.queue.context, true)?;
             let peers = peers.events(pair.peer.context, false)?;
@@ -307,7 +300,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBufferPeerlane(
             )
         })
     };
-    enqueued.err().unwrap_or(SUCCESS)
+    enqueued.err().unwrap_or(CL_SUCCESS)
 }
 
 /// # Safety
@@ -364,7 +357,7 @@ unsafe fn enqueue(
             Some(done) => Some(peer.functions.keep_event(done.object())?),
         };
         let done = queue.functions.user_event(queue.context)?;
-        let profiled = queue.properties & PROFILING != 0;
+        let profiled = queue.properties & CL_QUEUE_PROFILING_ENABLE != 0;
         let record = Arc::new(Record::new(queue.queue, queue.context, profiled));
         objects::attach(done.object(), Arc::clone(&record), queue.queue);
         let programs_event = queue.functions.keep_event(done.object())?;
@@ -451,7 +444,7 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
                 // ended.
                 queue
                     .functions
-                    .set_user_event_status(gate.object(), SUCCESS);
+                    .set_user_event_status(gate.object(), CL_SUCCESS);
                 Err(error)
             }
         }
@@ -487,7 +480,7 @@ unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, 
         let past = match !queue.is_ordered() {
             true => {
                 let past = f.user_event(queue.context)?;
-                status(f.set_user_event_status(past.object(), SUCCESS))?;
+                status(f.set_user_event_status(past.object(), CL_SUCCESS))?;
                 Some(past)
             }
             false => None,
@@ -499,7 +492,12 @@ unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, 
         };
         // In PoCL 3.1 a marker that waits for an event that has already failed never ends.
         let failed = past.is_none()
-            && (events.iter()).any(|event| matches!(f.event::<i32>(*event, EVENT_STATUS), Ok(..0)));
+            && (events.iter()).any(|event| {
+                matches!(
+                    f.event::<i32>(*event, CL_EVENT_COMMAND_EXECUTION_STATUS),
+                    Ok(..0)
+                )
+            });
         if !failed {
             before.insert(0, f.behind(queue.queue, list)?);
         }
@@ -543,7 +541,7 @@ pub(crate) unsafe extern "C" fn clGetCopyBufferInfoPeerlane(
                 let reason = way.err().unwrap_or_else(|| "".into());
                 [reason.as_bytes(), b"\0"].concat()
             }
-            _ => return INVALID_VALUE,
+            _ => return CL_INVALID_VALUE,
         };
         offered::give(&answer, param_value_size, param_value, param_value_size_ret)
     }
@@ -560,16 +558,16 @@ pub(crate) unsafe extern "C" fn clSetPeerMemoryPeerlane(
     offset: usize,
 ) -> i32 {
     if objects::raw(device, Kind::Device).is_null() {
-        return INVALID_DEVICE;
+        return CL_INVALID_DEVICE;
     }
     // SAFETY: the caller's promise.
     let named = unsafe {
         Buffer::of(peer_buffer).and_then(|peer| match peer.is_part() {
-            true => Err(INVALID_MEM_OBJECT),
+            true => Err(CL_INVALID_MEM_OBJECT),
             false => board::name(peer.functions, peer_buffer, device, (memory, offset)),
         })
     };
-    named.err().unwrap_or(SUCCESS)
+    named.err().unwrap_or(CL_SUCCESS)
 }
 
 /// The function that the board's library needs: [`board::function_of_opencl`].

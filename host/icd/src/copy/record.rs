@@ -13,26 +13,18 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-
-use super::code::{
-    COMMAND_COPY_BUFFER, INVALID_EVENT, INVALID_VALUE, PROFILING_INFO_NOT_AVAILABLE, SUCCESS,
+use peerlane_opencl_api::sys::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EVENT_COMMAND_QUEUE, CL_EVENT_COMMAND_TYPE,
+    CL_INVALID_EVENT, CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_PROFILING_COMMAND_COMPLETE,
+    CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_INFO_NOT_AVAILABLE, CL_RUNNING, CL_SUCCESS,
 };
-use super::functions::EVENT_STATUS;
+
+use super::code::COMMAND_COPY_BUFFER;
 use super::worker;
 pub(crate) use crate::objects::record::Record;
 use crate::objects::record::{Call, VendorsObject};
 use crate::objects::{self, Handle, Kind};
-use crate::{INVALID_OPERATION, offered, vendor};
-
-/// `CL_EVENT_COMMAND_QUEUE`, `CL_EVENT_COMMAND_TYPE`.
-const EVENT_QUEUE: u32 = 0x11d0;
-const EVENT_TYPE: u32 = 0x11d1;
-/// `CL_PROFILING_COMMAND_QUEUED` and the next four: submit, start, end, complete.
-const QUEUED: u32 = 0x1280;
-const COMPLETE: u32 = 0x1284;
-/// `CL_RUNNING`, `CL_COMPLETE`.
-const RUNNING: i32 = 1;
-const DONE: i32 = 0;
+use crate::{offered, vendor};
 
 /// A status that no ended command has.
 const UNDER_WAY: i32 = 1;
@@ -43,7 +35,7 @@ impl VendorsObject {
         let vendor = vendor::vendor();
         let keep = |raw: Handle, retain: Option<Call>, release| {
             // SAFETY: a handle of the vendor's or null, which it refuses.
-            let kept = retain.is_some_and(|retain| unsafe { retain(raw) } == SUCCESS);
+            let kept = retain.is_some_and(|retain| unsafe { retain(raw) } == CL_SUCCESS);
             let raw = if kept { raw.expose_provenance() } else { 0 };
             Self { raw, release }
         };
@@ -145,12 +137,22 @@ impl Record {
 
 /// Returns the execution status of the vendor's user event.
 fn vendors_status(event: Handle) -> Result<i32, i32> {
-    let vendor = vendor::vendor().clGetEventInfo.ok_or(INVALID_OPERATION)?;
+    let vendor = vendor::vendor()
+        .clGetEventInfo
+        .ok_or(CL_INVALID_OPERATION)?;
     let mut status = 0i32;
     let to = (&raw mut status).cast();
     let raw = objects::raw(event, Kind::Event);
     // SAFETY: a handle of the vendor's or null, and room for the answer.
-    match unsafe { vendor(raw, EVENT_STATUS, size_of::<i32>(), to, null_mut()) } {
+    match unsafe {
+        vendor(
+            raw,
+            CL_EVENT_COMMAND_EXECUTION_STATUS,
+            size_of::<i32>(),
+            to,
+            null_mut(),
+        )
+    } {
         0 => Ok(status),
         error => Err(error),
     }
@@ -171,11 +173,11 @@ pub(crate) unsafe fn event_info(
     // SAFETY: the caller's promise.
     let give = |answer: &[u8]| unsafe { offered::give(answer, size, value, size_ret) };
     match name {
-        EVENT_QUEUE => Some(give(&record.queue.to_ne_bytes())),
-        EVENT_TYPE => Some(give(&COMMAND_COPY_BUFFER.to_ne_bytes())),
-        EVENT_STATUS => Some(match vendors_status(event) {
-            Ok(status) if status > RUNNING && record.at(Moment::Started) != 0 => {
-                give(&RUNNING.to_ne_bytes())
+        CL_EVENT_COMMAND_QUEUE => Some(give(&record.queue.to_ne_bytes())),
+        CL_EVENT_COMMAND_TYPE => Some(give(&COMMAND_COPY_BUFFER.to_ne_bytes())),
+        CL_EVENT_COMMAND_EXECUTION_STATUS => Some(match vendors_status(event) {
+            Ok(status) if status > CL_RUNNING && record.at(Moment::Started) != 0 => {
+                give(&CL_RUNNING.to_ne_bytes())
             }
             Ok(status) => give(&status.to_ne_bytes()),
             Err(error) => error,
@@ -196,8 +198,8 @@ pub(crate) unsafe fn event_profiling_info(
     size_ret: *mut usize,
 ) -> Option<i32> {
     let record = objects::record(event)?;
-    if !record.profiled || vendors_status(event) != Ok(DONE) {
-        return Some(PROFILING_INFO_NOT_AVAILABLE);
+    if !record.profiled || vendors_status(event) != Ok(CL_COMPLETE) {
+        return Some(CL_PROFILING_INFO_NOT_AVAILABLE);
     }
     let moments = [
         Moment::Queued,
@@ -207,14 +209,15 @@ pub(crate) unsafe fn event_profiling_info(
         // The end is the last moment of a copy.
         Moment::Ended,
     ];
-    let moment = (name.checked_sub(QUEUED)).and_then(|index| moments.get(index as usize));
-    const { assert!(COMPLETE - QUEUED == 4) };
+    let moment = (name.checked_sub(CL_PROFILING_COMMAND_QUEUED))
+        .and_then(|index| moments.get(index as usize));
+    const { assert!(CL_PROFILING_COMMAND_COMPLETE - CL_PROFILING_COMMAND_QUEUED == 4) };
     Some(match moment {
         // SAFETY: the caller's promise.
         Some(moment) => unsafe {
             offered::give(&record.at(*moment).to_ne_bytes(), size, value, size_ret)
         },
-        None => INVALID_VALUE,
+        None => CL_INVALID_VALUE,
     })
 }
 
@@ -223,5 +226,5 @@ pub(crate) unsafe fn event_profiling_info(
 /// # Safety
 /// None: the handle is looked up.
 pub(crate) unsafe fn set_user_event_status(event: Handle, _: i32) -> Option<i32> {
-    objects::record(event).map(|_| INVALID_EVENT)
+    objects::record(event).map(|_| CL_INVALID_EVENT)
 }

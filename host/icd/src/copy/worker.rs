@@ -10,12 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use peerlane_opencl_api::sys::{
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS,
+};
 
 use super::board::{Direct, Direction};
-use super::code::{
-    BOARD_RESTARTED, BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-    INVALID_VALUE, OUT_OF_RESOURCES, SUCCESS,
-};
+use super::code::{BOARD_RESTARTED, BUFFER_WITHOUT_ADDRESS};
 use super::functions::Kept;
 use super::host::{self, End};
 use super::record::{Moment, Record};
@@ -153,7 +153,7 @@ extern "C" fn at_exit() {
 fn fail_waiting() {
     let waiting = std::mem::take(&mut *WAITING.lock());
     for job in &waiting {
-        job.end(Err(OUT_OF_RESOURCES));
+        job.end(Err(CL_OUT_OF_RESOURCES));
         // The next one may wait for this one: see `Job::wait`.
         thread::sleep(SETTLING);
     }
@@ -186,7 +186,7 @@ pub(super) fn seat() -> Result<Seat, i32> {
     let mut taken = UNDER_WAY.lock();
     while *taken == MOST {
         if ENDED.wait_for(&mut taken, PATIENCE).timed_out() && *taken == MOST {
-            return Err(OUT_OF_RESOURCES);
+            return Err(CL_OUT_OF_RESOURCES);
         }
     }
     *taken += 1;
@@ -295,12 +295,12 @@ impl Job {
         }
         let previous = self.previous.as_ref().and_then(|previous| previous.ended());
         let previous = match previous {
-            Some(failed @ ..SUCCESS) => Err(failed),
+            Some(failed @ ..CL_SUCCESS) => Err(failed),
             _ => Ok(()),
         };
         (waited.and(previous))
             .and_then(|()| all(&self.peers))
-            .map_err(|_| EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+            .map_err(|_| CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     }
 
     unsafe fn copy(&self) -> Result<(), i32> {
@@ -320,7 +320,7 @@ impl Job {
                     // OpenCL has the contents on the host, or the board writes whole dwords of the peer's memory only
                     // and the copy does not consist of these: nothing was moved. Or it was programmed again: all bytes
                     // are moved again.
-                    Err(BUFFER_WITHOUT_ADDRESS | INVALID_VALUE | BOARD_RESTARTED) => {}
+                    Err(BUFFER_WITHOUT_ADDRESS | CL_INVALID_VALUE | BOARD_RESTARTED) => {}
                     ended => return ended,
                 }
             }
@@ -335,10 +335,10 @@ impl Job {
     pub(super) fn end(&self, ended: Result<(), i32>) {
         self.record.is(Moment::Ended);
         let status = match ended {
-            Ok(()) => SUCCESS,
-            Err(error @ ..SUCCESS) => error,
+            Ok(()) => CL_SUCCESS,
+            Err(error @ ..CL_SUCCESS) => error,
             // The error is not a status that an event takes.
-            Err(_) => OUT_OF_RESOURCES,
+            Err(_) => CL_OUT_OF_RESOURCES,
         };
         self.record.has_ended(status);
         // The vendor's own function: to programs it is not a user event.
@@ -350,7 +350,7 @@ impl Job {
             // SAFETY: as above.
             unsafe {
                 gate.functions()
-                    .set_user_event_status(gate.object(), SUCCESS)
+                    .set_user_event_status(gate.object(), CL_SUCCESS)
             };
         }
         if let Some(done) = &self.peer_done {
@@ -383,10 +383,10 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
     if begins(&job) {
         // The copy in front may have failed just now: see `Job::wait`.
         thread::sleep(SETTLING);
-        job.end(Err(OUT_OF_RESOURCES));
+        job.end(Err(CL_OUT_OF_RESOURCES));
     }
     drop(job);
-    Err(OUT_OF_RESOURCES)
+    Err(CL_OUT_OF_RESOURCES)
 }
 
 /// Starts a thread of the driver's. Returns whether there is one.

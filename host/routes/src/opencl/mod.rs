@@ -12,13 +12,14 @@ pub use api::Handle;
 use crate::engine::{End, Reached, Rest};
 use crate::error::{Error, Result};
 use crate::side::{Engine, Pending, Piece, Side, Staging, Way, check};
-use api::{
-    Api, CL_COMPLETE, CL_DEVICE_NAME, CL_DEVICE_NOT_FOUND, CL_DEVICE_TYPE_ALL,
-    CL_EVENT_COMMAND_EXECUTION_STATUS, CL_FALSE, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR,
-    CL_MEM_READ_WRITE, CL_PLATFORM_NAME, CL_PLATFORM_NOT_FOUND_KHR, CL_SUCCESS, CL_TRUE, checked,
-    list, made, text,
-};
+use api::{Api, device_name};
 use peerlane_host::{Memory, MemoryKind, Place, Process, words};
+use peerlane_opencl_api::sys::{
+    CL_COMPLETE, CL_DEVICE_NOT_FOUND, CL_DEVICE_TYPE_ALL, CL_EVENT_COMMAND_EXECUTION_STATUS,
+    CL_FALSE, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE,
+    CL_PLATFORM_NAME, CL_PLATFORM_NOT_FOUND_KHR, CL_SUCCESS, CL_TRUE, cl_bool,
+};
+use peerlane_opencl_api::{check as checked, list, made, text};
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
@@ -78,7 +79,7 @@ impl Context {
         let (api, device) = (self.api, self.device);
         let new = made("clCreateContext", |code| {
             // SAFETY: no properties, one device, no callback.
-            unsafe { (api.context)(null(), 1, &raw const device, null(), null_mut(), code) }
+            unsafe { (api.context)(null(), 1, &raw const device, None, null_mut(), code) }
         })?;
         *context = Some(new);
         Ok(new)
@@ -120,9 +121,10 @@ fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
     let mut found = Vec::new();
     let mut failed = None;
     for platform in platforms {
-        let call = "clGetPlatformInfo";
-        // SAFETY: a platform of the loader's.
-        let name = unsafe { text(api.platform_info, call, platform, CL_PLATFORM_NAME) };
+        let name = text("clGetPlatformInfo", |room, to, size| {
+            // SAFETY: a platform of the loader's, and there is so much room.
+            unsafe { (api.platform_info)(platform, CL_PLATFORM_NAME, room, to, size) }
+        });
         let name = name.unwrap_or_else(|_| "a platform without a name".into());
         let devices = list("clGetDeviceIDs", CL_DEVICE_NOT_FOUND, |n, at, count| {
             // SAFETY: a platform of the loader's, and places as above.
@@ -132,13 +134,13 @@ fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
             Ok(devices) => devices,
             // The devices of other platforms can be used.
             Err(error) => {
-                failed.get_or_insert(error);
+                failed.get_or_insert(error.into());
                 continue;
             }
         };
         for device in devices {
             // SAFETY: a device of the platform.
-            let of = unsafe { text(api.device_info, "clGetDeviceInfo", device, CL_DEVICE_NAME) };
+            let of = unsafe { device_name(api, device) };
             let of = of.unwrap_or_else(|_| "a device without a name".into());
             found.push(ClDevice(Arc::new(Context {
                 api,
@@ -234,7 +236,7 @@ impl ClMemory {
     ) -> Result<Self> {
         let api = Api::get()?;
         // SAFETY: the caller promises the device.
-        let name = unsafe { text(api.device_info, "clGetDeviceInfo", device, CL_DEVICE_NAME) }?;
+        let name = unsafe { device_name(api, device) }?;
         // SAFETY: the caller promises the context.
         checked("clRetainContext", unsafe { (api.retain_context)(context) })?;
         let device = Arc::new(Context {
@@ -271,7 +273,7 @@ impl ClMemory {
         check(self, offset, bytes.len() as u64)?;
         let queue = Commands::new(&self.0.device)?;
         let pointer = bytes.as_mut_ptr().cast();
-        queue.blocking(Way::Out, self.0.memory, offset, (pointer, bytes.len()))
+        queue.blocking(Way::Out, self.0.memory, offset, pointer, bytes.len())
     }
 
     /// Copies from the host's memory.
@@ -282,7 +284,7 @@ impl ClMemory {
         check(self, offset, bytes.len() as u64)?;
         let queue = Commands::new(&self.0.device)?;
         let pointer = bytes.as_ptr().cast_mut().cast();
-        queue.blocking(Way::In, self.0.memory, offset, (pointer, bytes.len()))
+        queue.blocking(Way::In, self.0.memory, offset, pointer, bytes.len())
     }
 }
 
@@ -357,35 +359,50 @@ impl Commands {
         way: Way,
         memory: Handle,
         offset: u64,
-        (pointer, length): (*mut c_void, usize),
+        pointer: *mut c_void,
+        length: usize,
     ) -> Result<()> {
         if length == 0 {
             return Ok(());
         }
-        let (call, enqueue) = self.of(way);
         let at = offset as usize;
-        // SAFETY: queue and buffer are living ones, the range lies in the buffer, and the pointer's memory is as long.
-        let code = unsafe {
-            enqueue(
-                self.queue,
-                memory,
-                CL_TRUE,
-                at,
-                length,
-                pointer,
-                0,
-                null(),
-                null_mut(),
-            )
-        };
-        checked(call, code)
+        // SAFETY: the buffer is a living one, the range lies in it, and the pointer's memory is as long.
+        unsafe { self.enqueue(way, memory, CL_TRUE, at, length, pointer, null_mut()) }
     }
 
-    fn of(&self, way: Way) -> (&'static str, api::Enqueue) {
-        match way {
-            Way::Out => ("clEnqueueReadBuffer", self.device.api.read),
-            Way::In => ("clEnqueueWriteBuffer", self.device.api.write),
-        }
+    /// Enqueues a copy.
+    ///
+    /// # Safety
+    /// The buffer is a living one, the range lies in it, the pointer's memory is as long and stays until the copy has
+    /// ended, and `event` is null or a place for an event.
+    #[allow(clippy::too_many_arguments, reason = "as OpenCL has them")]
+    unsafe fn enqueue(
+        &self,
+        way: Way,
+        memory: Handle,
+        wait: cl_bool,
+        at: usize,
+        length: usize,
+        pointer: *mut c_void,
+        event: *mut Handle,
+    ) -> Result<()> {
+        let (api, queue) = (self.device.api, self.queue);
+        // SAFETY: by the promise, and the queue is a living one.
+        let code = unsafe {
+            match way {
+                Way::Out => (api.read)(queue, memory, wait, at, length, pointer, 0, null(), event),
+                Way::In => (api.write)(queue, memory, wait, at, length, pointer, 0, null(), event),
+            }
+        };
+        Ok(checked(call(way), code)?)
+    }
+}
+
+/// Returns the name of the function that copies.
+fn call(way: Way) -> &'static str {
+    match way {
+        Way::Out => "clEnqueueReadBuffer",
+        Way::In => "clEnqueueWriteBuffer",
     }
 }
 
@@ -430,30 +447,20 @@ impl Engine for ClEngine {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
         check(&self.buffer, piece.at, piece.length)?;
         let pointer = self.reached.begin(&piece)?;
-        let (call, enqueue) = self.queue.of(piece.way);
         let mut event = null_mut();
-        let buffer = self.buffer.raw();
-        // SAFETY: queue and buffer are living ones and both ranges were checked. The memory stays until the callback of
-        // the event has run, and all other accesses to it are by atomics (`Place`).
-        let code = unsafe {
-            enqueue(
-                self.queue.queue,
-                buffer,
-                CL_FALSE,
-                piece.at as usize,
-                piece.length as usize,
-                pointer,
-                0,
-                null(),
-                &raw mut event,
-            )
-        };
-        checked(call, code)?;
+        let (at, length) = (piece.at as usize, piece.length as usize);
+        let place = &raw mut event;
+        // SAFETY: both ranges were checked. The memory stays until the callback of the event has run, and all other
+        // accesses to it are by atomics (`Place`).
+        unsafe {
+            let (way, buffer) = (piece.way, self.buffer.raw());
+            (self.queue).enqueue(way, buffer, CL_FALSE, at, length, pointer, place)?;
+        }
         let end = Arc::<End<i32>>::default();
         let api = self.queue.device.api;
         let user = end.to_user();
         // SAFETY: the event is the command's, and the callback takes the argument `user`.
-        let told = unsafe { (api.callback)(event, CL_COMPLETE, ended, user) };
+        let told = unsafe { (api.callback)(event, CL_COMPLETE, Some(ended), user) };
         let told = checked("clSetEventCallback", told);
         if told.is_err() {
             // SAFETY: no callback comes, so this is the only code that takes it.
@@ -465,7 +472,7 @@ impl Engine for ClEngine {
         Ok(Box::new(Command {
             queue: Arc::clone(&self.queue),
             event,
-            call,
+            call: call(piece.way),
             end: told.is_ok().then_some(end),
             used: Some((
                 Arc::clone(&self.queue),
@@ -473,7 +480,7 @@ impl Engine for ClEngine {
                 self.buffer.clone(),
             )),
             rest: self.reached.rest(&piece),
-            failed: told.and(flushed).err(),
+            failed: told.and(flushed).err().map(Error::from),
         }))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::cell::{Cell, RefCell};
+use std::ffi::c_char;
 use std::os::unix::process::CommandExt;
 
 thread_local! {
@@ -90,7 +91,7 @@ unsafe extern "C" fn context(
     _: *const isize,
     _: u32,
     devices: *const Handle,
-    _: *const c_void,
+    _: Option<unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>,
     _: *mut c_void,
     code: *mut i32,
 ) -> Handle {
@@ -141,6 +142,21 @@ unsafe extern "C" fn enqueue(
     unsafe { event.write(some()) };
     CL_SUCCESS
 }
+unsafe extern "C" fn write(
+    _: Handle,
+    _: Handle,
+    _: u32,
+    _: usize,
+    _: usize,
+    _: *const c_void,
+    _: u32,
+    _: *const Handle,
+    event: *mut Handle,
+) -> i32 {
+    // SAFETY: the library has a place for the event.
+    unsafe { event.write(some()) };
+    CL_SUCCESS
+}
 unsafe extern "C" fn map(
     _: Handle,
     _: Handle,
@@ -169,7 +185,12 @@ unsafe extern "C" fn unmap(
     CALLS.set(CALLS.get() + 1);
     CL_SUCCESS
 }
-unsafe extern "C" fn callback(_: Handle, _: i32, _: api::Notify, _: *mut c_void) -> i32 {
+unsafe extern "C" fn callback(
+    _: Handle,
+    _: i32,
+    _: Option<unsafe extern "C" fn(Handle, i32, *mut c_void)>,
+    _: *mut c_void,
+) -> i32 {
     CALLBACK.get()
 }
 unsafe extern "C" fn event_info(
@@ -202,7 +223,7 @@ static API: Api = Api {
     retain_memory: release,
     release_memory: release,
     read: enqueue,
-    write: enqueue,
+    write,
     map,
     unmap,
     flush,

@@ -14,10 +14,11 @@ use crate::peer::address::{Place, is_named};
 use crate::peer::copy::{Copy, Told, not_waited};
 use crate::peer::opencl::{
     Find, Kept, Notify, cl_bool, cl_context, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
-    cl_peer_memory_peerlane, cl_uint, cl_ulong, query,
+    cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 use crate::peer::register::{Source, permissions};
 use peerlane_host::Direction;
+use peerlane_opencl_api::sys::CL_MEM_CONTEXT;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::Arc;
@@ -345,7 +346,7 @@ impl Mmd {
         // SAFETY: by the promise, here and below: the context is the buffer's.
         unsafe {
             let context: cl_context =
-                (opencl.mem(buffer, query::CL_MEM_CONTEXT)).map_err(gave("clGetMemObjectInfo"))?;
+                (opencl.mem(buffer, CL_MEM_CONTEXT)).map_err(gave("clGetMemObjectInfo"))?;
             let _context = (opencl.keep_context(context)).map_err(gave("clRetainContext"))?;
             let _buffer = opencl.keep_mem(buffer).map_err(gave("clRetainMemObject"))?;
             let own = (opencl.user_event(context)).map_err(gave("clCreateUserEvent"))?;

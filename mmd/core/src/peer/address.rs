@@ -5,11 +5,14 @@
 //! board: `l_mem_transfer_buffer_explicitly` in `acl_mem.cpp` of intel/fpga-runtime-for-opencl v2025.0. For other
 //! buffers it reads nothing, or all bytes, or writes, or reads at 0.
 
-use super::opencl::{CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_mem, query};
-use super::{Peers, opencl};
+use super::Peers;
 use crate::code::{
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
     gave, refused, refused_once,
+};
+use peerlane_opencl_api::sys::{
+    CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_CONTEXT, CL_MEM_FLAGS, CL_MEM_OBJECT_BUFFER, CL_MEM_SIZE,
+    CL_MEM_TYPE, CL_MEM_USE_HOST_PTR, cl_context, cl_mem,
 };
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -98,9 +101,9 @@ impl Peers {
         let opencl = &self.opencl;
         let no_info = gave("clGetMemObjectInfo");
         // SAFETY: by the promise, here and below.
-        let kind: u32 = unsafe { opencl.mem(mem, query::CL_MEM_TYPE) }.map_err(&no_info)?;
+        let kind: u32 = unsafe { opencl.mem(mem, CL_MEM_TYPE) }.map_err(&no_info)?;
         // SAFETY: as above.
-        let parent = match unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) } {
+        let parent = match unsafe { opencl.mem(mem, CL_MEM_ASSOCIATED_MEMOBJECT) } {
             // OpenCL 1.0 has neither sub-buffers nor this query.
             Err(CL_INVALID_VALUE) => null_mut(),
             parent => parent.map_err(&no_info)?,
@@ -113,7 +116,7 @@ impl Peers {
             return Err(refused(CL_INVALID_MEM_OBJECT, cause));
         }
         // SAFETY: as above.
-        let flags: u64 = unsafe { opencl.mem(mem, query::CL_MEM_FLAGS) }.map_err(&no_info)?;
+        let flags: u64 = unsafe { opencl.mem(mem, CL_MEM_FLAGS) }.map_err(&no_info)?;
         if flags & CL_MEM_USE_HOST_PTR != 0 {
             let cause = "the buffer was made with CL_MEM_USE_HOST_PTR";
             return Err(refused_once(
@@ -123,10 +126,10 @@ impl Peers {
             ));
         }
         // SAFETY: as above.
-        let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }.map_err(&no_info)?;
+        let bytes: usize = unsafe { opencl.mem(mem, CL_MEM_SIZE) }.map_err(&no_info)?;
         // SAFETY: as above.
-        let context = unsafe { opencl.mem(mem, query::CL_MEM_CONTEXT) };
-        let context: opencl::cl_context = context.map_err(&no_info)?;
+        let context = unsafe { opencl.mem(mem, CL_MEM_CONTEXT) };
+        let context: cl_context = context.map_err(&no_info)?;
         // SAFETY: it is the buffer's.
         let devices = unsafe { opencl.devices(context) }.map_err(gave("clGetContextInfo"))?;
         // A single device matches with any name.

@@ -86,7 +86,7 @@ fn unknown(handle: cl_peer_memory_peerlane) -> c_int {
 }
 
 impl Peers {
-    pub(crate) fn new(lookup: impl Lookup + 'static) -> Self {
+    pub(crate) fn new(lookup: impl Lookup + Send + Sync + 'static) -> Self {
         Self {
             opencl: OpenCl::new(lookup),
             probes: Probes::default(),

@@ -1,8 +1,6 @@
 //! Registers a peer's memory with a board: by a dma-buf, by a GPU's pointer, by another OpenCL's buffer.
 
-use super::opencl::{
-    CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, OpenCl, cl_mem, cl_mem_flags, query,
-};
+use super::opencl::{OpenCl, cl_mem, cl_mem_flags};
 use super::{PeerMemory, Peers, cl_peer_memory_peerlane};
 use crate::board::Board;
 use crate::code::{
@@ -12,6 +10,11 @@ use crate::code::{
 use crate::messages::say;
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Error, Pages, Permissions, Region};
+use peerlane_opencl_api::Lookup;
+use peerlane_opencl_api::sys::{
+    CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_SIZE,
+    CL_MEM_WRITE_ONLY,
+};
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -21,6 +24,10 @@ use std::sync::{Arc, Mutex};
 /// page that Intel's runtime rounds up to. Buffers that it makes parts of larger ones are an exception (`isPoolBuffer`,
 /// opencl/source/mem_obj of compute-runtime).
 const ROUNDED: u64 = 64 << 10;
+
+/// Query of Intel's compute-runtime (opencl/extensions/public/cl_ext_private.h): a file descriptor of the buffer's
+/// memory, as 64 bits, which stays the runtime's.
+const CL_MEM_ALLOCATION_HANDLE_INTEL: u32 = 0x1_0050;
 
 /// Ways to name a peer's memory.
 pub(crate) enum Source {
@@ -187,17 +194,16 @@ impl Peers {
         }
         let opencl = &self.opencl;
         // SAFETY: by the promise, here and below.
-        let bytes = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) };
+        let bytes = unsafe { opencl.mem(mem, CL_MEM_SIZE) };
         let bytes: usize = bytes.map_err(gave("clGetMemObjectInfo"))?;
         // SAFETY: as above.
-        let parent = unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) };
+        let parent = unsafe { opencl.mem(mem, CL_MEM_ASSOCIATED_MEMOBJECT) };
         let parent: *mut c_void = parent.unwrap_or(std::ptr::null_mut());
         if !parent.is_null() {
             return Err(refused(CL_INVALID_MEM_OBJECT, "it is a sub-buffer"));
         }
         // SAFETY: as above.
-        let file: Result<u64, _> =
-            unsafe { opencl.mem(mem, query::CL_MEM_ALLOCATION_HANDLE_INTEL) };
+        let file: Result<u64, _> = unsafe { opencl.mem(mem, CL_MEM_ALLOCATION_HANDLE_INTEL) };
         let file = file.ok().and_then(|file| c_int::try_from(file).ok());
         let not_given = || {
             let cause = "the buffer's OpenCL does not export its memory as a dma-buf (reported once, for all its \
@@ -225,7 +231,9 @@ impl Peers {
 /// CUDA, where the program has loaded it: NVIDIA CUDA Driver API, "Memory Management" and "Unified
 /// Addressing".
 mod cuda {
-    use super::{Arc, CStr, FromRawFd, OpenCl, OwnedFd, Pages, Range, Region, c_int, c_void};
+    use super::{
+        Arc, CStr, FromRawFd, Lookup, OpenCl, OwnedFd, Pages, Range, Region, c_int, c_void,
+    };
     use peerlane_host::{Error, Patch, widen};
     use std::fmt;
 
