@@ -2,17 +2,14 @@
 //! library of another machine missing, and is killed by one that was cut off.
 
 use std::fs::File;
+use std::mem::transmute;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-/// Bytes of the header (System V ABI, "ELF Header", 64-bit).
-const HEADER: usize = 64;
-/// Bytes of an entry of the program header table.
-const ENTRY: usize = 56;
-/// `ET_DYN`, `EM_X86_64`, `PT_LOAD`.
-const SHARED: u16 = 3;
-const X86_64: u16 = 62;
-const LOAD: u32 = 1;
+use libc::{EM_X86_64, Elf64_Ehdr, Elf64_Phdr};
+
+/// Bytes of the header.
+const HEADER: usize = size_of::<Elf64_Ehdr>();
 
 /// Why a file cannot be loaded here.
 pub(crate) fn check(path: &Path) -> Result<(), String> {
@@ -32,44 +29,37 @@ pub(crate) fn check(path: &Path) -> Result<(), String> {
         return Err(why("it is not a library (not an ELF file)".into()));
     }
     read(0, &mut header)?;
-    let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-    // EI_CLASS 2: 64-bit; EI_DATA 1: little-endian.
-    if header[4] != 2 || header[5] != 1 || half(18) != X86_64 {
-        let machine = match half(18) {
-            3 => "32-bit x86".to_owned(),
-            40 => "32-bit ARM".to_owned(),
-            183 => "64-bit ARM".to_owned(),
-            21 => "64-bit PowerPC".to_owned(),
-            X86_64 => "x86-64 with 32-bit pointers".to_owned(),
+    // SAFETY: any bytes are a header.
+    let header = unsafe { transmute::<[u8; HEADER], Elf64_Ehdr>(header) };
+    let [class, data] = [libc::EI_CLASS, libc::EI_DATA].map(|index| header.e_ident[index]);
+    if (class, data) != (libc::ELFCLASS64, libc::ELFDATA2LSB) || header.e_machine != EM_X86_64 {
+        let machine = match header.e_machine {
+            libc::EM_386 => "32-bit x86".to_owned(),
+            libc::EM_ARM => "32-bit ARM".to_owned(),
+            libc::EM_AARCH64 => "64-bit ARM".to_owned(),
+            libc::EM_PPC64 => "64-bit PowerPC".to_owned(),
+            EM_X86_64 => "x86-64 with 32-bit pointers".to_owned(),
             other => format!("another machine (ELF number {other})"),
         };
         return Err(why(format!(
             "it is for {machine}, and this process is x86-64"
         )));
     }
-    if half(16) != SHARED {
+    if header.e_type != libc::ET_DYN {
         return Err(why("it is not a shared library".into()));
     }
-    let table = word(&header, 32);
-    for index in 0..u64::from(half(56)) {
-        let mut entry = [0; ENTRY];
-        read(
-            table.saturating_add(index * u64::from(half(54))),
-            &mut entry,
-        )?;
-        let kind = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
-        let end = word(&entry, 8).saturating_add(word(&entry, 32));
-        if kind == LOAD && end > length {
+    for index in 0..u64::from(header.e_phnum) {
+        let mut entry = [0; size_of::<Elf64_Phdr>()];
+        let place = index * u64::from(header.e_phentsize);
+        read(header.e_phoff.saturating_add(place), &mut entry)?;
+        // SAFETY: any bytes are an entry.
+        let entry = unsafe { transmute::<[u8; size_of::<Elf64_Phdr>()], Elf64_Phdr>(entry) };
+        let end = entry.p_offset.saturating_add(entry.p_filesz);
+        if entry.p_type == libc::PT_LOAD && end > length {
             return Err(why(format!("it is cut off: {length} bytes of {end}")));
         }
     }
     Ok(())
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
 }
 
 #[cfg(test)]
