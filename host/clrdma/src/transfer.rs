@@ -87,11 +87,25 @@ struct Part {
     bytes: usize,
 }
 
-/// Copies between registered memory and the board's, and waits for the end. `first` is the offset of the registration
-/// in the buffer. No copy is begun after the deadline.
+/// A board and a buffer, with the direction between them.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    board: &'a Arc<Board>,
+    buffer: &'a Arc<Buffer>,
+    direction: Direction,
+}
+
+/// A registration of a buffer, or of a part.
+struct Registered {
+    peer: Arc<Peer>,
+    /// Its offset in the buffer.
+    first: u64,
+}
+
+/// Copies between registered memory and the board's, and waits for the end. No copy is begun after the deadline.
 fn copy(
-    (board, buffer, direction): (&Board, &Arc<Buffer>, Direction),
-    (peer, first): (Arc<Peer>, u64),
+    ends: Ends<'_>,
+    Registered { peer, first }: Registered,
     part: Part,
     deadline: Option<Instant>,
 ) -> Result<(), Why> {
@@ -102,7 +116,7 @@ fn copy(
         ended: Mutex::new(None),
         told: Condvar::new(),
         peer: Mutex::new(Some(Arc::clone(&peer))),
-        _buffer: Arc::clone(buffer),
+        _buffer: Arc::clone(ends.buffer),
     });
     let user = Arc::into_raw(Arc::clone(&waited));
     let (place, bytes) = (
@@ -112,9 +126,9 @@ fn copy(
     // SAFETY: the function takes the reference that it is given.
     let begun = unsafe {
         let user = user.cast_mut().cast();
-        match direction {
-            Direction::ToGpu => board.copy_to(place, bytes, ended, user),
-            Direction::ToBoard => board.copy_from(place, bytes, ended, user),
+        match ends.direction {
+            Direction::ToGpu => ends.board.copy_to(place, bytes, ended, user),
+            Direction::ToBoard => ends.board.copy_from(place, bytes, ended, user),
         }
     };
     if let Err(code) = begun {
@@ -131,16 +145,16 @@ fn copy(
 /// Copies by the registration of the whole buffer, or where that has no room, by one for each block. If not even a block
 /// has room, the registrations of other buffers make room for it.
 fn move_all(
-    which: (&Arc<Board>, &Arc<Buffer>, Direction),
+    ends: Ends<'_>,
     all: Part,
     deadline: Option<Instant>,
 ) -> Result<Result<(), Why>, Failure> {
-    let (board, buffer, direction) = which;
-    let access = buffer.access(direction);
+    let Ends { board, buffer, .. } = ends;
+    let access = buffer.access(ends.direction);
     match buffer.whole(board, access)? {
         Ok(peer) => {
-            let copied = copy((board, buffer, direction), (peer, 0), all, deadline);
-            return Ok(copied);
+            let whole = Registered { peer, first: 0 };
+            return Ok(copy(ends, whole, all, deadline));
         }
         Err(code) if !code.is_no_room() => return Ok(Err(Why::Code(code))),
         Err(_) => {}
@@ -153,18 +167,21 @@ fn move_all(
             bytes: (all.bytes - done).min(BLOCK),
         };
         let register = || buffer.register(board, (part.offset, part.bytes), access);
-        let registered = match register()? {
+        let made = match register()? {
             Err(code) if code.is_no_room() => {
                 STATE.forget_all();
                 register()?
             }
-            registered => registered,
+            made => made,
         };
-        let peer = match registered {
-            Ok(peer) => (Arc::new(peer), part.offset),
+        let registered = match made {
+            Ok(peer) => Registered {
+                peer: Arc::new(peer),
+                first: part.offset,
+            },
             Err(code) => return Ok(Err(Why::Code(code))),
         };
-        if let Err(why) = copy((board, buffer, direction), peer, part, deadline) {
+        if let Err(why) = copy(ends, registered, part, deadline) {
             return Ok(Err(why));
         }
         done += part.bytes;
@@ -174,18 +191,20 @@ fn move_all(
 
 /// Copies as [`move_all`], and recovers from errors if possible.
 fn move_or_mend(
-    which: (&Arc<Board>, &Arc<Buffer>, Direction),
+    ends: Ends<'_>,
     all: Part,
     deadline: Option<Instant>,
 ) -> Result<Result<(), Why>, Failure> {
-    let (_, buffer, direction) = which;
-    let mut moved = move_all(which, all, deadline)?;
+    let Ends {
+        buffer, direction, ..
+    } = ends;
+    let mut moved = move_all(ends, all, deadline)?;
     for _ in 1..ATTEMPTS {
         match moved {
             Err(Why::Code(code)) if code.is_stale() => buffer.forget(),
             _ => break,
         }
-        moved = move_all(which, all, deadline)?;
+        moved = move_all(ends, all, deadline)?;
     }
     // The board reads after its data to check that they have arrived. A platform that passes writes only, as the
     // thesis's, refuses that read, always. For memory that the board may only write, no such read is made.
@@ -194,12 +213,12 @@ fn move_or_mend(
     };
     if refused(&moved) {
         // An error of another kind, with the same code, is not repeated, and must not end the check for good.
-        moved = move_all(which, all, deadline)?;
+        moved = move_all(ends, all, deadline)?;
     }
     if refused(&moved) && buffer.set_writes_only(true) {
         // Before the memory takes entries of the board twice.
         buffer.forget();
-        let third = move_all(which, all, deadline);
+        let third = move_all(ends, all, deadline);
         if !matches!(third, Ok(Ok(()))) {
             // That was not the reason, or is not known to be. Later transfers register the memory for both again.
             buffer.set_writes_only(false);
@@ -246,9 +265,14 @@ pub(crate) fn run(
             "commands of the GPU's queue go on. Wait for their end first (clFinish), or give the transfer more time",
         );
     }
+    let ends = Ends {
+        board: &board,
+        buffer: &buffer,
+        direction,
+    };
     let lane = Lane::take(direction, deadline);
     let moved = match &lane {
-        Some(_) => move_or_mend((&board, &buffer, direction), all, deadline),
+        Some(_) => move_or_mend(ends, all, deadline),
         None => Ok(Err(Why::Late)),
     };
     if let Ok(Err(Why::GoesOn(waited))) = moved {

@@ -146,6 +146,16 @@ fn take_back(reach: Reach) {
     let _ = reach.region.forget();
 }
 
+/// Bytes that a device pushes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PushJob {
+    /// First byte in the device's memory.
+    pub(crate) at: u64,
+    /// First byte in FPGA memory.
+    pub(crate) fpga: u64,
+    pub(crate) length: u64,
+}
+
 /// What is moved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
@@ -253,7 +263,7 @@ fn pump(
 pub(crate) fn by_push(
     push: &mut dyn Push,
     (device, side): (&Device, &dyn Side),
-    job: (u64, u64, u64),
+    job: PushJob,
     watch: &Watch<'_>,
 ) -> Result<u64> {
     let before = device.query()?;
@@ -278,7 +288,7 @@ pub(crate) fn by_push(
         (shown, _) if shown.is_err() || memory || after.generation != before.generation => {
             Err(Error::Lost {
                 side: side.name(),
-                length: job.2,
+                length: job.length,
                 memory,
             })
         }
@@ -287,11 +297,8 @@ pub(crate) fn by_push(
 }
 
 /// Stores to one place of the window after the other.
-fn store(
-    push: &mut dyn Push,
-    (at, fpga, length): (u64, u64, u64),
-    watch: &Watch<'_>,
-) -> Result<u64> {
+fn store(push: &mut dyn Push, job: PushJob, watch: &Watch<'_>) -> Result<u64> {
+    let PushJob { at, fpga, length } = job;
     let window = push.window();
     let mut done = 0;
     while done < length {

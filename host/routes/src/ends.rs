@@ -1,7 +1,7 @@
 //! A board, a device, and all ways between them.
 
 use crate::board::Board;
-use crate::direct::{self, Job, Reached};
+use crate::direct::{self, Job, PushJob, Reached};
 use crate::error::{Error, Result};
 use crate::indirect::Plan;
 use crate::limits::Watch;
@@ -108,14 +108,14 @@ impl Ends {
     }
 
     /// Lets the device push from its memory to an FPGA address.
-    pub(crate) fn push(&mut self, errand: (u64, u64, u64), watch: &Watch<'_>) -> Result<u64> {
+    pub(crate) fn push(&mut self, job: PushJob, watch: &Watch<'_>) -> Result<u64> {
         self.board.shared().push(
             &self.pusher,
             watch.whole(),
             || self.side.pusher(self.board.device()),
             |pusher| {
                 let ends = (self.board.device(), &*self.side);
-                direct::by_push(pusher, ends, errand, &watch.begun_now())
+                direct::by_push(pusher, ends, job, &watch.begun_now())
             },
         )
     }
@@ -155,7 +155,7 @@ impl Ends {
                 };
                 direct::by_board(&self.board, &*self.side, &mut self.reached, &job, watch)
             }
-            Route::Push => self.push((at, fpga, length), watch),
+            Route::Push => self.push(PushJob { at, fpga, length }, watch),
             Route::Sequential => {
                 let plan = through_host(self.bytes as u64, 1);
                 self.staged()?.copy(from, &plan, watch)

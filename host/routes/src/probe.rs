@@ -6,7 +6,7 @@
 //! bytes that arrived, the bytes that did not, and bytes that changed elsewhere.
 
 use crate::board::Moving;
-use crate::direct::reason;
+use crate::direct::{PushJob, reason};
 use crate::ends::Ends;
 use crate::error::{Error, Result};
 use crate::limits::{GRACE, Limits, Watch};
@@ -385,7 +385,12 @@ impl Prober<'_> {
     fn stored(&mut self, place: u64, length: u64) -> Result<Option<Verdict>> {
         let limits = Limits::within(PATIENCE);
         let watch = self.watch.step(&limits, length);
-        let pushed = self.ends.push((place, self.fpga + place, length), &watch);
+        let job = PushJob {
+            at: place,
+            fpga: self.fpga + place,
+            length,
+        };
+        let pushed = self.ends.push(job, &watch);
         if pushed.is_err() {
             // The copy's limits say nothing about the route.
             self.watch.stretch(0)?;

@@ -158,48 +158,22 @@ impl Dma {
     }
 
     /// Checks a copy by [`peer`](Self::peer).
-    pub(crate) fn check_peer(
-        &self,
-        direction: Direction,
-        region: &Region,
-        (offset, fpga, length): (u64, u64, u64),
-    ) -> Result<()> {
-        self.queue.check(&Request {
-            direction,
-            region,
-            offset,
-            fpga_address: fpga,
-            length,
-            piece: None,
-        })
+    pub(crate) fn check_peer(&self, request: &Request<'_>) -> Result<()> {
+        self.queue.check(request)
     }
 
-    /// Moves bytes between another device's memory and the board's, from an offset and an FPGA address on. They have
+    /// Moves bytes between another device's memory and the board's, as a request has it. They have
     /// arrived when this returns successfully: in FPGA memory, or in the other device's if the region may be read as
     /// well as written. A transfer that the queue's restart for another transfer has ended is made again, unless
     /// `goes_on` returns `false`.
     ///
     /// # Errors
     /// Those of the host library for the transfer.
-    pub(crate) fn peer(
-        &self,
-        direction: Direction,
-        region: &Region,
-        (offset, fpga, length): (u64, u64, u64),
-        goes_on: impl Fn() -> bool,
-    ) -> Result<()> {
-        let request = Request {
-            direction,
-            region,
-            offset,
-            fpga_address: fpga,
-            length,
-            piece: None,
-        };
+    pub(crate) fn peer(&self, request: &Request<'_>, goes_on: impl Fn() -> bool) -> Result<()> {
         let end = self.device.now().saturating_add(LIMIT);
         let mut ended_by_others = 0;
         loop {
-            let transfer = self.queue.submit_with(&request, Terms::default());
+            let transfer = self.queue.submit_with(request, Terms::default());
             let left = end.saturating_sub(self.device.now());
             let ended = transfer.and_then(|transfer| Self::wait_within(&transfer, left));
             if ended.is_err() {
@@ -216,9 +190,9 @@ impl Dma {
                     if self.device.now() >= end {
                         // Another attempt would only restart the queue once more.
                         return Err(Error::Timeout {
-                            direction,
+                            direction: request.direction,
                             bytes_done: 0,
-                            length,
+                            length: request.length,
                             waited: LIMIT,
                         });
                     }

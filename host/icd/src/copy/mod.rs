@@ -291,27 +291,39 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBufferPeerlane(
             }
             let own = own.events(pair.queue.context, true)?;
             let peers = peers.events(pair.peer.context, false)?;
-            enqueue(
-                &pair,
-                (board_at, peer_at, size),
-                (&own, &peers),
-                (event, peer_event),
-                blocking_copy != 0,
-            )
+            let command = Command {
+                board_at,
+                peer_at,
+                size,
+                own: &own,
+                peers: &peers,
+                event,
+                peer_event,
+                blocking: blocking_copy != 0,
+            };
+            enqueue(&pair, &command)
         })
     };
     enqueued.err().unwrap_or(CL_SUCCESS)
 }
 
+/// A copy between the buffers of a pair, with checked arguments.
+struct Command<'a> {
+    board_at: usize,
+    peer_at: usize,
+    size: usize,
+    /// Events that it waits for: of the queue's context, and of the peer's.
+    own: &'a [Handle],
+    peers: &'a [Handle],
+    /// Places for its events, or null.
+    event: *mut Handle,
+    peer_event: *mut Handle,
+    blocking: bool,
+}
+
 /// # Safety
 /// All of these were checked and are live; the places are null or the caller's.
-unsafe fn enqueue(
-    pair: &Pair,
-    (board_at, peer_at, size): (usize, usize, usize),
-    (own, peers): (&[Handle], &[Handle]),
-    (event, peer_event): (*mut Handle, *mut Handle),
-    blocking: bool,
-) -> Result<(), i32> {
+unsafe fn enqueue(pair: &Pair, command: &Command<'_>) -> Result<(), i32> {
     let Pair {
         queue, board, peer, ..
     } = pair;
@@ -328,14 +340,14 @@ unsafe fn enqueue(
                 context: board.context,
                 device: queue.device,
                 buffer: board.buffer,
-                at: board_at,
+                at: command.board_at,
             },
             End {
                 functions: peer.functions,
                 context: peer.context,
                 device: peer.functions.first_device(peer.context)?,
                 buffer: peer.buffer,
-                at: peer_at,
+                at: command.peer_at,
             },
         ];
         // Released in this order: a context may be a board's last.
@@ -347,8 +359,8 @@ unsafe fn enqueue(
             peer.functions.keep_context(peer.context)?,
         ];
         let keep = |event: &Handle| peer.functions.keep_event(*event);
-        let peers_events: Vec<Kept> = peers.iter().map(keep).collect::<Result<_, _>>()?;
-        let peer_done = match peer_event.is_null() {
+        let peers_events: Vec<Kept> = command.peers.iter().map(keep).collect::<Result<_, _>>()?;
+        let peer_done = match command.peer_event.is_null() {
             true => None,
             false => Some(peer.functions.user_event(peer.context)?),
         };
@@ -369,7 +381,7 @@ unsafe fn enqueue(
         let mut job = Job {
             direction: pair.direction,
             ends,
-            size,
+            size: command.size,
             direct,
             waits: Vec::new(),
             previous,
@@ -382,7 +394,7 @@ unsafe fn enqueue(
             _kept: kept,
             seat: Mutex::new(Some(seat)),
         };
-        match in_order(queue, own, &job.done) {
+        match in_order(queue, command.own, &job.done) {
             Ok(place) => {
                 job.waits = place.before;
                 job.behind = place.behind;
@@ -394,15 +406,15 @@ unsafe fn enqueue(
             }
         }
         job.record.is(Moment::Submitted);
-        match blocking {
+        match command.blocking {
             true => job.run()?,
             false => worker::start(job)?,
         }
-        if !event.is_null() {
-            event.write(programs_event.hand_over());
+        if !command.event.is_null() {
+            command.event.write(programs_event.hand_over());
         }
         if let Some(done) = programs_peer_event {
-            peer_event.write(done.hand_over());
+            command.peer_event.write(done.hand_over());
         }
     }
     Ok(())

@@ -163,7 +163,12 @@ fn pushed(meanwhile: Meanwhile) -> Result<u64> {
     let watch = Watch::new(&clock, &limits, 10_000);
     let side = Plain::new(16 << 10);
     let mut stores = Stores(least, meanwhile);
-    by_push(&mut stores, (&device, &side), (0, 0, 10_000), &watch)
+    let job = PushJob {
+        at: 0,
+        fpga: 0,
+        length: 10_000,
+    };
+    by_push(&mut stores, (&device, &side), job, &watch)
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::code::{
 use crate::end::{self, Owed, Promise};
 use crate::messages::{guarded, say};
 use crate::threads::spawn;
-use peerlane_host::Direction;
+use peerlane_host::{Direction, Region, Request};
 use std::ffi::{c_int, c_void};
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::Arc;
@@ -132,19 +132,28 @@ impl Copy {
         passed.map_err(|code| refused(code, format_args!("{name}: the copy does not begin")))
     }
 
+    /// Returns the transfer that it is, in the memory's region.
+    fn request<'a>(&self, region: &'a Region) -> Request<'a> {
+        Request {
+            direction: self.direction,
+            region,
+            offset: self.memory.first + self.offset,
+            fpga_address: self.fpga,
+            length: self.length,
+            piece: None,
+        }
+    }
+
     /// Checks that the program holds the FPGA memory, and that the board can write such bytes of the peer's.
     fn check(&self) -> Result<(), c_int> {
         let pass = self.enter()?;
         let dma = pass.board()?.dma();
         // The bytes lie in the process's memory.
         let length = usize::try_from(self.length).unwrap_or(usize::MAX);
-        let checked = dma.check(self.fpga, length).and_then(|()| {
-            let place = (self.memory.first + self.offset, self.fpga, self.length);
-            match self.memory.region() {
-                Some(region) if self.length > 0 => dma.check_peer(self.direction, &region, place),
-                // The copy itself reports that.
-                _ => Ok(()),
-            }
+        let checked = (dma.check(self.fpga, length)).and_then(|()| match self.memory.region() {
+            Some(region) if self.length > 0 => dma.check_peer(&self.request(&region)),
+            // The copy itself reports that.
+            _ => Ok(()),
         });
         checked.map_err(|error| self.told(&error))
     }
@@ -159,11 +168,9 @@ impl Copy {
         if self.length == 0 {
             return Ok(());
         }
-        let (fpga, length) = (self.fpga, self.length);
-        let offset = self.memory.first + self.offset;
         let dma = pass.board()?.dma();
         let goes_on = || pass.check().is_ok();
-        let moved = dma.peer(self.direction, &region, (offset, fpga, length), goes_on);
+        let moved = dma.peer(&self.request(&region), goes_on);
         moved.map_err(|error| match pass.check() {
             Ok(()) => self.told(&error),
             // The error of the transfer is a consequence.
