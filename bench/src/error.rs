@@ -89,10 +89,10 @@ pub enum Error {
 
 impl Error {
     /// Returns the hint, in whole sentences.
-    pub fn remedy(&self) -> String {
+    pub fn hint(&self) -> String {
         let text = match self {
-            Self::Host(error) => error.remedy(),
-            Self::Routes(error) => return error.remedy(),
+            Self::Host(error) => error.hint(),
+            Self::Routes(error) => return error.hint(),
             Self::Block(peerlane_block::Error::Model(_)) => {
                 "Run `cargo xtask tools`: it installs the tools of the simulation, and lists those that it cannot \
                  install."

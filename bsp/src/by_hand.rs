@@ -103,18 +103,13 @@ pub fn write(options: &Options) -> Result<Made> {
 }
 
 /// Makes an error of the configuration.
-fn refused<T>(file: &Path, what: String, remedy: &str) -> Result<T> {
-    Err(Error::new(
-        ErrorKind::Config,
-        Place::file(file),
-        what,
-        remedy,
-    ))
+fn refused<T>(file: &Path, what: String, hint: &str) -> Result<T> {
+    Err(Error::new(ErrorKind::Config, Place::file(file), what, hint))
 }
 
 /// Returns the facts that the options give about the board.
 fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
-    let wrong = |what: String, remedy: &str| refused(file, what, remedy);
+    let wrong = |what: String, hint: &str| refused(file, what, hint);
     let memory_log2 = options
         .memory
         .checked_next_power_of_two()
@@ -218,7 +213,7 @@ fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
         bar_bytes,
         clock_mhz,
     } = options.stream;
-    let wrong = |what: String, remedy: &str| refused(file, what, remedy);
+    let wrong = |what: String, hint: &str| refused(file, what, hint);
     if !config.has_tlp_port() {
         return match (bar_bytes, clock_mhz) {
             (None, None) => Ok((None, build::USUAL_CLOCK)),

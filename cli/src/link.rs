@@ -52,8 +52,8 @@ impl Port {
     pub fn open(root: &Path, slot: &str) -> Result<Self, Error> {
         let devices = root.join("sys/bus/pci/devices");
         let path = devices.join(slot).join("config");
-        let refused = |what: &str, remedy: &str| {
-            Error::new(ErrorKind::Unsupported, Place::file(slot), what, remedy)
+        let refused = |what: &str, hint: &str| {
+            Error::new(ErrorKind::Unsupported, Place::file(slot), what, hint)
         };
         let bus = Bus::read(root);
         let port = bus.at(slot);

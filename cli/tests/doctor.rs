@@ -191,12 +191,9 @@ fn computers_are_found_as_they_are() {
         assert_eq!(said["faults"], faults);
         assert_eq!(output.status.code(), Some(if faults == 0 { 0 } else { 2 }));
         for finding in findings {
-            let remedy = finding["remedy"].as_str();
-            assert_eq!(remedy.is_none(), finding["state"] == "ok", "{finding}");
-            assert!(
-                remedy.is_none_or(|remedy| remedy.ends_with('.')),
-                "{finding}"
-            );
+            let hint = finding["remedy"].as_str();
+            assert_eq!(hint.is_none(), finding["state"] == "ok", "{finding}");
+            assert!(hint.is_none_or(|hint| hint.ends_with('.')), "{finding}");
         }
         seen += 1;
     }

@@ -32,7 +32,7 @@ fn help_has_examples_routes_and_every_option() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_a_remedy() {
+fn what_cannot_be_measured_is_refused_with_a_hint() {
     // Without a board.
     let (code, told) = said(&["--gpu", "none", "--device", "/dev/no such peerlane"]);
     assert_eq!(code, Some(2), "{told}");

@@ -380,7 +380,7 @@ impl Context {
                         self.board,
                         "FPGA memory was not filled: {}; {}\n",
                         Text(fault),
-                        fault.remedy(Direction::ToFpga)
+                        fault.hint(Direction::ToFpga)
                     );
                     return Err(EIO);
                 }

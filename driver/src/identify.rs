@@ -37,7 +37,7 @@ pub(crate) fn identify(
     let expected = build_id.unwrap_or(place.build_id);
     let capabilities = identity
         .check(MAP_ID, Some(expected))
-        .map_err(|error| refused(device, error, remedy(&error)))?;
+        .map_err(|error| refused(device, error, hint(&error)))?;
     capabilities
         .require_bus_addresses()
         .map_err(|error| refused(device, error, OTHER_BOARD))?;
@@ -58,7 +58,7 @@ pub(crate) fn identify(
     Ok((identity, capabilities))
 }
 
-fn remedy(error: &IdentityError) -> &'static CStr {
+fn hint(error: &IdentityError) -> &'static CStr {
     match error {
         IdentityError::Gone => c"see that its FPGA is configured, then rescan the bus",
         IdentityError::Map { .. } => c"use driver and BSP of one version of Peerlane",
@@ -67,12 +67,12 @@ fn remedy(error: &IdentityError) -> &'static CStr {
     }
 }
 
-fn refused(device: &pci::Device<Bound>, error: impl core::fmt::Display, remedy: &CStr) -> Error {
+fn refused(device: &pci::Device<Bound>, error: impl core::fmt::Display, hint: &CStr) -> Error {
     dev_err!(
         device,
         "not a board of this driver: {}; {}\n",
         Text(error),
-        remedy
+        hint
     );
     ENODEV
 }

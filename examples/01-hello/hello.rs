@@ -43,13 +43,13 @@ pub fn run(device: &Device) -> Result<()> {
 #[allow(dead_code, reason = "a test runs the example on the simulated board")]
 fn main() -> Result<()> {
     let device = Device::first().map_err(Into::into);
-    device.and_then(|device| run(&device)).map_err(with_remedy)
+    device.and_then(|device| run(&device)).map_err(with_hint)
 }
 
 /// Adds the library's hint in front of an error: the text of the error does not include it.
-pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref().map(Error::remedy) {
-        Some(remedy) => error.context(remedy),
+pub fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref().map(Error::hint) {
+        Some(hint) => error.context(hint),
         None => error,
     }
 }

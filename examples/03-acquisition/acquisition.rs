@@ -230,15 +230,15 @@ done:
 
 #[allow(dead_code, reason = "tests run the example on other boards")]
 fn main() -> Result<()> {
-    on_what_there_is().map_err(with_remedy)
+    on_what_there_is().map_err(with_hint)
 }
 
 /// Adds the hint of the error's library in front of an error: the text of the error does not include it.
-pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
-    let board = error.downcast_ref().map(peerlane_host::Error::remedy);
-    let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
+pub fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    let board = error.downcast_ref().map(peerlane_host::Error::hint);
+    let gpu = error.downcast_ref().map(peerlane_gpu::Error::hint);
     match board.or(gpu) {
-        Some(remedy) => error.context(remedy),
+        Some(hint) => error.context(hint),
         None => error,
     }
 }

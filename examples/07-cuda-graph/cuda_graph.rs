@@ -118,15 +118,15 @@ pub fn run(context: &Arc<CudaContext>, queue: &GpuQueue, place: &Place<'_>) -> R
     reason = "a check runs the example with the simulated board"
 )]
 fn main() -> Result<()> {
-    on_gpu().map_err(with_remedy)
+    on_gpu().map_err(with_hint)
 }
 
 /// Adds the hint of the error's library in front of an error: the text of the error does not include it.
-pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
-    let board = error.downcast_ref().map(peerlane_host::Error::remedy);
-    let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
+pub fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    let board = error.downcast_ref().map(peerlane_host::Error::hint);
+    let gpu = error.downcast_ref().map(peerlane_gpu::Error::hint);
     match board.or(gpu) {
-        Some(remedy) => error.context(remedy),
+        Some(hint) => error.context(hint),
         None => error,
     }
 }

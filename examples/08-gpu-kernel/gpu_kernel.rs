@@ -93,10 +93,10 @@ pub fn run(
 fn main() -> Result<()> {
     on_gpu().map_err(|error| {
         // The text of the error does not include its hint.
-        let board = error.downcast_ref().map(peerlane_host::Error::remedy);
-        let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
+        let board = error.downcast_ref().map(peerlane_host::Error::hint);
+        let gpu = error.downcast_ref().map(peerlane_gpu::Error::hint);
         match board.or(gpu) {
-            Some(remedy) => error.context(remedy),
+            Some(hint) => error.context(hint),
             None => error,
         }
     })

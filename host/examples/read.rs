@@ -55,13 +55,13 @@ fn main() -> Result<()> {
     }
     let device = Device::open(path);
     let done = (device.map_err(Into::into)).and_then(|device| run(&device, MemoryKind::Host));
-    done.map_err(with_remedy)
+    done.map_err(with_hint)
 }
 
 /// Puts the library's hint before an error, because the text of an error does not contain it.
-pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref().map(Error::remedy) {
-        Some(remedy) => error.context(remedy),
+pub fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref().map(Error::hint) {
+        Some(hint) => error.context(hint),
         None => error,
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of the library.
 
 mod backend;
-mod remedy;
+mod hint;
 
 pub use backend::{BackendError, BackendResult};
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Result of the library's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the library. [`Error::remedy`] returns a hint.
+/// An error of the library. [`Error::hint`] returns a hint.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -490,7 +490,7 @@ mod tests {
             error.to_string().starts_with("REGISTER failed: "),
             "{error}"
         );
-        assert!(error.remedy().contains("Unregister regions"));
+        assert!(error.hint().contains("Unregister regions"));
     }
 
     #[test]
@@ -506,7 +506,7 @@ mod tests {
             fault.to_string(),
             "transfer to the FPGA of 4096 bytes failed after 512: a read was answered with Unsupported Request (at byte 1024 of it)"
         );
-        assert!(fault.remedy().contains("bus address"));
+        assert!(fault.hint().contains("bus address"));
         if let Error::Fault { offset, .. } = &mut fault {
             *offset = None;
         }
@@ -514,15 +514,15 @@ mod tests {
     }
 
     #[test]
-    fn remedies_lead_out() {
+    fn hints_lead_out() {
         let open = |source| Error::Open {
             path: "/dev/peerlane7".into(),
             source,
         };
-        assert!(open(Errno::NOENT).remedy().contains("modprobe"));
-        assert!(open(Errno::AGAIN).remedy().contains("Try again"));
+        assert!(open(Errno::NOENT).hint().contains("modprobe"));
+        assert!(open(Errno::AGAIN).hint().contains("Try again"));
         // A GPU that is too far away, and one whose driver is not there.
-        let far = Error::call("REGISTER", Errno::REMOTEIO).remedy();
+        let far = Error::call("REGISTER", Errno::REMOTEIO).hint();
         for part in ["one PCIe switch", "any_distance=1", "peerlane doctor"] {
             assert!(far.contains(part), "{far}");
         }
@@ -534,9 +534,9 @@ mod tests {
             (Errno::PROTO, "update that driver"),
         ] {
             let error = Error::call("REGISTER", errno);
-            let remedy = error.remedy();
-            assert!(remedy.contains(part), "{remedy}");
-            assert!(!remedy.contains("ulimit"), "{remedy}");
+            let hint = error.hint();
+            assert!(hint.contains(part), "{hint}");
+            assert!(!hint.contains("ulimit"), "{hint}");
             assert!(!matches!(error, Error::Gone));
         }
         let is_no_way = |errno| Error::call("REGISTER", errno).is_no_way();
@@ -547,18 +547,18 @@ mod tests {
             assert!(!is_no_way(other), "{other}");
         }
         assert!(!Error::call("WAIT", Errno::REMOTEIO).is_no_way());
-        let missing = Error::call("REGISTER", Errno::NXIO).remedy();
+        let missing = Error::call("REGISTER", Errno::NXIO).hint();
         assert!(missing.contains("modprobe nvidia"), "{missing}");
         // The right to put another design in the block's place is not that to a memory.
         for call in [uapi::Reprogram::NAME, uapi::Configure::NAME] {
-            let hint = Error::call(call, Errno::PERM).remedy();
+            let hint = Error::call(call, Errno::PERM).hint();
             for part in ["CAP_SYS_RAWIO", "configure_all=1", "lockdown", "IOMMU"] {
                 assert!(hint.contains(part), "{call}: {hint}");
             }
         }
         // The file that was opened is not a device of Peerlane.
-        let remedy = Error::call("INFO", Errno::NOTTY).remedy();
-        assert!(remedy.contains("device node"), "{remedy}");
+        let hint = Error::call("INFO", Errno::NOTTY).hint();
+        assert!(hint.contains("device node"), "{hint}");
         // A program with a queue restarts the queue. After a stop by other means its doorbells are refused.
         let late = Error::Timeout {
             direction: Direction::ToFpga,
@@ -566,7 +566,7 @@ mod tests {
             length: 1,
             waited: Duration::ZERO,
         };
-        assert!(late.remedy().contains("restart the queue"));
+        assert!(late.hint().contains("restart the queue"));
         // The range of a context without memory.
         let local = |end| Error::Local {
             address: 0x1_0000,
@@ -574,8 +574,8 @@ mod tests {
             base: 0,
             end,
         };
-        assert!(local(0).remedy().contains("Allocate"));
-        assert!(local(0x1_0000).remedy().contains("inside"));
+        assert!(local(0).hint().contains("Allocate"));
+        assert!(local(0x1_0000).hint().contains("inside"));
         assert!(
             Error::TooLong { length: 1 << 32 }
                 .to_string()
@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn remedies_are_sentences() {
+    fn hints_are_sentences() {
         let path = PathBuf::from("/dev/peerlane0");
         let errors = [
             Error::None,
@@ -640,7 +640,7 @@ mod tests {
         let errors = errors.into_iter().chain(refused).chain(unmapped);
         let errors = errors.chain(opencl);
         for error in errors {
-            assert!(error.remedy().ends_with(['.', '?']), "{error:?}");
+            assert!(error.hint().ends_with(['.', '?']), "{error:?}");
             assert!(!error.to_string().ends_with('.'), "{error:?}");
         }
     }

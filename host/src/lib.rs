@@ -16,8 +16,8 @@
 //! let transfer = queue.to_fpga(region.part(0..1 << 20), fpga.base())?;
 //! match transfer.wait(Duration::from_secs(1)) {
 //!     Ok(bytes) => println!("{bytes} bytes moved"),
-//!     // The text says what has happened; what to do about it is the remedy.
-//!     Err(error) => println!("{error}. {}", error.remedy()),
+//!     // The text says what has happened; the hint says what to do.
+//!     Err(error) => println!("{error}. {}", error.hint()),
 //! }
 //! # Ok(())
 //! # }
@@ -59,7 +59,7 @@
 //! match Device::open("/dev/peerlane0") {
 //!     Ok(device) => println!("a window: {}", device.has(feature::WINDOW)),
 //!     Err(Error::Open { source: Errno::BUSY, .. }) => println!("all channels are taken"),
-//!     Err(error) => println!("{error}. {}", error.remedy()),
+//!     Err(error) => println!("{error}. {}", error.hint()),
 //! }
 //! ```
 

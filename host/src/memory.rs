@@ -277,7 +277,7 @@ mod tests {
             matches!(&error, Error::Map { source, .. } if *source == Errno::ACCESS),
             "{error}"
         );
-        assert!(error.remedy().contains("regular file"), "{error:?}");
+        assert!(error.hint().contains("regular file"), "{error:?}");
     }
 
     #[test]

@@ -194,7 +194,7 @@ fn a_refused_registration_of_the_queues_own_says_why() {
             matches!(&error, Error::Call { call: "REGISTER", source: refused } if *refused == source),
             "{error}"
         );
-        assert!(error.remedy().contains(part), "{}", error.remedy());
+        assert!(error.hint().contains(part), "{}", error.hint());
         assert!(!error.leaves_transfers_open());
     }
     // No part of a list is moved then, whichever part needs that memory.
@@ -750,7 +750,7 @@ fn a_read_that_nobody_proved_is_risked_by_who_asks_for_it() {
         call: "REGISTER",
         source: Errno::XDEV,
     };
-    assert!(error.remedy().contains("writing alone"));
+    assert!(error.hint().contains("writing alone"));
 }
 
 /// Ends of writes to memory of the process. The board of this test writes zeros.

@@ -67,7 +67,7 @@ impl Apt {
                     looked_for: format!(
                         "`{tool}` on PATH, and for apt to download it, but `{program}` is missing"
                     ),
-                    remedy: format!("install {tool} with the system's package manager"),
+                    hint: format!("install {tool} with the system's package manager"),
                 });
             }
         }
@@ -263,7 +263,7 @@ pub(crate) fn unpack(
                 return Err(Error::Install {
                     tool: tool.to_owned(),
                     detail: update_failure.unwrap_or(detail),
-                    remedy: format!(
+                    hint: format!(
                         "check the network and apt's sources, or install the packages: sudo \
                          apt-get update && sudo apt-get install {}",
                         packages.join(" ")
@@ -281,7 +281,7 @@ pub(crate) fn unpack(
             return Err(Error::Install {
                 tool: tool.to_owned(),
                 detail: tail(&text(&output), 4),
-                remedy: "check the free space of the cache directory".to_owned(),
+                hint: "check the free space of the cache directory".to_owned(),
             });
         }
     }
@@ -317,7 +317,7 @@ pub(crate) fn pip_wheel(cache: &Cache) -> Result<PathBuf> {
         .ok_or_else(|| Error::Missing {
             what: "pip".to_owned(),
             looked_for: format!("pip-*.whl in {}", wheels.display()),
-            remedy: "install python3-venv".to_owned(),
+            hint: "install python3-venv".to_owned(),
         })
 }
 

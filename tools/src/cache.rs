@@ -196,7 +196,7 @@ impl Cache {
             return Err(Error::Install {
                 tool: recipe.label.clone(),
                 detail: "a required file is missing after the installation".to_owned(),
-                remedy: format!("examine the directory {} and report this", path.display()),
+                hint: format!("examine the directory {} and report this", path.display()),
             }
             .into());
         }

@@ -117,7 +117,7 @@ pub(crate) fn check(tool: &str) -> Result<()> {
     let missing = |looked_for: String| Error::Missing {
         what: format!("a way to run {tool} isolated from the system"),
         looked_for,
-        remedy: if is_root() {
+        hint: if is_root() {
             "allow mounts: a container needs CAP_SYS_ADMIN for them".to_owned()
         } else {
             "run as root, or allow user namespaces: if /proc/sys has these settings, set \

@@ -44,7 +44,7 @@ pub fn cxx() -> Result<Compiler> {
         .ok_or_else(|| Error::Missing {
             what: "a C++ compiler".to_owned(),
             looked_for: candidates.join(", "),
-            remedy: "install one (on Debian and Ubuntu: sudo apt-get install g++), or set CXX"
+            hint: "install one (on Debian and Ubuntu: sudo apt-get install g++), or set CXX"
                 .to_owned(),
         })
 }

@@ -116,7 +116,7 @@ impl Debian {
         Err(Error::Install {
             tool: self.tool.clone(),
             detail,
-            remedy: format!(
+            hint: format!(
                 "check the network; or set {MIRROR} to the address of a Debian mirror that has \
                  {RELEASE} and {BACKPORTS} (the directory that contains `dists`)"
             ),
@@ -198,7 +198,7 @@ impl Debian {
         Err(Error::Install {
             tool: self.tool.clone(),
             detail: complaint(&output),
-            remedy: "check the network and the free space; if Debian no longer has a package, use \
+            hint: "check the network and the free space; if Debian no longer has a package, use \
                      a newer version of Peerlane"
                 .to_owned(),
         })
@@ -218,7 +218,7 @@ impl Debian {
                 return Err(Error::Install {
                     tool: self.tool.clone(),
                     detail: tail(&text(&output), 4),
-                    remedy: "check the free space of the cache directory".to_owned(),
+                    hint: "check the free space of the cache directory".to_owned(),
                 });
             }
         }
@@ -231,7 +231,7 @@ fn check_machine(tool: &str) -> Result<()> {
     let missing = |looked_for: String| Error::Missing {
         what: format!("a requirement of {tool}"),
         looked_for,
-        remedy: "use a Debian or Ubuntu machine (x86-64)".to_owned(),
+        hint: "use a Debian or Ubuntu machine (x86-64)".to_owned(),
     };
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(missing(format!(

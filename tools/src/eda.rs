@@ -146,7 +146,7 @@ impl Unpacked {
             .ok_or_else(|| Error::Missing {
                 what: format!("{tool}'s file `{landmark}`"),
                 looked_for: root.display().to_string(),
-                remedy: format!("install {tool} with the system's package manager"),
+                hint: format!("install {tool} with the system's package manager"),
             })?;
         let mut libraries = Vec::new();
         for base in ["lib", "usr/lib"] {
@@ -232,7 +232,7 @@ fn does_not_run(tool: &str, said: &str) -> Error {
     Error::Install {
         tool: tool.to_owned(),
         detail: format!("it does not run: {}", tail(said, 3)),
-        remedy: format!("install {tool} with the system's package manager"),
+        hint: format!("install {tool} with the system's package manager"),
     }
 }
 

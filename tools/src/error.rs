@@ -43,14 +43,14 @@ pub enum Error {
 
     /// A program that has to be on the machine does not exist.
     #[error("{what} was not found (looked for {looked_for})")]
-    #[diagnostic(help("{remedy}"))]
+    #[diagnostic(help("{hint}"))]
     Missing {
         /// The thing, for a person: "a C++ compiler".
         what: String,
         /// The names tried.
         looked_for: String,
         /// The hint.
-        remedy: String,
+        hint: String,
     },
 
     /// A download is not the file that was pinned. No part of it was stored.
@@ -68,14 +68,14 @@ pub enum Error {
 
     /// Fetching or unpacking failed.
     #[error("cannot install {tool}: {detail}")]
-    #[diagnostic(help("{remedy}"))]
+    #[diagnostic(help("{hint}"))]
     Install {
         /// The tool.
         tool: String,
         /// The last lines of the installer's output.
         detail: String,
         /// The hint.
-        remedy: String,
+        hint: String,
     },
 
     /// A kernel module does not build.

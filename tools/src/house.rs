@@ -78,7 +78,7 @@ impl Cache {
                 false => Err(Error::Install {
                     tool: "cargo-semver-checks".to_owned(),
                     detail: process::tail(&process::text(&output), 5),
-                    remedy: "check that cargo reaches its registry, or skip the suite `semver`"
+                    hint: "check that cargo reaches its registry, or skip the suite `semver`"
                         .to_owned(),
                 }),
             }

@@ -148,7 +148,7 @@ impl Cache {
             false => Err(Error::Missing {
                 what: "OpenCL's loader".to_owned(),
                 looked_for: opencl.loader().display().to_string(),
-                remedy: "use a Debian or Ubuntu machine (x86-64)".to_owned(),
+                hint: "use a Debian or Ubuntu machine (x86-64)".to_owned(),
             }),
         }
     }

@@ -178,7 +178,7 @@ impl Interpreter {
         Err(Error::Missing {
             what: format!("Python {}.{} or later", OLDEST.0, OLDEST.1),
             looked_for,
-            remedy: "install it (on Debian and Ubuntu: sudo apt-get install python3), or set \
+            hint: "install it (on Debian and Ubuntu: sudo apt-get install python3), or set \
                      PEERLANE_PYTHON to an interpreter"
                 .to_owned(),
         })
@@ -250,7 +250,7 @@ impl Interpreter {
                         Err(error) => format!(", the distribution's pip wheel: {error}"),
                     }
                 ),
-                remedy: "install it (on Debian and Ubuntu: sudo apt-get install python3-venv)"
+                hint: "install it (on Debian and Ubuntu: sudo apt-get install python3-venv)"
                     .to_owned(),
             }),
         }
@@ -369,7 +369,7 @@ fn pip_failure(tool: &str, said: &str) -> Error {
         "ProxyError",
         "SSLError",
     ];
-    let remedy = if unreachable.iter().any(|sign| said.contains(sign)) {
+    let hint = if unreachable.iter().any(|sign| said.contains(sign)) {
         "the Python package index cannot be reached: check the network and pip's configuration \
          (`pip config list`), then run the command again"
     } else if said.contains("No matching distribution") {
@@ -382,7 +382,7 @@ fn pip_failure(tool: &str, said: &str) -> Error {
     Error::Install {
         tool: tool.to_owned(),
         detail: process::tail(&interesting.join("\n"), 6),
-        remedy: remedy.to_owned(),
+        hint: hint.to_owned(),
     }
 }
 
@@ -470,7 +470,7 @@ mod tests {
         }
         let said = "WARNING: Retrying after NewConnectionError\nERROR: No matching distribution";
         match pip_failure("six", said) {
-            Error::Install { remedy, .. } => assert!(remedy.contains("network"), "{remedy}"),
+            Error::Install { hint, .. } => assert!(hint.contains("network"), "{hint}"),
             other => panic!("{other:?}"),
         }
     }

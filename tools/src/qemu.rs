@@ -85,7 +85,7 @@ impl Cache {
             Err(Error::Install {
                 tool: "QEMU".to_owned(),
                 detail: format!("it has no device {DEVICE}: {}", tail(&said, 3)),
-                remedy: "use a mirror whose backports have QEMU 10.1 or later".to_owned(),
+                hint: "use a mirror whose backports have QEMU 10.1 or later".to_owned(),
             })
         })?;
         // Its first line: QEMU emulator version 11.1.3 (Debian 1:11.1.3+ds-1~bpo13+1)
@@ -97,7 +97,7 @@ impl Cache {
             .ok_or_else(|| Error::Install {
                 tool: "QEMU".to_owned(),
                 detail: format!("it does not run: {}", tail(&said, 3)),
-                remedy: format!("delete {} and try again", root.display()),
+                hint: format!("delete {} and try again", root.display()),
             })?
             .to_owned();
         Ok(Qemu { root, version })

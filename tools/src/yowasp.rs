@@ -128,7 +128,7 @@ impl Cache {
             Err(Error::Install {
                 tool: tool.to_owned(),
                 detail: format!("it does not run: {}", tail(&text(&output), 3)),
-                remedy: "read the message above; the Python package `wasmtime` must work on this \
+                hint: "read the message above; the Python package `wasmtime` must work on this \
                          machine"
                     .to_owned(),
             })

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use peerlane_bsp_generate::build::Build;
 use peerlane_bsp_platform::error::{Error, Place, Result};
+use peerlane_bsp_platform::hint;
 use peerlane_bsp_platform::kept::{Origin, Record};
 use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::output;
-use peerlane_bsp_platform::remedy;
 use peerlane_bsp_platform::revert;
 
 /// Most changed files that are listed by name.
@@ -48,7 +48,7 @@ pub struct Finding {
     /// The message: a sentence without its full stop.
     pub what: String,
     /// The hint; empty unless the diagnostic is a fault.
-    pub remedy: String,
+    pub hint: String,
     /// Whether the vendor's BSP has the fault too. A test with such a diagnostic does not report success.
     pub inherited: bool,
 }
@@ -77,11 +77,11 @@ impl Findings {
     }
 
     /// Adds a fault.
-    pub fn bad(&mut self, test: &'static str, place: Place, what: impl Into<String>, remedy: &str) {
-        self.push(Level::Bad, test, place, what.into(), remedy);
+    pub fn bad(&mut self, test: &'static str, place: Place, what: impl Into<String>, hint: &str) {
+        self.push(Level::Bad, test, place, what.into(), hint);
     }
 
-    fn push(&mut self, level: Level, test: &'static str, place: Place, what: String, remedy: &str) {
+    fn push(&mut self, level: Level, test: &'static str, place: Place, what: String, hint: &str) {
         let Place { path, line } = place;
         self.0.push(Finding {
             level,
@@ -89,7 +89,7 @@ impl Findings {
             place: path,
             line,
             what,
-            remedy: remedy.into(),
+            hint: hint.into(),
             inherited: false,
         });
     }
@@ -159,8 +159,8 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     };
     let mut findings = judge(&real, with_tcl).map_err(|mut error| {
         // Readers do not know whether a file belongs to the input or to the result.
-        if error.remedy == remedy::of_input(&error.place.path) {
-            error.remedy = remedy::of_result(&error.place.path);
+        if error.hint == hint::of_input(&error.place.path) {
+            error.hint = hint::of_result(&error.place.path);
         }
         error.named_as_given(&whole, given)
     })?;

@@ -565,8 +565,8 @@ impl<'a> Walk<'a> {
 
     /// Reports a file that cannot be included as settings.
     fn judge(&mut self, named: &Named, value: &str, role: Role, place: &Place, optional: bool) {
-        let problem = |what: String, remedy: &str| {
-            Error::new(ErrorKind::Unsupported, place.clone(), what, remedy)
+        let problem = |what: String, hint: &str| {
+            Error::new(ErrorKind::Unsupported, place.clone(), what, hint)
         };
         if named.unread && role <= Role::Sourced && !optional {
             self.problems.push(problem(

@@ -29,12 +29,12 @@ pub fn registers(site: &Site<'_>, map: &BarMap) -> Result<u64> {
                 "{registers} is not in BAR {}: the host cannot enable the interrupts of {hip}.{RXM_IRQ}",
                 map.bar
             ),
-            REMEDY,
+            HINT,
         )
     })
 }
 
-const REMEDY: &str = "Connect it in Platform Designer, or set irq = \"msix\" in the configuration.";
+const HINT: &str = "Connect it in Platform Designer, or set irq = \"msix\" in the configuration.";
 
 /// Returns the hard IP's interrupt input for the block of a site, in the BAR that the block is in.
 ///
@@ -63,7 +63,7 @@ pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
             format!(
                 "the number below {LINES} at which {dma} interrupts {hip}.{RXM_IRQ} cannot be determined"
             ),
-            REMEDY,
+            HINT,
         )
     })?;
     Ok(Line {

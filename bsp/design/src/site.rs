@@ -266,8 +266,8 @@ impl<'a> Site<'a> {
     }
 
     /// Makes an error about a connection or instance of this system.
-    pub fn unsupported(&self, place: Place, what: String, remedy: &str) -> Error {
-        Error::new(ErrorKind::Unsupported, place, what, remedy)
+    pub fn unsupported(&self, place: Place, what: String, hint: &str) -> Error {
+        Error::new(ErrorKind::Unsupported, place, what, hint)
     }
 
     /// Returns the place of a connection.

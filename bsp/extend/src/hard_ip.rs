@@ -239,8 +239,8 @@ pub fn is_known(system: &System, hip: &Module) -> Result<()> {
         hip.kind,
         either(&FROM)
     );
-    let remedy = format!("Leave port.kind out of the configuration{OR_TXS}.");
-    Err(Old { system, hip }.refuse(system.place(hip), what, remedy))
+    let hint = format!("Leave port.kind out of the configuration{OR_TXS}.");
+    Err(Old { system, hip }.refuse(system.place(hip), what, hint))
 }
 
 /// Returns the hard IP with an Avalon-ST interface that replaces one with Avalon-MM ports, which [`is_known`].
@@ -429,8 +429,8 @@ struct Old<'a> {
 }
 
 impl Old<'_> {
-    fn refuse(&self, place: Place, what: String, remedy: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Unsupported, place, what, remedy).of_a_value()
+    fn refuse(&self, place: Place, what: String, hint: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Unsupported, place, what, hint).of_a_value()
     }
 
     /// Makes the error for a parameter that the table does not have.
@@ -516,9 +516,9 @@ impl Old<'_> {
         if clock(before, width).is_none() && !says_more {
             return Err(self.width(width, (lanes, before)));
         }
-        let asked = |key, what: String, remedy: String| {
+        let asked = |key, what: String, hint: String| {
             let place = self.system.place(self.hip);
-            Err(Error::new(ErrorKind::Config, place, what, remedy).of_key(key))
+            Err(Error::new(ErrorKind::Config, place, what, hint).of_key(key))
         };
         if generation != before && generation != 3 {
             return asked(

@@ -216,9 +216,9 @@ impl FileEdits<'_> {
 /// Makes the error for such a partition.
 fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     let name = &hip.name;
-    let refuse = |what: &str, remedy: String| {
+    let refuse = |what: &str, hint: String| {
         let what = format!("{PARTITION} names a path inside {name}, {what}");
-        Error::new(ErrorKind::Unsupported, place.clone(), what, remedy)
+        Error::new(ErrorKind::Unsupported, place.clone(), what, hint)
     };
     let elements: Vec<&str> = to.split('|').collect();
     let of_bridge = elements.windows(2).any(|pair| {

@@ -87,7 +87,7 @@ fn by_keys(config: &Config, mut error: Error) -> Error {
             true => "port.kind and port.gen out",
             false => "port.gen out",
         };
-        for text in error.details.iter_mut().chain([&mut error.remedy]) {
+        for text in error.details.iter_mut().chain([&mut error.hint]) {
             *text = text.replace(OR_TXS, "").replace("port.kind out", keys);
         }
     }

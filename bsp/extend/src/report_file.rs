@@ -15,12 +15,12 @@ use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 /// # Errors
 /// [`ErrorKind::Output`].
 pub(crate) fn check(report: &Path, bsp: &Path, out: Option<&Path>) -> Result<()> {
-    let problem = |what: &str, remedy: &str| {
+    let problem = |what: &str, hint: &str| {
         Err(Error::new(
             ErrorKind::Output,
             Place::file(report),
             what,
-            remedy,
+            hint,
         ))
     };
     if report.is_dir() {

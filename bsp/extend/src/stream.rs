@@ -66,7 +66,7 @@ const INTERFACES: [(&str, Fate); 21] = [
     (LOCKED, Fate::Stays),
 ];
 
-const REMEDY: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
+const HINT: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
 
 /// Returns the fate of an interface; `None` for an unknown one.
 fn fate(interface: &str) -> Option<Fate> {
@@ -168,7 +168,7 @@ fn room(
         site.unsupported(
             site.system.place(site.dma),
             format!("no path leads from BAR {bar} to {}.{slave}", site.dma.name),
-            REMEDY,
+            HINT,
         )
     })?;
     let map = bar_map(site, bar);
@@ -340,7 +340,7 @@ fn registers(site: &Site<'_>, path: &HostPath<'_>) -> Result<()> {
              block, and only the host reaches them",
             other.start
         ),
-        REMEDY,
+        HINT,
     ))
 }
 
@@ -359,7 +359,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
                     "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: its \
                      replacement with a TLP port is not known"
                 ),
-                REMEDY,
+                HINT,
             ));
         }
     };
@@ -367,7 +367,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
         ErrorKind::Unsupported,
         place,
         format!("{end} is {how}, but does not exist with a TLP port: {why}"),
-        REMEDY,
+        HINT,
     ))
 }
 
@@ -387,6 +387,6 @@ fn kernel<'a>(site: &Site<'a>) -> Result<Option<&'a Connection>> {
             site.hip.name,
             names.join(", ")
         ),
-        REMEDY,
+        HINT,
     ))
 }

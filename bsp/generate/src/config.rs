@@ -313,10 +313,10 @@ impl Config {
         if let Some(value) = &file.interconnect_stages {
             // Platform Designer user guide 683364, "Limit interconnect pipeline stages to".
             let possible = |v: i64| (0..=4).contains(&v);
-            let remedy = "Use 0 to 4, or \"vendor\" to keep the limit of the vendor's BSP.";
+            let hint = "Use 0 to 4, or \"vendor\" to keep the limit of the vendor's BSP.";
             config.interconnect_stages = match value.get_ref().as_str() {
                 Some("vendor") => None,
-                _ => Some(checker.number("interconnect_stages", value, possible, remedy)?),
+                _ => Some(checker.number("interconnect_stages", value, possible, hint)?),
             };
         }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
@@ -324,12 +324,12 @@ impl Config {
             format!("Use a multiple of the size of the {what}, {bytes:#x}, below 2 GiB.")
         };
         if let Some(value) = &file.bar.chan_base {
-            let remedy = of_size("channels", config.chan_bytes());
-            config.bar.chan_base = Some(checker.number("bar.chan_base", value, page, &remedy)?);
+            let hint = of_size("channels", config.chan_bytes());
+            config.bar.chan_base = Some(checker.number("bar.chan_base", value, page, &hint)?);
         }
         if let Some(value) = &file.bar.att_base {
-            let remedy = of_size("table", config.att_bytes());
-            config.bar.att_base = Some(checker.number("bar.att_base", value, page, &remedy)?);
+            let hint = of_size("table", config.att_bytes());
+            config.bar.att_base = Some(checker.number("bar.att_base", value, page, &hint)?);
         }
         if let Some(value) = &file.bar.msix_base {
             if config.irq != Irq::Msix {
@@ -340,17 +340,17 @@ impl Config {
                     "Set irq = \"msix\", or leave the key out.",
                 ));
             }
-            let remedy = of_size("vectors' table", u64::from(MSIX_BYTES));
-            config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &remedy)?);
+            let hint = of_size("vectors' table", u64::from(MSIX_BYTES));
+            config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &hint)?);
         }
         config.identity = identity(&checker, &file.identity)?;
         if let Some(sdk) = &file.sdk {
             let text = sdk.get_ref();
             if !is_known_sdk(text) {
                 let what = format!("sdk = {text:?} is not a version from 13.1 to 18.1");
-                let remedy =
+                let hint =
                     "Write the version of the OpenCL SDK that compiles the board, as \"14.0\".";
-                return Err(checker.0.error(sdk.span(), what, remedy));
+                return Err(checker.0.error(sdk.span(), what, hint));
             }
             config.sdk = Some(text.clone());
         }
@@ -478,10 +478,10 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
         port.kind = Some(kind);
     }
     if let Some(value) = &file.generation {
-        let remedy = "Use 3, or 1 or 2 if the hard IP already has this generation. Without the key the vendor's \
+        let hint = "Use 3, or 1 or 2 if the hard IP already has this generation. Without the key the vendor's \
                       generation stays.";
         let possible = |v: i64| (1..=3).contains(&v);
-        port.generation = Some(checker.number("port.gen", value, possible, remedy)?);
+        port.generation = Some(checker.number("port.gen", value, possible, hint)?);
         // Only the stream supports `port.gen`, so a file with `port.gen` alone asks for the stream.
         if *port.kind.get_or_insert(PortKind::Tlp) != PortKind::Tlp {
             return Err(checker.0.error(
@@ -501,7 +501,7 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
     let mut identity = Identity::default();
     // All zeros and all ones are not IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
     let id = |v: i64| (1..0xffff).contains(&v);
-    let remedy = "Use an ID from 1 to 0xfffe.";
+    let hint = "Use an ID from 1 to 0xfffe.";
     for (into, key, value) in [
         (&mut identity.vendor, "identity.vendor", &file.vendor),
         (&mut identity.device, "identity.device", &file.device),
@@ -512,7 +512,7 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
         ),
     ] {
         if let Some(value) = value {
-            *into = Some(checker.number(key, value, id, remedy)?);
+            *into = Some(checker.number(key, value, id, hint)?);
         }
     }
     let device = &mut identity.subsystem_device;
@@ -521,7 +521,7 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
         "identity.subsystem_device",
         &file.subsystem_device,
         id,
-        remedy,
+        hint,
     )?;
     checker.set(
         &mut identity.version_id,
@@ -562,13 +562,13 @@ impl Checker<'_> {
         key: &str,
         value: &Spanned<Value>,
         good: impl Fn(i64) -> bool,
-        remedy: &str,
+        hint: &str,
     ) -> Result<T> {
         let Some(number) = value.get_ref().as_integer() else {
             let what = format!("{key} = {} is not a whole number", self.written(value));
-            return Err(self.0.error(value.span(), what, remedy));
+            return Err(self.0.error(value.span(), what, hint));
         };
-        self.0.number(key, (number, value.span()), good, remedy)
+        self.0.number(key, (number, value.span()), good, hint)
     }
 
     fn set<T: TryFrom<i64>>(
@@ -577,10 +577,10 @@ impl Checker<'_> {
         key: &str,
         value: &Option<Spanned<Value>>,
         good: impl Fn(i64) -> bool,
-        remedy: &str,
+        hint: &str,
     ) -> Result<()> {
         if let Some(value) = value {
-            *into = self.number(key, value, good, remedy)?;
+            *into = self.number(key, value, good, hint)?;
         }
         Ok(())
     }
@@ -626,8 +626,8 @@ mod tests {
     }
 
     #[test]
-    fn remedies_say_what_to_write() {
-        for (text, line, what, remedy) in [
+    fn hints_say_what_to_write() {
+        for (text, line, what, hint) in [
             (
                 "# x\n[port]\nkind = \"txs\"\nkind = \"tlp\"",
                 4,
@@ -656,7 +656,7 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert_eq!(error.place.line, Some(line), "{error}");
             assert!(error.what.contains(what), "{error}");
-            assert!(error.remedy.contains(remedy), "{error}");
+            assert!(error.hint.contains(hint), "{error}");
         }
     }
 
@@ -759,8 +759,8 @@ mod tests {
             let e = parse(text).expect_err(text);
             assert!(e.to_string().contains("there is no key"), "{e}");
             match meant {
-                Some(meant) => assert!(e.remedy.starts_with(meant), "{}", e.remedy),
-                None => assert!(!e.remedy.contains("mean"), "{}", e.remedy),
+                Some(meant) => assert!(e.hint.starts_with(meant), "{}", e.hint),
+                None => assert!(!e.hint.contains("mean"), "{}", e.hint),
             }
             // Neither the TOML reader's own words nor keys that would be refused.
             for word in ["field", "expected", "windows", "i64"] {

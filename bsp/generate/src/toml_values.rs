@@ -25,8 +25,8 @@ impl Source<'_> {
     }
 
     /// Makes an error about the value at some bytes.
-    pub fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
-        Error::new(ErrorKind::Config, self.place(span), what, remedy)
+    pub fn error(&self, span: Range<usize>, what: String, hint: &str) -> Error {
+        Error::new(ErrorKind::Config, self.place(span), what, hint)
     }
 
     /// Reads the number of a key, which is at these bytes, if `good` accepts it.
@@ -38,14 +38,14 @@ impl Source<'_> {
         key: &str,
         (number, span): (i64, Range<usize>),
         good: impl Fn(i64) -> bool,
-        remedy: &str,
+        hint: &str,
     ) -> Result<T> {
         let fits = Some(number).filter(|&number| good(number));
         fits.and_then(|number| T::try_from(number).ok())
             .ok_or_else(|| {
                 // As it is written, also in hexadecimal.
                 let written = self.text.get(span.clone()).unwrap_or_default();
-                self.error(span, format!("{key} = {written} is not possible"), remedy)
+                self.error(span, format!("{key} = {written} is not possible"), hint)
             })
     }
 }

@@ -92,7 +92,7 @@ pub struct Error {
     pub what: String,
     /// The hint: whole sentences.
     #[help]
-    pub remedy: String,
+    pub hint: String,
     /// Details of the sentence, one line each; usually empty.
     pub details: Vec<String>,
     /// The key of the configuration that asks for something impossible, if there is one.
@@ -116,19 +116,19 @@ const FULL: &str =
     "Free space there, or choose a place on another disk. Then run the command again.";
 
 impl Error {
-    /// Makes an error; `what` has no full stop at its end, `remedy` has one.
+    /// Makes an error; `what` has no full stop at its end, `hint` has one.
     pub fn new(
         kind: ErrorKind,
         place: Place,
         what: impl Into<String>,
-        remedy: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Self {
         Self {
             kind,
             place,
             // Words from a file may have line ends and other control characters; an error is one line.
             what: what.into().replace(char::is_control, " "),
-            remedy: remedy.into(),
+            hint: hint.into(),
             details: Vec::new(),
             key: None,
             was_read: false,
@@ -173,7 +173,7 @@ impl Error {
     /// Makes the error of a failed read, write or copy of `path`.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: &std::io::Error) -> Self {
         use std::io::ErrorKind as Cause;
-        let remedy = match source.kind() {
+        let hint = match source.kind() {
             Cause::StorageFull | Cause::QuotaExceeded | Cause::FileTooLarge => FULL,
             Cause::PermissionDenied => {
                 "Get the permission for that, or run the command as a user who has it."
@@ -186,14 +186,14 @@ impl Error {
             ErrorKind::Io,
             Place::file(path),
             format!("cannot {doing}: {}", reason(source)),
-            remedy,
+            hint,
         )
     }
 
     /// Makes the error of a failed copy: of the source, unless there is no room for the destination.
     pub fn copy(from: &Path, to: &Path, source: &std::io::Error) -> Self {
         let full = Self::io(to, "write the file", source);
-        match full.remedy == FULL {
+        match full.hint == FULL {
             true => full,
             false => Self::io(from, "copy the file", source),
         }
@@ -201,7 +201,7 @@ impl Error {
 
     /// Returns the message as a paragraph.
     pub fn paragraph(&self) -> String {
-        format!("{self}. {}", self.remedy)
+        format!("{self}. {}", self.hint)
     }
 
     /// Returns the text that the command prints: the paragraph, and the details below it.
@@ -273,7 +273,7 @@ mod tests {
         ] {
             let error = Error::copy(from, to, &io::Error::from_raw_os_error(number));
             assert_eq!(error.place, Place::file(place), "{error}");
-            assert!(error.remedy.contains(word), "{}", error.paragraph());
+            assert!(error.hint.contains(word), "{}", error.paragraph());
         }
     }
 }

@@ -121,7 +121,7 @@ impl Layout {
                     }
                     _ => format!("has several boards ({})", names.join(", ")),
                 });
-                error.remedy += " `peerlane extend` accepts such a root with --board NAME.";
+                error.hint += " `peerlane extend` accepts such a root with --board NAME.";
                 Err(error)
             }
         }

@@ -9,12 +9,12 @@
 pub mod error;
 pub mod hash;
 pub mod hexadecimal;
+pub mod hint;
 pub mod interrupt;
 pub mod kept;
 pub mod key;
 pub mod layout;
 pub mod output;
-pub mod remedy;
 pub mod revert;
 pub mod roles;
 pub mod size;

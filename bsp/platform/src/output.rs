@@ -38,7 +38,7 @@ pub fn temporary() -> Result<TempDir> {
 /// [`ErrorKind::Output`].
 pub fn new_directory(out: &Path) -> Result<PathBuf> {
     let problem =
-        |what: &str, remedy: &str| Error::new(ErrorKind::Output, Place::file(out), what, remedy);
+        |what: &str, hint: &str| Error::new(ErrorKind::Output, Place::file(out), what, hint);
     if fs::symlink_metadata(out).is_ok() || out.file_name().is_none() {
         return Err(problem(
             "the output already exists",

@@ -9,7 +9,7 @@ use std::path::Path;
 use askama::Template;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::remedy;
+use crate::hint;
 
 /// Most bytes of a file that is read. The largest in public BSPs, a settings file or a system of Platform Designer, has
 /// 600 KiB.
@@ -28,18 +28,18 @@ pub const BYTE_ORDER_MARK: char = '\u{feff}';
 /// [`ErrorKind::Link`] if it is not a plain file: a read of a named pipe would wait, a device may never end.
 /// [`ErrorKind::Unsupported`] if it is larger than [`MOST_BYTES`]; [`ErrorKind::Io`].
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let remedy = "Remove it from the BSP, or replace it by the file that it represents.";
-    read_at_most(path, MOST_BYTES, remedy)
+    let hint = "Remove it from the BSP, or replace it by the file that it represents.";
+    read_at_most(path, MOST_BYTES, hint)
 }
 
-fn read_at_most(path: &Path, most: u64, remedy: &str) -> Result<Vec<u8>> {
+fn read_at_most(path: &Path, most: u64, hint: &str) -> Result<Vec<u8>> {
     let about = fs::metadata(path).map_err(|e| Error::io(path, "read the file", &e))?;
     if !about.is_file() {
         return Err(Error::new(
             ErrorKind::Link,
             Place::file(path),
             "not a plain file or a link to one",
-            remedy,
+            hint,
         ));
     }
     if about.len() > most {
@@ -85,7 +85,7 @@ pub fn read_as(path: &Path, kind: ErrorKind) -> Result<String> {
             kind,
             Place::line(path, 1 + lines),
             "a byte 0: the file is in UTF-16, or is not text",
-            remedy::of_input(path),
+            hint::of_input(path),
         ));
     }
     text(path, bytes)

@@ -11,7 +11,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::remedy;
+use crate::hint;
 use crate::text::{self, BYTE_ORDER_MARK};
 
 /// Deepest nesting of elements. Files of Platform Designer have four levels.
@@ -183,7 +183,7 @@ fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
             line,
         },
         what,
-        remedy::of_input(path),
+        hint::of_input(path),
     )
 }
 

@@ -143,8 +143,8 @@ impl Reader<'_> {
             }
         };
         let number = |key: &str, value, range: std::ops::RangeInclusive<i64>| {
-            let remedy = format!("Use a number from {} to {}.", range.start(), range.end());
-            self.number::<u32>(key, value, |v| range.contains(&v), &remedy)
+            let hint = format!("Use a number from {} to {}.", range.start(), range.end());
+            self.number::<u32>(key, value, |v| range.contains(&v), &hint)
         };
         let bank = Bank {
             name,
@@ -210,13 +210,13 @@ impl Reader<'_> {
         }
         let mut found = Vec::new();
         for (name, value) in given {
-            let wrong = |what: &str, remedy: &str| {
+            let wrong = |what: &str, hint: &str| {
                 let from = entry.span().start;
                 let at = self.source.text[from..].find(name.as_str()).unwrap_or(0);
                 self.error(
                     from + at..from + at,
                     format!("memory.uniphy.{name} {what}"),
-                    remedy,
+                    hint,
                 )
             };
             let known = name.starts_with("MEM_T") || UNIPHY_NEEDED.contains(&name.as_str());

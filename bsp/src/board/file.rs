@@ -193,8 +193,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
-        self.source.error(span, what, remedy)
+    pub(super) fn error(&self, span: Range<usize>, what: String, hint: &str) -> Error {
+        self.source.error(span, what, hint)
     }
 
     /// Refuses a description with unknown values, and names all of them.
@@ -246,11 +246,10 @@ impl Reader<'_> {
         key: &str,
         value: &Key<i64>,
         good: impl Fn(i64) -> bool,
-        remedy: &str,
+        hint: &str,
     ) -> Result<T> {
         let number = *self.value(key, value)?;
-        self.source
-            .number(key, (number, value.span()), good, remedy)
+        self.source.number(key, (number, value.span()), good, hint)
     }
 
     fn words(&self, key: &str, value: &Key<String>) -> Result<String> {

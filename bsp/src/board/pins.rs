@@ -27,12 +27,12 @@ pub(crate) fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> R
             continue;
         }
         end = command.span.end;
-        let error = |what: String, remedy: &str| {
+        let error = |what: String, hint: &str| {
             Error::new(
                 ErrorKind::Config,
                 Place::line(path, command.line),
                 what,
-                remedy,
+                hint,
             )
         };
         if computes(&text[command.span.clone()]) {

@@ -276,7 +276,7 @@ fn the_385_is_refused_with_every_gap_and_sound_when_they_are_filled() {
 }
 
 #[test]
-fn every_bad_description_names_line_and_remedy() {
+fn every_bad_description_names_line_and_hint() {
     for (from, to, words) in [
         (
             "name = \"de5net\"",
@@ -446,7 +446,7 @@ fn every_bad_description_names_line_and_remedy() {
 }
 
 #[test]
-fn every_bad_fragment_names_line_and_remedy() {
+fn every_bad_fragment_names_line_and_hint() {
     let edit = |from: &str, to: &str| {
         assert!(PINS.contains(from), "{from}");
         PINS.replacen(from, to, 1)

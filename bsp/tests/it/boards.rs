@@ -214,7 +214,7 @@ fn descriptions_that_say_little() {
         let error = work.refused("");
         expect(&error, error.kind, &["board_env.xml", words]);
         assert!(
-            error.remedy.contains("board_env.xml"),
+            error.hint.contains("board_env.xml"),
             "{name}: {}",
             error.paragraph()
         );
@@ -345,7 +345,7 @@ fn a_port_of_64_bits() {
         ],
     );
     assert!(
-        !error.remedy.contains("cannot be extended") && !error.remedy.contains("256"),
+        !error.hint.contains("cannot be extended") && !error.hint.contains("256"),
         "{error:?}"
     );
     for bits in [128, 256] {

@@ -520,7 +520,7 @@ fn generated_constraints_are_not_edited() {
                 ("ids", "changed since it was generated")
             );
             assert!(bad[0].place.ends_with(file), "{bad:#?}");
-            assert!(bad[0].remedy.contains("Extend the vendor's BSP again"));
+            assert!(bad[0].hint.contains("Extend the vendor's BSP again"));
         }
         fs::write(&path, before).unwrap();
     }

@@ -165,13 +165,13 @@ fn an_error_ends_with_them() {
     let error = work.refused("");
     assert_eq!(error.kind, ErrorKind::BadXml);
     assert_eq!(error.place.path, qsys, "{error}");
-    for words in [&error.what, &error.remedy] {
+    for words in [&error.what, &error.hint] {
         assert!(
             !words.contains("not exist") && !words.contains("missing"),
             "{error:?}"
         );
     }
-    assert!(error.remedy.starts_with("Take board.qsys"), "{error:?}");
+    assert!(error.hint.starts_with("Take board.qsys"), "{error:?}");
     let (note, lines) = error.details.split_first().unwrap();
     assert!(
         note.contains("in 5 places. They are not the cause"),

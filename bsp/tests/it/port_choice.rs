@@ -144,7 +144,7 @@ fn a_generation_that_no_port_has_is_refused_by_its_key() {
             "{error}"
         );
         assert!(error.what.contains("altera_pcie_cv_hip_avmm"), "{error}");
-        assert_eq!(error.remedy, "Leave port.gen out of the configuration.");
+        assert_eq!(error.hint, "Leave port.gen out of the configuration.");
         // The hint works.
         assert!(
             !work
@@ -156,11 +156,11 @@ fn a_generation_that_no_port_has_is_refused_by_its_key() {
     }
     let error = board().refused(&format!("{STREAM}gen = 3\n"));
     assert_eq!(
-        error.remedy,
+        error.hint,
         "Leave port.kind and port.gen out of the configuration."
     );
     let error = board().refused(STREAM);
-    assert!(error.remedy.contains("port.kind out"), "{error:?}");
+    assert!(error.hint.contains("port.kind out"), "{error:?}");
     // Further reasons against it.
     let work = Work::new();
     let line = "<parameter name=\"lane_mask_hwtcl\" value=\"x8\" />";

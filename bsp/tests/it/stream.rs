@@ -243,7 +243,7 @@ fn gen_3_has_256_bits() {
     assert_eq!(as_it_is.port_bits, Work::new().sound(STREAM).port_bits);
     let error = refused(&Work::new(), &format!("{STREAM}gen = 1\n"));
     assert!(
-        error.what.contains("port.gen = 1") && error.remedy.starts_with("Use 2, as it is, or 3"),
+        error.what.contains("port.gen = 1") && error.hint.starts_with("Use 2, as it is, or 3"),
         "{error:?}"
     );
     let error = refused(&Work::new(), &format!("port_bits = 128\n{STREAM}gen = 3\n"));
@@ -700,7 +700,7 @@ fn what_is_spoilt_is_found() {
         if !bad.iter().any(|f| f.test == test && f.what.contains(words)) {
             missed.push(format!("{from} → {to}: {test}, {words}: {bad:#?}"));
         }
-        assert!(bad.iter().all(|f| !f.remedy.is_empty()));
+        assert!(bad.iter().all(|f| !f.hint.is_empty()));
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }

@@ -185,7 +185,7 @@ fn a_partition_that_cannot_follow_is_refused() {
     work.edit("base.qsf", &partition(OLD), &partition(path));
     let error = work.refused(STREAM);
     assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
-    assert!(error.remedy.contains("Remove the partition"), "{error}");
+    assert!(error.hint.contains("Remove the partition"), "{error}");
     // Another pattern needs its path.
     let pattern = board();
     pattern.edit(
@@ -194,7 +194,7 @@ fn a_partition_that_cannot_follow_is_refused() {
         &partition("end*|altera_s5_a2p|r"),
     );
     let other = pattern.refused(STREAM);
-    assert!(other.remedy.contains("Write its path out"), "{other}");
+    assert!(other.hint.contains("Write its path out"), "{other}");
     assert!(
         error.to_string().contains("base.qsf") && error.to_string().contains("PARTITION_HIERARCHY"),
         "{error}"

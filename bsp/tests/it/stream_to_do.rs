@@ -476,7 +476,7 @@ fn patches_of_the_hard_ip_are_told() {
     ] {
         steps += &format!("file copy -force scripts/cvpupdatefix/{file} {INTO}{file}\n");
     }
-    for (config, test, remedy) in [
+    for (config, test, hint) in [
         (GEN_3, "to do", "remove the lines"),
         (STREAM, "files", "the lines stay"),
     ] {
@@ -490,7 +490,7 @@ fn patches_of_the_hard_ip_are_told() {
             "scripts/pre_flow.tcl:{line}, scripts/pre_flow.tcl:{}. ",
             line + 1
         );
-        let is = |note: &&String| note.contains(&want) && note.contains(remedy);
+        let is = |note: &&String| note.contains(&want) && note.contains(hint);
         let told = report.to_do.iter().filter(is).count();
         assert_eq!(told, 1, "{want}: {:#?}", report.to_do);
         let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;

@@ -169,6 +169,6 @@ fn failed(place: &Path, error: &peerlane_host::Error) -> Error {
         ErrorKind::Inconsistent,
         Place::file(place),
         format!("the transfer failed on the simulated board: {error}"),
-        error.remedy(),
+        error.hint(),
     )
 }

@@ -35,14 +35,8 @@ pub fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
 
 /// Rejects a file that could not be written, before the work whose results go into it.
 pub fn check_file(file: &Path) -> Result<(), Error> {
-    let problem = |what: &str, remedy: &str| {
-        Err(Error::new(
-            ErrorKind::Output,
-            Place::file(file),
-            what,
-            remedy,
-        ))
-    };
+    let problem =
+        |what: &str, hint: &str| Err(Error::new(ErrorKind::Output, Place::file(file), what, hint));
     if file.is_dir() {
         return problem("this is a directory", "Give the name of a file.");
     }

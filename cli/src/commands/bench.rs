@@ -36,7 +36,7 @@ fn failed(place: &'static str, error: &peerlane_bench::Error) -> Error {
         ErrorKind::Tool,
         Place::file(place),
         error.to_string(),
-        error.remedy(),
+        error.hint(),
     )
 }
 

@@ -87,7 +87,8 @@ struct Line<'a> {
     /// A sentence without its full stop.
     what: &'a str,
     /// The hint in whole sentences; `None` unless the finding is a fault.
-    remedy: Option<&'a str>,
+    #[serde(rename = "remedy")]
+    hint: Option<&'a str>,
 }
 
 impl<'a> Line<'a> {
@@ -103,7 +104,7 @@ impl<'a> Line<'a> {
             file: named.then(|| from(dir, &finding.place).display().to_string()),
             line: finding.line,
             what: &finding.what,
-            remedy: Some(finding.remedy.as_str()).filter(|remedy| !remedy.is_empty()),
+            hint: Some(finding.hint.as_str()).filter(|hint| !hint.is_empty()),
         }
     }
 
@@ -118,9 +119,9 @@ impl<'a> Line<'a> {
             (Some(file), None) => format!("{file}: "),
             (Some(file), Some(line)) => format!("{file}:{line}: "),
         };
-        let remedy = self.remedy.map(|remedy| format!(". {remedy}"));
+        let hint = self.hint.map(|hint| format!(". {hint}"));
         // The output stays one line, even if a file that a finding quotes contains control characters.
-        format!("{place}{}{}", self.what, remedy.unwrap_or_default()).replace(char::is_control, " ")
+        format!("{place}{}{}", self.what, hint.unwrap_or_default()).replace(char::is_control, " ")
     }
 }
 

@@ -107,11 +107,11 @@ fn print(findings: &[Finding]) {
             State::Note => Color::Yellow,
             State::Wrong => Color::Red,
         };
-        let remedy = finding.remedy.as_ref().map(|remedy| format!(". {remedy}"));
+        let hint = finding.hint.as_ref().map(|hint| format!(". {hint}"));
         table.add_row(vec![
             Cell::new(finding.about),
             Cell::new(finding.state.word()).fg(color),
-            Cell::new(format!("{}{}", finding.what, remedy.unwrap_or_default())),
+            Cell::new(format!("{}{}", finding.what, hint.unwrap_or_default())),
         ]);
     }
     outln!("{table}");

@@ -41,12 +41,12 @@ pub struct Args {
     root: PathBuf,
 }
 
-fn refused(slot: &str, what: impl Into<String>, remedy: impl Into<String>) -> Error {
+fn refused(slot: &str, what: impl Into<String>, hint: impl Into<String>) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         Place::file(slot),
         what.into(),
-        remedy.into(),
+        hint.into(),
     )
 }
 
@@ -82,9 +82,9 @@ fn find(args: &Args, bus: &Bus) -> Result<(String, Vec<String>), Error> {
     for device in below.clone() {
         if let Some(driver) = &device.driver {
             let slot = &device.slot;
-            let remedy = format!("As root: echo {slot} > /sys/bus/pci/drivers/{driver}/unbind.");
+            let hint = format!("As root: echo {slot} > /sys/bus/pci/drivers/{driver}/unbind.");
             let what = format!("the driver {driver} is bound to this device; its link goes down");
-            return Err(refused(slot, what, remedy));
+            return Err(refused(slot, what, hint));
         }
     }
     // Removal of the first device below the port also removes the devices below it.

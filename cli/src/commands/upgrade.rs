@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Outcome {
             kind,
             Place::file(&args.package),
             error.to_string(),
-            error.remedy(),
+            error.hint(),
         )
     })?;
     replace(&args.out, "write the package", &made.file)?;

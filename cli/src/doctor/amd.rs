@@ -24,7 +24,7 @@ pub(super) fn gpus(bus: &Bus) -> (Vec<AmdGpu>, Vec<Finding>) {
     }
     let refused = |text: String, error: &Error| {
         let text = format!("{text}: ROCm exports no dma-bufs: {error}");
-        Finding::note(ABOUT, text, error.remedy())
+        Finding::note(ABOUT, text, error.hint())
     };
     let (mut gpus, mut findings) = (Vec::new(), Vec::new());
     match opened {
@@ -55,7 +55,7 @@ fn abilities(gpus: &[AmdGpu]) -> Vec<Finding> {
             Err(error) => Finding::note(
                 ABOUT,
                 format!("{named}: ROCm exports no dma-buf: {error}"),
-                error.remedy(),
+                error.hint(),
             ),
         }
     }));
@@ -70,7 +70,7 @@ fn abilities(gpus: &[AmdGpu]) -> Vec<Finding> {
                 ),
             )
         })),
-        Err(error) => findings.push(Finding::note(ABOUT, error.to_string(), error.remedy())),
+        Err(error) => findings.push(Finding::note(ABOUT, error.to_string(), error.hint())),
     }
     findings
 }

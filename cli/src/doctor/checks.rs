@@ -439,8 +439,8 @@ pub(super) fn library(root: &Path) -> Vec<Finding> {
     let seen = setup::look(&machine, None, vendors.as_deref());
     let finding = |seen| match seen {
         Seen::Ok(what) => Finding::ok(ABOUT, what),
-        Seen::Note(failure) => Finding::note(ABOUT, failure.what, failure.remedy),
-        Seen::Wrong(failure) => Finding::wrong(ABOUT, failure.what, failure.remedy),
+        Seen::Note(failure) => Finding::note(ABOUT, failure.what, failure.hint),
+        Seen::Wrong(failure) => Finding::wrong(ABOUT, failure.what, failure.hint),
     };
     seen.into_iter().map(finding).collect()
 }

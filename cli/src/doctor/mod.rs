@@ -46,7 +46,8 @@ pub struct Finding {
     /// A sentence without its full stop.
     pub what: String,
     /// The hint in whole sentences; `None` if nothing is to be done.
-    pub remedy: Option<String>,
+    #[serde(rename = "remedy")]
+    pub hint: Option<String>,
 }
 
 impl Finding {
@@ -55,38 +56,38 @@ impl Finding {
             about,
             state: State::Ok,
             what: what.into(),
-            remedy: None,
+            hint: None,
         }
     }
 
     pub(crate) fn note(
         about: &'static str,
         what: impl Into<String>,
-        remedy: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Self {
         Self {
             about,
             state: State::Note,
             what: what.into(),
-            remedy: Some(remedy.into()),
+            hint: Some(hint.into()),
         }
     }
 
     pub(crate) fn wrong(
         about: &'static str,
         what: impl Into<String>,
-        remedy: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Self {
         Self {
             state: State::Wrong,
-            ..Self::note(about, what, remedy)
+            ..Self::note(about, what, hint)
         }
     }
 
     /// Returns the finding as one line.
     pub fn line(&self) -> String {
-        let remedy = self.remedy.as_ref().map(|remedy| format!(". {remedy}"));
-        let text = format!("{}{}", self.what, remedy.unwrap_or_default());
+        let hint = self.hint.as_ref().map(|hint| format!(". {hint}"));
+        let text = format!("{}{}", self.what, hint.unwrap_or_default());
         // The output stays one line, even if a file that a finding quotes contains control characters.
         let text = text.replace(char::is_control, " ");
         format!("{}: {}: {text}", self.about, self.state.word())

@@ -12,9 +12,8 @@ pub(super) fn gpus(bus: &Bus) -> (Vec<Gpu>, Vec<Finding>) {
         .filter(|gpu| gpu.vendor == NVIDIA)
         .map(|gpu| gpu.slot.as_str())
         .collect();
-    let refused = |what: &str, error: &Error| {
-        Finding::note(ABOUT, format!("{what}: {error}"), error.remedy())
-    };
+    let refused =
+        |what: &str, error: &Error| Finding::note(ABOUT, format!("{what}: {error}"), error.hint());
     let count = match Gpu::count() {
         Ok(count) => count,
         Err(Error::NoCuda) if seen.is_empty() => return Default::default(),

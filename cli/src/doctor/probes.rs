@@ -43,18 +43,18 @@ pub fn probe(place: Where, reads: Reads) -> Vec<Finding> {
     }
 }
 
-fn failed(what: &str, why: &impl std::fmt::Display, remedy: impl Into<String>) -> Finding {
-    Finding::wrong(ABOUT, format!("{what}: {why}"), remedy)
+fn failed(what: &str, why: &impl std::fmt::Display, hint: impl Into<String>) -> Finding {
+    Finding::wrong(ABOUT, format!("{what}: {why}"), hint)
 }
 
 fn simulated(reads: Reads) -> Result<Vec<Finding>, Finding> {
-    let told = |error: peerlane_host::Error| failed("the simulated board", &error, error.remedy());
+    let told = |error: peerlane_host::Error| failed("the simulated board", &error, error.hint());
     let board = named::board().map_err(told)?;
     let step = Step::begin("starting the simulated board");
     let driver = board.drive(&driver::Options::default()).map_err(told)?;
     let device = driver.open().map_err(told)?;
     let routed =
-        |error: peerlane_routes::Error| failed("the simulated board", &error, error.remedy());
+        |error: peerlane_routes::Error| failed("the simulated board", &error, error.hint());
     let ends = Board::new(&device, BYTES).map_err(routed)?;
     let gpu = SimGpu::new(&board, &device, BYTES, CopyEngine::default()).map_err(routed)?;
     drop(step);
@@ -95,14 +95,14 @@ fn here(reads: Reads) -> Vec<Finding> {
         let device = match Device::open(&path) {
             Ok(device) => device,
             Err(error) => {
-                findings.push(failed(&path, &error, error.remedy()));
+                findings.push(failed(&path, &error, error.hint()));
                 continue;
             }
         };
         let board = match Board::new(&device, BYTES) {
             Ok(board) => board,
             Err(error) => {
-                findings.push(failed(&path, &error, error.remedy()));
+                findings.push(failed(&path, &error, error.hint()));
                 continue;
             }
         };
@@ -121,7 +121,7 @@ fn here(reads: Reads) -> Vec<Finding> {
                 }
                 Err(error) => {
                     let what = format!("the GPU {}", gpu.bus());
-                    findings.push(failed(&what, &error, error.remedy()));
+                    findings.push(failed(&what, &error, error.hint()));
                 }
             }
         }
@@ -133,7 +133,7 @@ fn here(reads: Reads) -> Vec<Finding> {
                 Ok(memory) => findings.extend(between(&board, Arc::new(memory), reads)),
                 Err(error) => {
                     let what = format!("the GPU {}", gpu.bus());
-                    findings.push(failed(&what, &error, error.remedy()));
+                    findings.push(failed(&what, &error, error.hint()));
                 }
             }
         }
@@ -154,13 +154,13 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     let routes = Routes::new(board, side, options);
     let found = match routes.findings() {
         Ok(found) => found,
-        Err(error) => return vec![failed(&names, &error, error.remedy())],
+        Err(error) => return vec![failed(&names, &error, error.hint())],
     };
     let mut findings = vec![Finding::ok(
         ABOUT,
         format!("{names}: data sent through the host come back unchanged"),
     )];
-    for (what, verdict, remedy) in [
+    for (what, verdict, hint) in [
         (
             "direct write, FPGA to GPU",
             &found.write,
@@ -180,9 +180,9 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
         let text = format!("{names}: {what}: {verdict}");
         findings.push(match verdict {
             Verdict::Works => Finding::ok(ABOUT, text),
-            Verdict::Absent(_) | Verdict::Busy(_) => Finding::note(ABOUT, text, remedy),
-            Verdict::Unproven | Verdict::Detour => Finding::note(ABOUT, text, remedy),
-            Verdict::Refused(_) | Verdict::Wrong(_) => Finding::wrong(ABOUT, text, remedy),
+            Verdict::Absent(_) | Verdict::Busy(_) => Finding::note(ABOUT, text, hint),
+            Verdict::Unproven | Verdict::Detour => Finding::note(ABOUT, text, hint),
+            Verdict::Refused(_) | Verdict::Wrong(_) => Finding::wrong(ABOUT, text, hint),
         });
     }
     if found.unknown() {
@@ -206,7 +206,7 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
         };
         match routes.choose(direction, 16 << 20) {
             Ok(choice) => findings.push(Finding::ok(ABOUT, format!("{names}: {way}: {choice}"))),
-            Err(error) => findings.push(failed(way, &error, error.remedy())),
+            Err(error) => findings.push(failed(way, &error, error.hint())),
         }
     }
     findings

@@ -15,8 +15,8 @@ pub struct Kernel {
     begin: Instant,
 }
 
-fn refused(place: &Path, what: impl Into<String>, remedy: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Tool, Place::file(place), what, remedy)
+fn refused(place: &Path, what: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Tool, Place::file(place), what, hint)
 }
 
 impl Kernel {
@@ -27,12 +27,12 @@ impl Kernel {
     pub fn new(root: &Path, device: Option<&Path>) -> Result<Self, Error> {
         let number = match device {
             Some(device) => number(device).ok_or_else(|| {
-                let remedy = "Give a node such as /dev/peerlane0.";
-                refused(device, "this is not the device node of a board", remedy)
+                let hint = "Give a node such as /dev/peerlane0.";
+                refused(device, "this is not the device node of a board", hint)
             })?,
             None => first(root).ok_or_else(|| {
-                let remedy = "Run `peerlane doctor` to find the reason. `peerlane top --simulated` shows the simulated board.";
-                refused(&root.join("dev"), "there is no board here: no /dev/peerlane*", remedy)
+                let hint = "Run `peerlane doctor` to find the reason. `peerlane top --simulated` shows the simulated board.";
+                refused(&root.join("dev"), "there is no board here: no /dev/peerlane*", hint)
             })?,
         };
         let kernel = Self {
@@ -42,8 +42,8 @@ impl Kernel {
         };
         let node = root.join(format!("dev/peerlane{number}"));
         if !node.exists() {
-            let remedy = "`ls /dev/peerlane*` lists boards; `peerlane doctor` finds the reason.";
-            return Err(refused(&node, "there is no such board", remedy));
+            let hint = "`ls /dev/peerlane*` lists boards; `peerlane doctor` finds the reason.";
+            return Err(refused(&node, "there is no such board", hint));
         }
         // Fails before the screen is taken over.
         kernel.debug("counters")?;
@@ -158,12 +158,8 @@ impl Source for Kernel {
         sample.link = self.debug("link").ok().as_deref().and_then(link);
         (sample.block, sample.channels) = counters(&text).ok_or_else(|| {
             let place = Path::new("/sys/kernel/debug");
-            let remedy = "Use a program and a driver of the same version.";
-            refused(
-                place,
-                "the driver's counters have an unknown format",
-                remedy,
-            )
+            let hint = "Use a program and a driver of the same version.";
+            refused(place, "the driver's counters have an unknown format", hint)
         })?;
         // The owners of the channels are additional information: without them the counters are still valid.
         for line in self.debug("state").unwrap_or_default().lines() {

@@ -34,7 +34,7 @@ struct User {
 
 fn told(error: &peerlane_host::Error) -> Error {
     let place = Place::file("the simulated board");
-    Error::new(ErrorKind::Tool, place, error.to_string(), error.remedy())
+    Error::new(ErrorKind::Tool, place, error.to_string(), error.hint())
 }
 
 fn host<T>(result: peerlane_host::Result<T>) -> Result<T, Error> {

@@ -114,7 +114,7 @@ impl Fault {
     }
 
     /// Returns a hint how to fix it, for a transfer of this direction.
-    pub const fn remedy(self, direction: Direction) -> &'static str {
+    pub const fn hint(self, direction: Direction) -> &'static str {
         match (self, direction) {
             // The only read that a write makes is the one that confirms it.
             (
@@ -236,31 +236,27 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_has_a_text_of_its_own_and_a_remedy() {
+    fn every_fault_has_a_text_of_its_own_and_a_hint() {
         let texts: BTreeSet<_> = Fault::ALL.map(|fault| fault.to_string()).into();
         assert_eq!(texts.len(), Fault::ALL.len());
         for fault in Fault::ALL {
             for direction in Direction::BOTH {
-                assert!(fault.remedy(direction).ends_with('.'));
+                assert!(fault.hint(direction).ends_with('.'));
             }
         }
         // Causes in the library come before causes in other programs.
-        let invalid = Fault::AttInvalid.remedy(Direction::ToFpga);
+        let invalid = Fault::AttInvalid.hint(Direction::ToFpga);
         assert!(invalid.contains("unregistered"), "{invalid}");
         // FPGA memory is a context's, and a channel is not opened with any.
-        let local = Fault::LocalRange.remedy(Direction::ToFpga);
+        let local = Fault::LocalRange.hint(Direction::ToFpga);
         assert!(local.contains("allocate"), "{local}");
         // The driver takes the right to read away after lost reads.
-        let permission = Fault::AttPermission.remedy(Direction::ToFpga);
+        let permission = Fault::AttPermission.hint(Direction::ToFpga);
         assert!(permission.contains("lost reads"), "{permission}");
+        assert!(Fault::Poisoned.hint(Direction::ToFpga).contains("damaged"));
         assert!(
             Fault::Poisoned
-                .remedy(Direction::ToFpga)
-                .contains("damaged")
-        );
-        assert!(
-            Fault::Poisoned
-                .remedy(Direction::FromFpga)
+                .hint(Direction::FromFpga)
                 .contains("read back")
         );
     }

@@ -6,7 +6,7 @@ use peerlane_language::check_error::{CheckError, PathedName};
 
 /// A design that cannot be emitted: the place and the problem.
 ///
-/// The hint is in [`miette::Diagnostic::help`], and in [`EmitError::remedy`].
+/// The hint is in [`miette::Diagnostic::help`], and in [`EmitError::hint`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmitError {
     /// Path of the block, as Rust field names joined by dots, from the top.
@@ -31,8 +31,8 @@ impl fmt::Display for EmitError {
 
 impl EmitError {
     /// Returns the change that the design needs.
-    pub fn remedy(&self) -> &'static str {
-        self.problem.remedy()
+    pub fn hint(&self) -> &'static str {
+        self.problem.hint()
     }
 }
 
@@ -62,7 +62,7 @@ impl EmitError {
 
 impl miette::Diagnostic for EmitError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.remedy()))
+        Some(Box::new(self.hint()))
     }
 }
 
@@ -176,7 +176,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    fn remedy(&self) -> &'static str {
+    fn hint(&self) -> &'static str {
         use Problem::*;
         match self {
             Open | Undriven => {

@@ -24,7 +24,7 @@ macro_rules! refused {
             let signal: Option<&str> = $signal;
             assert_eq!((error.block.as_str(), error.signal.as_deref()), ("top", signal), "{error}");
             assert_eq!(error.problem, $problem);
-            assert!(!error.remedy().is_empty());
+            assert!(!error.hint().is_empty());
         }
     };
 }
@@ -226,7 +226,7 @@ fn errors_name_the_block_in_the_tree() {
         error.to_string(),
         "block `top.list.0`, `y`: keeps its value on some path through `update`: a latch"
     );
-    assert_eq!(error.remedy(), "give it a default at the top of `update`");
+    assert_eq!(error.hint(), "give it a default at the top of `update`");
     assert_eq!(refusal::<Outer>("reg").problem, Problem::Keyword);
     assert_eq!(refusal::<Outer>("no-name").problem, Problem::BadIdentifier);
 }

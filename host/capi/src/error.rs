@@ -41,7 +41,7 @@ pub const PL_TOO_LARGE: i32 = -13;
 #[derive(Default)]
 struct Last {
     text: CString,
-    remedy: CString,
+    hint: CString,
     number: i32,
     piece: Option<u64>,
 }
@@ -59,7 +59,7 @@ fn text(words: &str) -> CString {
 pub(crate) struct Failure {
     code: i32,
     text: String,
-    remedy: &'static str,
+    hint: &'static str,
     number: i32,
     /// Index in a list, from 0.
     piece: Option<u64>,
@@ -99,7 +99,7 @@ impl Failure {
                     "{}; it was stopped, and more bytes may have been moved",
                     failure.text
                 ),
-                remedy: "Give it more time.",
+                hint: "Give it more time.",
                 ..failure
             },
             false => failure,
@@ -119,21 +119,21 @@ impl Failure {
     }
 
     /// Makes the failure of ending an object that is in use.
-    pub(crate) fn busy(text: &str, remedy: &'static str) -> Self {
+    pub(crate) fn busy(text: &str, hint: &'static str) -> Self {
         Self {
             code: PL_BUSY,
             text: text.into(),
-            remedy,
+            hint,
             number: Errno::BUSY.raw_os_error(),
             piece: None,
         }
     }
 
-    pub(crate) fn unsupported(text: &str, remedy: &'static str) -> Self {
+    pub(crate) fn unsupported(text: &str, hint: &'static str) -> Self {
         Self {
             code: PL_UNSUPPORTED,
             text: text.into(),
-            remedy,
+            hint,
             number: Errno::OPNOTSUPP.raw_os_error(),
             piece: None,
         }
@@ -143,7 +143,7 @@ impl Failure {
         Self {
             code: PL_INVALID,
             text: text.into(),
-            remedy: "See the function's documentation in libpeerlane.h.",
+            hint: "See the function's documentation in libpeerlane.h.",
             number: Errno::INVAL.raw_os_error(),
             piece: None,
         }
@@ -162,7 +162,7 @@ impl From<Error> for Failure {
         Self {
             code: code(&error),
             text: error.to_string(),
-            remedy: error.remedy(),
+            hint: error.hint(),
             number,
             piece: None,
         }
@@ -229,14 +229,14 @@ pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
         Err(_) => Failure {
             code: PL_INTERNAL,
             text: "an error of libpeerlane: see standard error".into(),
-            remedy: "Report it, with the text on standard error.",
+            hint: "Report it, with the text on standard error.",
             number: 0,
             piece: None,
         },
     };
     let last = Last {
         text: text(&failure.text),
-        remedy: text(failure.remedy),
+        hint: text(failure.hint),
         number: failure.number,
         piece: failure.piece,
     };
@@ -284,7 +284,7 @@ pub extern "C" fn pl_error_text() -> *const c_char {
 /// Returns a hint how to fix the last error, in a sentence or two. As `pl_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_error_remedy() -> *const c_char {
-    last(|last| last.remedy.as_ptr())
+    last(|last| last.hint.as_ptr())
 }
 
 /// Returns the number of errno.h that the driver returned for the last error, or 0. As `pl_error_text`.

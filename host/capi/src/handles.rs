@@ -451,10 +451,10 @@ pub unsafe extern "C" fn pl_unregister(region: *mut pl_region) -> c_int {
             return Ok(PL_OK);
         };
         if region.0.is_in_use() {
-            let remedy = "Wait for the transfer, or end it by pl_transfer_stop, pl_queue_restart or pl_queue_close.";
+            let hint = "Wait for the transfer, or end it by pl_transfer_stop, pl_queue_restart or pl_queue_close.";
             return Err(Failure::busy(
                 "a transfer with the region is under way",
-                remedy,
+                hint,
             ));
         }
         Ok(PL_OK)

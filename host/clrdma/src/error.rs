@@ -62,7 +62,7 @@ impl From<Error> for Failure {
             Error::Empty | Error::Bounds { .. } => CLRDMA_INVALID,
             _ => CLRDMA_FAILED,
         };
-        Self::new(code, format!("{error}. {}", error.remedy()))
+        Self::new(code, format!("{error}. {}", error.hint()))
     }
 }
 

@@ -113,8 +113,8 @@ pub fn run(bench: &dyn Bench, name: &str, test: Test) -> Result<()> {
 
 /// Converts the library's error, with its hint.
 fn told(error: Error) -> anyhow::Error {
-    let remedy = error.remedy();
-    anyhow::Error::new(error).context(remedy)
+    let hint = error.hint();
+    anyhow::Error::new(error).context(hint)
 }
 
 /// A context with a queue and some FPGA memory.

@@ -16,9 +16,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            let remedy = (error.downcast_ref().map(peerlane_gpu::Error::remedy))
-                .or_else(|| error.downcast_ref().map(peerlane_host::Error::remedy));
-            eprintln!("{error}. {}", remedy.unwrap_or_default());
+            let hint = (error.downcast_ref().map(peerlane_gpu::Error::hint))
+                .or_else(|| error.downcast_ref().map(peerlane_host::Error::hint));
+            eprintln!("{error}. {}", hint.unwrap_or_default());
             ExitCode::FAILURE
         }
     }

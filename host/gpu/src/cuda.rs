@@ -582,7 +582,7 @@ mod tests {
         // On a machine with a GPU this opens one.
         match Gpu::count() {
             Ok(count) => assert!(Gpu::open(count).is_err()),
-            Err(error) => assert!(!error.remedy().is_empty()),
+            Err(error) => assert!(!error.hint().is_empty()),
         }
     }
 }

@@ -6,7 +6,7 @@ use peerlane_host::Fault;
 /// Result of the library's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the library. [`Error::remedy`] has a hint for each.
+/// An error of the library. [`Error::hint`] has a hint for each.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -185,13 +185,13 @@ impl Error {
     }
 
     /// Returns a hint: how to fix the error, in one sentence or two.
-    pub fn remedy(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
             Self::NoCuda => {
                 "Install the GPU's driver. Without an NVIDIA GPU, transfers through host memory need none."
             }
             Self::OldCuda { .. } => "Install a newer driver of the GPU.",
-            Self::Cuda { call, code, .. } => cuda_remedy(call, *code),
+            Self::Cuda { call, code, .. } => cuda_hint(call, *code),
             Self::NoPeers { .. } => {
                 "Transfer through host memory: this GPU, its driver or a virtual machine lacks GPUDirect RDMA."
             }
@@ -232,7 +232,7 @@ impl Error {
             Self::NoRocm { .. } => {
                 "Install ROCm's HIP and HSA runtimes (libamdhip64.so, libhsa-runtime64.so.1). Without them copy by OpenCL and host memory."
             }
-            Self::Rocm { code, .. } => rocm_remedy(*code),
+            Self::Rocm { code, .. } => rocm_hint(*code),
             Self::BadExport { .. } => {
                 "Move data through host memory, and report it with the versions of ROCm and of the kernel."
             }
@@ -253,13 +253,13 @@ impl Error {
                  window's offset in the BAR."
             }
             Self::OpenClCall { .. } => "Look the code up in CL/cl.h.",
-            Self::Board(error) => error.remedy(),
+            Self::Board(error) => error.hint(),
         }
     }
 }
 
 /// Returns the hint for a result of a call of CUDA's.
-fn cuda_remedy(call: &str, code: i32) -> &'static str {
+fn cuda_hint(call: &str, code: i32) -> &'static str {
     let is = |results: &[CUresult]| results.iter().any(|result| *result as i32 == code);
     if is(&[CUresult::CUDA_ERROR_OUT_OF_MEMORY]) {
         "Free GPU memory, or ask for less. Where an address range is to be exported, the GPU's BAR1 may be full."
@@ -290,7 +290,7 @@ const MAP_REGISTERS: &str = "Run it as an administrator, or have NVIDIA's module
 
 /// Returns the hint for a result of HIP's (hip_runtime_api.h) or HSA's (hsa.h, hsa_ext_amd.h), whose numbers are far
 /// apart.
-fn rocm_remedy(code: i32) -> &'static str {
+fn rocm_hint(code: i32) -> &'static str {
     match code {
         // hipErrorOutOfMemory.
         2 => "Free GPU memory, or ask for less.",
@@ -318,22 +318,22 @@ mod tests {
 
     /// CUDA has the same results for registers that it does not map, and for memory that it does not export.
     #[test]
-    fn a_remedy_is_for_the_call() {
-        let remedy = |call, code| {
+    fn a_hint_is_for_the_call() {
+        let hint = |call, code| {
             let name = String::new();
-            Error::Cuda { call, code, name }.remedy()
+            Error::Cuda { call, code, name }.hint()
         };
         // CUDA_ERROR_NOT_SUPPORTED, _INVALID_VALUE and _NOT_PERMITTED of cuda.h.
         for code in [801, 1, 800] {
-            let told = remedy("cuMemHostRegister", code);
+            let told = hint("cuMemHostRegister", code);
             let option = "options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"";
             assert!(
                 told.contains("administrator") && told.contains(option),
                 "{told}"
             );
         }
-        assert!(remedy("cuMemGetHandleForAddressRange", 801).contains("open kernel modules"));
-        assert!(remedy("cuMemHostRegister", 2).contains("Free GPU memory"));
+        assert!(hint("cuMemGetHandleForAddressRange", 801).contains("open kernel modules"));
+        assert!(hint("cuMemHostRegister", 2).contains("Free GPU memory"));
     }
 
     #[test]

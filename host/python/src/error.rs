@@ -65,10 +65,10 @@ fn number(error: &Error) -> Option<i32> {
     }
 }
 
-fn raise(py: Python<'_>, class: &str, text: &str, remedy: &str, number: Option<i32>) -> PyErr {
+fn raise(py: Python<'_>, class: &str, text: &str, hint: &str, number: Option<i32>) -> PyErr {
     let raised = || {
         let class = py.import("peerlane._errors")?.getattr(class)?;
-        class.call1((text, remedy, number))
+        class.call1((text, hint, number))
     };
     match raised() {
         Ok(error) => PyErr::from_value(error),
@@ -88,7 +88,7 @@ fn told_as<T>(
 ) -> PyResult<T> {
     result.map_err(|error| {
         let (text, number) = (error.to_string(), number(&error));
-        raise(py, class(&error), &text, error.remedy(), number)
+        raise(py, class(&error), &text, error.hint(), number)
     })
 }
 
@@ -128,15 +128,15 @@ pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) ->
             Gpu::Cuda { .. } | Gpu::Rocm { .. } => ("RefusedError", None),
             _ => ("UnsupportedError", None),
         };
-        raise(py, class, &error.to_string(), error.remedy(), number)
+        raise(py, class, &error.to_string(), error.hint(), number)
     })
 }
 
 /// Makes the error for an operation that has not ended in time.
 pub(crate) fn late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
     let text = format!("it has not ended in {limit:?}, and goes on");
-    let remedy = "Wait again, end it by stop(), or end all of the queue by restart().";
-    raise(py, "TransferTimeout", &text, remedy, None)
+    let hint = "Wait again, end it by stop(), or end all of the queue by restart().";
+    raise(py, "TransferTimeout", &text, hint, None)
 }
 
 /// Makes the error for a copy that was stopped because it had not ended in time.
@@ -148,13 +148,13 @@ pub(crate) fn stopped_late(py: Python<'_>, limit: std::time::Duration) -> PyErr 
 }
 
 /// Makes the error for a wrong argument.
-pub(crate) fn invalid(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
-    raise(py, "InvalidError", text, remedy, None)
+pub(crate) fn invalid(py: Python<'_>, text: &str, hint: &str) -> PyErr {
+    raise(py, "InvalidError", text, hint, None)
 }
 
 /// Makes the error for a feature that is missing here.
-pub(crate) fn unsupported(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
-    raise(py, "UnsupportedError", text, remedy, None)
+pub(crate) fn unsupported(py: Python<'_>, text: &str, hint: &str) -> PyErr {
+    raise(py, "UnsupportedError", text, hint, None)
 }
 
 /// Makes the error for an object that was closed.

@@ -53,8 +53,8 @@ impl Place<'_> {
                 Ok(memory.get().address())
             }
             Self::Memory(_) => {
-                let remedy = "Allocate it with the device that moves the data.";
-                Err(invalid(py, "FPGA memory of another device", remedy))
+                let hint = "Allocate it with the device that moves the data.";
+                Err(invalid(py, "FPGA memory of another device", hint))
             }
             Self::Address(address) => Ok(*address),
         }

@@ -240,8 +240,8 @@ fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
         Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds).ok()),
         Some(seconds) => {
             let text = format!("{seconds} s is not a time to wait");
-            let remedy = "Give 0 or more, or None to wait for as long as it takes.";
-            Err(invalid(py, &text, remedy))
+            let hint = "Give 0 or more, or None to wait for as long as it takes.";
+            Err(invalid(py, &text, hint))
         }
     }
 }
@@ -379,8 +379,8 @@ impl Queue {
         let (length, room) = (region.len()?, fpga.get().__len__());
         if length > room {
             let text = format!("a region of {length} bytes, and {room} bytes of FPGA memory");
-            let remedy = "Allocate as much, or name a part of the region by to_fpga() or from_fpga() with length.";
-            return Err(invalid(slf.py(), &text, remedy));
+            let hint = "Allocate as much, or name a part of the region by to_fpga() or from_fpga() with length.";
+            return Err(invalid(slf.py(), &text, hint));
         }
         let all = (0, Some(length as u64));
         let fpga = Place::Memory(fpga.clone());

@@ -57,7 +57,7 @@ impl Kind {
     /// Returns the kind of DLPack's device.
     fn of(py: Python<'_>, device: (i32, usize)) -> PyResult<Self> {
         let (kind, number) = device;
-        let (text, remedy) = match kind {
+        let (text, hint) = match kind {
             CPU | CUDA_HOST => return Ok(Self::Host),
             CUDA => return Ok(Self::Cuda(Some(number))),
             ROCM => return Ok(Self::Rocm(number)),
@@ -71,7 +71,7 @@ impl Kind {
                  dma-buf that its driver exports: Device.register_dmabuf.",
             ),
         };
-        Err(error::unsupported(py, &text, remedy))
+        Err(error::unsupported(py, &text, hint))
     }
 }
 
@@ -145,9 +145,9 @@ impl Source {
         }
         let kind = object.get_type().name()?;
         let text = format!("a {kind} has no memory that can be registered");
-        let remedy = "Give an object with the buffer protocol, __dlpack__ or \
+        let hint = "Give an object with the buffer protocol, __dlpack__ or \
                       __cuda_array_interface__: a bytearray, a NumPy array, a PyTorch tensor.";
-        Err(error::invalid(py, &text, remedy))
+        Err(error::invalid(py, &text, hint))
     }
 
     fn buffer(py: Python<'_>, buffer: Buffer, write: bool) -> PyResult<Self> {
@@ -237,9 +237,9 @@ impl Source {
                 "__dlpack__ does not give the tensor's memory: {}",
                 refused.value(py)
             );
-            let remedy = "Give a tensor that can be exported: writable, without gradient \
+            let hint = "Give a tensor that can be exported: writable, without gradient \
                           (detach()), and not a lazy view.";
-            let error = error::invalid(py, &text, remedy);
+            let error = error::invalid(py, &text, hint);
             error.set_cause(py, Some(refused));
             error
         })?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason why data were not moved. [`Error::remedy`] has a hint for each.
+/// The reason why data were not moved. [`Error::hint`] has a hint for each.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -132,9 +132,9 @@ pub enum Error {
 
 impl Error {
     /// Returns a hint: how to fix the error, in whole sentences.
-    pub fn remedy(&self) -> String {
+    pub fn hint(&self) -> String {
         match self {
-            Self::Board(error) => error.remedy().into(),
+            Self::Board(error) => error.hint().into(),
             Self::Side { .. } => "Look at the messages of the device's own driver.".into(),
             Self::Busy { room: true, .. } => {
                 "Free memory of the device, or have other programs unregister memory of it; then try again.".into()

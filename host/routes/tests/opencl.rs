@@ -179,16 +179,16 @@ fn what_cannot_be_is_refused() {
         matches!(&refused, Err(Error::Refused { why, .. }) if why.contains("board")),
         "{refused:?}"
     );
-    assert!(!refused.unwrap_err().remedy().is_empty());
+    assert!(!refused.unwrap_err().hint().is_empty());
 }
 
 #[test]
-fn the_example_tells_the_librarys_remedy() {
+fn the_example_tells_the_librarys_hint() {
     let reason = "no device has it".into();
     let error = Error::NoOpenCl { reason };
-    let told = format!("{:?}", two_platforms::with_remedy(error.clone().into()));
+    let told = format!("{:?}", two_platforms::with_hint(error.clone().into()));
     assert!(
-        told.starts_with(&error.remedy()) && told.contains("no device has it"),
+        told.starts_with(&error.hint()) && told.contains("no device has it"),
         "{told}"
     );
 }

@@ -9,5 +9,5 @@ use peerlane_host::MemoryKind;
 fn main() -> anyhow::Result<()> {
     let device = support::open();
     let done = device.and_then(|device| example::run(&device, MemoryKind::Gpu));
-    done.map_err(example::with_remedy)
+    done.map_err(example::with_hint)
 }

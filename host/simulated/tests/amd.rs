@@ -377,7 +377,7 @@ fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
         matches!(error, Error::Rocm { code: 0x1004, .. }),
         "{error:?}"
     );
-    assert!(error.remedy().contains("host memory"), "{}", error.remedy());
+    assert!(error.hint().contains("host memory"), "{}", error.hint());
     // Memory that was freed has no owner.
     drop(region);
     for address in addresses.into_iter().chain([host]) {
@@ -410,10 +410,10 @@ fn an_export_that_fails_or_is_wrong_registers_nothing() {
             .contains("HSA_STATUS_ERROR_OUT_OF_RESOURCES"),
         "{error}"
     );
-    let remedy = error.remedy();
+    let hint = error.hint();
     assert!(
-        remedy.contains("newer kernel") && remedy.contains("host memory"),
-        "{remedy}"
+        hint.contains("newer kernel") && hint.contains("host memory"),
+        "{hint}"
     );
     for (fault, says) in [
         (Fault::Short, "do not lie in its 4096 bytes"),
@@ -423,7 +423,7 @@ fn an_export_that_fails_or_is_wrong_registers_nothing() {
         let error = register().unwrap_err();
         assert!(matches!(error, Error::BadExport { .. }), "{error:?}");
         assert!(error.to_string().contains(says), "{error}");
-        assert!(error.remedy().contains("host memory"));
+        assert!(error.hint().contains("host memory"));
     }
     fake.fault(Fault::None);
     register().unwrap();
@@ -663,10 +663,10 @@ fn directgma_is_there_where_device_and_platform_have_it() {
         fake.fault(fault);
         let error = directgma::devices().unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
-        let remedy = error.remedy();
+        let hint = error.hint();
         assert!(
-            remedy.contains("dma-bufs") && remedy.contains("host memory"),
-            "{remedy}"
+            hint.contains("dma-bufs") && hint.contains("host memory"),
+            "{hint}"
         );
     }
 }
@@ -866,7 +866,7 @@ fn a_bus_address_is_a_living_buffers_and_no_more() {
         matches!(error, Error::NotResident { length: 4096 }),
         "{error:?}"
     );
-    assert!(error.remedy().contains("aperture"));
+    assert!(error.hint().contains("aperture"));
     fake.fault(Fault::None);
     assert_eq!(fake.pages(), before, "it was released");
     // More than the aperture has: CL_MEM_OBJECT_ALLOCATION_FAILURE.

@@ -261,7 +261,7 @@ fn memory_of_others_is_filled_with_zeros_and_what_is_held_by_all_is_not() {
     assert!(found.iter().all(|byte| *byte == 7), "it was filled");
     // No memory is left.
     let error = driver.open().unwrap().allocate(MIB).unwrap_err();
-    assert!(error.remedy().contains("Ask for less"), "{error:?}");
+    assert!(error.hint().contains("Ask for less"), "{error:?}");
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn a_fault_names_code_place_and_bytes() {
         ),
         "{error}"
     );
-    assert!(error.remedy().contains("late answers"));
+    assert!(error.hint().contains("late answers"));
     // It stays failed, and others are not affected.
     assert!(read.poll().is_err());
     assert_eq!(write.wait(SECOND).unwrap(), MIB);
@@ -491,7 +491,7 @@ fn after_a_reset_a_broken_queue_is_as_new() {
     let next = queue.to_fpga(region.part(0..4096), 0).unwrap();
     let error = next.wait(SECOND).unwrap_err();
     assert!(matches!(error, Error::Broken { .. }), "{error}");
-    assert!(error.remedy().contains("Restart the queue"));
+    assert!(error.hint().contains("Restart the queue"));
     driver.reset().unwrap();
     assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
     let again = queue.to_fpga(region.part(0..4096), 0).unwrap();

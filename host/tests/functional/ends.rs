@@ -62,7 +62,7 @@ fn refused<T>(result: Result<T>) -> bool {
     let granularity = matches!(
         &result,
         Err(error @ Error::Granularity { granularity: 4, .. }) if error.to_string().contains("write_granularity")
-            && error.remedy().contains("pl_region_set_copy")
+            && error.hint().contains("pl_region_set_copy")
     );
     granularity
 }

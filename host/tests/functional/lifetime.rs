@@ -318,7 +318,7 @@ fn a_dead_port_is_told() {
     fake.lock().tricks.port_dead = true;
     let error = transfer.wait(Duration::from_millis(2)).unwrap_err();
     assert!(matches!(error, Error::PortDead), "{error}");
-    assert!(error.remedy().contains("reset inputs"));
+    assert!(error.hint().contains("reset inputs"));
 }
 
 #[test]

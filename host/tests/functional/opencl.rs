@@ -75,13 +75,13 @@ fn one_context_has_it_and_its_end_resets_the_kernels() {
     let (_fake, driver, wires) = board();
     let (device, other) = (driver.open().unwrap(), driver.open().unwrap());
     let error = device.open_cl().unwrap_err();
-    assert!(error.remedy().contains("Allocate all"), "{error}");
+    assert!(error.hint().contains("Allocate all"), "{error}");
     device.allocate_all(0).unwrap().keep();
     let side = device.open_cl().unwrap();
     for device in [&device, &other] {
         let error = device.open_cl().unwrap_err();
         assert!(matches!(&error, Error::OpenCl { .. }), "{error}");
-        assert!(error.remedy().contains("One program at a time"), "{error}");
+        assert!(error.hint().contains("One program at a time"), "{error}");
     }
     assert!(wires.lock().unwrap().writes.is_empty());
     // The side outlives its device.

@@ -99,7 +99,7 @@ enum Work {
 
 /// Returns the text of an error with its hint.
 fn told(error: &Error) -> String {
-    format!("{error}. {}", error.remedy())
+    format!("{error}. {}", error.hint())
 }
 
 /// Returns the device name that queries give for a board of a name.

@@ -56,7 +56,7 @@ impl Boards for Nodes {
             format!("\"{name}\" is not a board: names are peerlane0, peerlane1, ...")
         })?;
         let node = PathBuf::from(format!("/dev/{name}"));
-        let device = Device::open(&node).map_err(|error| format!("{error}. {}", error.remedy()))?;
+        let device = Device::open(&node).map_err(|error| format!("{error}. {}", error.hint()))?;
         let jtag = Jtag::new(name, self.names().len() <= 1);
         Ok(Found {
             device,

@@ -38,7 +38,7 @@ const RESISTORS: [u32; 11] = [
 const PUMPS: [u32; 5] = [5, 10, 20, 30, 40];
 
 /// Hint for all of them.
-const REMEDY: &str = "The runtime would end the program. Program the FPGA with a package of this board (aocl program), \
+const HINT: &str = "The runtime would end the program. Program the FPGA with a package of this board (aocl program), \
                       or write such a package into the board's flash memory (aocl flash)";
 
 /// Checks before a runtime gets a board, and again when the FPGA is configured again.
@@ -106,7 +106,7 @@ fn check(
     clock: bool,
     held: Range<u64>,
 ) -> Result<Vec<Range<u64>>, String> {
-    let told = |error: Error| format!("{error}. {}", error.remedy());
+    let told = |error: Error| format!("{error}. {}", error.hint());
     let look = || -> peerlane_host::Result<Result<Vec<Range<u64>>, String>> {
         // The kernels' registers run by the kernels' clock.
         if clock && let Err(what) = check_clock(registers)? {
@@ -123,7 +123,7 @@ fn check(
     };
     look()
         .map_err(told)?
-        .map_err(|what| format!("{what}. {REMEDY}"))
+        .map_err(|what| format!("{what}. {HINT}"))
 }
 
 /// Reads a register of 4 bytes.
@@ -225,7 +225,7 @@ fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
 /// # Errors
 /// It is not calibrated; a sentence.
 fn check_calibration(registers: &Registers) -> Result<(), String> {
-    let told = |error: Error| format!("{error}. {}", error.remedy());
+    let told = |error: Error| format!("{error}. {}", error.hint());
     let calibrated = until(registers, Area::Status, 0, |value| value == 0).map_err(told)?;
     if calibrated {
         return Ok(());

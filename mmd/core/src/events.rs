@@ -115,7 +115,7 @@ impl Watch<'_> {
                 Err(Error::Gone) if self.handlers.has_interrupt() => {
                     // A program that waits for a kernel would wait for ever.
                     let gone = Error::Gone;
-                    end(format_args!("{}: {gone}. {}", self.name, gone.remedy()));
+                    end(format_args!("{}: {gone}. {}", self.name, gone.hint()));
                 }
                 // Either no program waits for a kernel, or the board is being started, and is there at the next period.
                 Err(

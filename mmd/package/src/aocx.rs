@@ -45,7 +45,7 @@ pub enum PackageError {
 
 impl PackageError {
     /// Returns a hint: a sentence.
-    pub fn remedy(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
             Self::Format(ElfError::Short { .. }) => {
                 "Copy the file again, or compile the kernels again."

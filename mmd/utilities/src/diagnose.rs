@@ -113,9 +113,11 @@ fn look(computer: &Computer<'_>, options: &Options, say: &mut dyn FnMut(String))
     for name in &wanted {
         seen(machine, name, say)?;
         let tried = tried(computer, name, options, say);
-        gpus_tried.extend(tried.map_err(|failure| {
-            Failure::new(format!("{name}: {}", failure.what), failure.remedy)
-        })?);
+        gpus_tried.extend(
+            tried.map_err(|failure| {
+                Failure::new(format!("{name}: {}", failure.what), failure.hint)
+            })?,
+        );
     }
     gpus(machine, &gpus_tried, say);
     set_up

@@ -13,20 +13,20 @@ pub struct Failure {
     /// The error, a sentence without its full stop.
     pub what: String,
     /// The hint, in whole sentences.
-    pub remedy: String,
+    pub hint: String,
 }
 
 impl Failure {
-    /// Makes a failure; `what` is without, `remedy` with a full stop.
-    pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// Makes a failure; `what` is without, `hint` with a full stop.
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             what: what.into(),
-            remedy: remedy.into(),
+            hint: hint.into(),
         }
     }
 
     /// Combines several failures, at least one; each has its own hint.
-    pub(crate) fn all(mut all: Vec<Self>, remedy: &str) -> Self {
+    pub(crate) fn all(mut all: Vec<Self>, hint: &str) -> Self {
         if all.len() == 1 {
             return all.remove(0);
         }
@@ -37,7 +37,7 @@ impl Failure {
             all.len(),
             list.trim_end_matches('.')
         );
-        Self::new(what, remedy)
+        Self::new(what, hint)
     }
 
     /// Makes the failure of a file that could not be read or written.
@@ -51,7 +51,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}. {}", self.what, self.remedy)
+        write!(f, "{}. {}", self.what, self.hint)
     }
 }
 
@@ -59,6 +59,6 @@ impl std::error::Error for Failure {}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::new(error.to_string(), error.remedy())
+        Self::new(error.to_string(), error.hint())
     }
 }

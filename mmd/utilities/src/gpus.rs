@@ -40,7 +40,7 @@ pub struct Installed;
 
 impl Gpus for Installed {
     fn memories(&self, _: &Device, bytes: u64) -> Result<Vec<Memory>, String> {
-        let told = |error: peerlane_gpu::Error| Failure::new(error.to_string(), error.remedy());
+        let told = |error: peerlane_gpu::Error| Failure::new(error.to_string(), error.hint());
         let counts = [Gpu::count(), AmdGpu::count()];
         if let [Err(cuda), Err(rocm)] = &counts {
             return Err(format!("{cuda}; {rocm}"));
@@ -104,9 +104,8 @@ pub(crate) fn copied(
                 continue;
             }
         };
-        let routed = |error: peerlane_routes::Error| {
-            Failure::new(format!("{names}: {error}"), error.remedy())
-        };
+        let routed =
+            |error: peerlane_routes::Error| Failure::new(format!("{names}: {error}"), error.hint());
         let memory = range.start..range.start + bytes;
         let board = Board::over(queue.clone(), memory, scratch..range.end).map_err(routed)?;
         let routes = Routes::new(&board, side, Options::default());

@@ -440,7 +440,7 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
     }
     let removed = commands.run("modprobe", &["--remove", "peerlane"]);
     removed.map_err(|stopped| {
-        let remedy = match stopped {
+        let hint = match stopped {
             Stopped::Absent => "Install modprobe (Debian's package kmod), and run this again.",
             Stopped::Failed(_) => {
                 "End the programs that use the boards (fuser -v /dev/peerlane*), and run it as root."
@@ -448,7 +448,7 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
         };
         Failure::new(
             format!("the driver cannot be unloaded (modprobe: {stopped})"),
-            remedy,
+            hint,
         )
     })?;
     say(format!(

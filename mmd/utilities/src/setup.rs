@@ -31,12 +31,12 @@ pub enum Seen {
 }
 
 impl Seen {
-    fn note(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Note(Failure::new(what, remedy))
+    fn note(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Note(Failure::new(what, hint))
     }
 
-    fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Wrong(Failure::new(what, remedy))
+    fn wrong(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Wrong(Failure::new(what, hint))
     }
 }
 

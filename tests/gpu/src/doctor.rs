@@ -41,9 +41,9 @@ pub fn look(bench: &Bench<'_>) -> Result<String> {
     ensure!(has("bar", "ok", &shows), "not reported: {shows}: {all}");
     ensure!(has("device", "wrong", "there is no board"), "{all}");
     for finding in findings {
-        let remedy = text(finding, "remedy");
+        let hint = text(finding, "remedy");
         ensure!(
-            (text(finding, "state") == "ok") == remedy.is_empty(),
+            (text(finding, "state") == "ok") == hint.is_empty(),
             "{finding}"
         );
     }

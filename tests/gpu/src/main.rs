@@ -145,7 +145,7 @@ fn model(to: &std::path::Path) -> Result<()> {
 
 /// Runs the checks. Returns whether all of them passed.
 fn run(options: &Options) -> Result<bool> {
-    let gpu = Gpu::open(options.gpu).map_err(|error| anyhow!("{error}. {}", error.remedy()))?;
+    let gpu = Gpu::open(options.gpu).map_err(|error| anyhow!("{error}. {}", error.hint()))?;
     let machine = report::Machine::of(&gpu)?;
     println!("{machine}\n");
     let context = CudaContext::new(options.gpu)?;

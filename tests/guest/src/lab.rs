@@ -208,8 +208,8 @@ pub fn same(expected: &[u8], found: &[u8], start: usize) -> Result<()> {
 
 /// Converts the library's error, with its hint.
 pub fn told(error: Error) -> anyhow::Error {
-    let remedy = error.remedy();
-    anyhow::Error::new(error).context(remedy)
+    let hint = error.hint();
+    anyhow::Error::new(error).context(hint)
 }
 
 /// Returns whether devices reach memory through an IOMMU.

@@ -617,7 +617,7 @@ fn queue_too_late(lab: &mut Lab) -> Result<&'static str> {
                     ..
                 },
             ) => {
-                ensure!(error.remedy().contains("slow path"), "{}", error.remedy());
+                ensure!(error.hint().contains("slow path"), "{}", error.hint());
             }
             other => bail!("{other:?} in place of EBUSY"),
         }

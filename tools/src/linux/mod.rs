@@ -52,7 +52,7 @@ impl Flavour {
             Some(name) => Self::named(&name).ok_or_else(|| Error::Missing {
                 what: format!("the kernel `{name}`"),
                 looked_for: Self::ALL.map(Self::name).join(", "),
-                remedy: format!("set {CHOICE} to one of these names, or unset it"),
+                hint: format!("set {CHOICE} to one of these names, or unset it"),
             }),
         }
     }
@@ -283,7 +283,7 @@ impl Setup<'_> {
         Error::Install {
             tool: format!("Linux {LINUX_SERIES}, {}", self.flavour.name()),
             detail,
-            remedy: "check the free space of the cache directory; if the error persists, Debian's \
+            hint: "check the free space of the cache directory; if the error persists, Debian's \
                      packages have changed, and Peerlane needs an update"
                 .to_owned(),
         }

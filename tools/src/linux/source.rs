@@ -25,7 +25,7 @@ pub(super) fn newest(debian: &Debian) -> Result<String> {
                     "a kernel of Debian; Debian has {}. The driver is written for {LINUX_SERIES}",
                     others.join(", ")
                 ),
-                remedy: "use a newer version of Peerlane, or set PEERLANE_DEBIAN_MIRROR to a \
+                hint: "use a newer version of Peerlane, or set PEERLANE_DEBIAN_MIRROR to a \
                          mirror, or a snapshot of one, that still has the series"
                     .to_owned(),
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::read::{Node, xml};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
-use peerlane_bsp_platform::remedy;
+use peerlane_bsp_platform::hint;
 
 /// An instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Design {
                 ErrorKind::BadXml,
                 Place::line(path, line),
                 what,
-                remedy::of_result(path),
+                hint::of_result(path),
             )
         })
     }

@@ -198,7 +198,7 @@ fn another_width_is_asked_for() {
     let four = [("lane_mask_hwtcl", "x4"), ("avmm_width_hwtcl", "64")];
     let error = made(&four, WANTED).unwrap_err();
     assert!(error.what.contains("128 bits at 125 MHz"), "{error}");
-    assert!(error.remedy.contains("port_bits = 128"), "{error}");
+    assert!(error.hint.contains("port_bits = 128"), "{error}");
     let bits = Wanted {
         port_bits: Some(128),
         ..WANTED
@@ -220,7 +220,7 @@ fn another_width_is_asked_for() {
     let error = made(&slow, bits).unwrap_err();
     assert!(!error.what.contains("port.gen"), "{error}");
     assert!(error.what.contains("64 bits"), "{error}");
-    assert!(error.remedy.contains("gen = 3"), "{error}");
+    assert!(error.hint.contains("gen = 3"), "{error}");
     let fast = made(&slow, gen3).unwrap();
     assert_eq!((fast.port_bits, fast.clock), (128, (125, 250)));
 }
@@ -280,7 +280,7 @@ fn what_cannot_be_mapped_is_refused_at_its_line() {
         assert_eq!(error.place.line, Some(FIRST + index), "{error}");
         assert!(error.to_string().contains(word), "{error}");
         assert!(
-            !error.remedy.is_empty() && error.what.contains("pcie"),
+            !error.hint.is_empty() && error.what.contains("pcie"),
             "{error}"
         );
     }
@@ -304,7 +304,7 @@ fn another_family_is_refused() {
         error.to_string().contains("altera_pcie_cv_hip_avmm"),
         "{error}"
     );
-    assert!(error.remedy.contains("port.kind"));
+    assert!(error.hint.contains("port.kind"));
     for family in ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"] {
         hip.kind = family.into();
         assert!(is_known(&system, &hip).is_ok(), "{family}");

@@ -14,7 +14,7 @@ pub fn faults(work: &Work) -> Vec<(&'static str, String)> {
     let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
     bad.map(|f| {
         assert!(
-            !f.remedy.is_empty() && !f.place.as_os_str().is_empty(),
+            !f.hint.is_empty() && !f.place.as_os_str().is_empty(),
             "{}",
             f.what
         );

@@ -199,7 +199,7 @@ pub fn one_paragraph(error: &Error) {
     assert!(!text.contains('\n'), "{text}");
     assert!(text.ends_with('.') && !text.ends_with(".."), "{text}");
     assert!(
-        !error.remedy.is_empty() && !error.place.path.as_os_str().is_empty(),
+        !error.hint.is_empty() && !error.place.path.as_os_str().is_empty(),
         "{text}"
     );
 }
@@ -282,5 +282,5 @@ pub fn finds_in(work: &Work, file: &str, from: &str, to: &str, test: &str, words
         bad.iter().any(|f| f.test == test && f.what.contains(words)),
         "{file}: {from:?} → {to:?}: {bad:#?}"
     );
-    assert!(bad.iter().all(|f| !f.remedy.is_empty()));
+    assert!(bad.iter().all(|f| !f.hint.is_empty()));
 }

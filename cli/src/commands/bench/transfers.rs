@@ -225,7 +225,7 @@ impl Args {
                 error.to_string(),
                 &format!(
                     "{} `peerlane doctor` finds the reason; `--simulated` measures the simulated board.",
-                    error.remedy()
+                    error.hint()
                 ),
             )
         })?;
@@ -241,8 +241,8 @@ impl Args {
     }
 }
 
-fn refused(what: String, remedy: &str) -> Error {
-    Error::new(ErrorKind::Tool, Place::file(PLACE), what, remedy)
+fn refused(what: String, hint: &str) -> Error {
+    Error::new(ErrorKind::Tool, Place::file(PLACE), what, hint)
 }
 
 /// Returns memory of a GPU, of this many bytes.
@@ -254,7 +254,7 @@ fn gpu(number: usize, bytes: u64) -> Result<Arc<dyn Side>, Error> {
             format!("GPU {number}: {error}"),
             &format!(
                 "{} `--gpu none` uses host memory instead; `--simulated` measures the simulated board.",
-                error.remedy()
+                error.hint()
             ),
         )),
     }

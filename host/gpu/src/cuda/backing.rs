@@ -143,7 +143,7 @@ mod tests {
             matches!(refused, Error::Pieces { pieces: 2, .. }),
             "{refused:?}"
         );
-        assert!(refused.remedy().contains("expandable_segments"));
+        assert!(refused.hint().contains("expandable_segments"));
         // After the last piece nothing is mapped.
         let refused = export(BASE + 4 * PIECE - 1, 2).unwrap_err();
         assert!(matches!(refused, Error::Bounds { .. }), "{refused:?}");

@@ -203,7 +203,7 @@ mod tests {
             error.to_string(),
             "cuMemFree failed: result 54321, which the driver has no name for"
         );
-        assert!(!error.remedy().is_empty());
+        assert!(!error.hint().is_empty());
     }
 
     #[test]

@@ -112,8 +112,8 @@ fn told(device: &GmaDevice, error: Error) -> peerlane_routes::Error {
     match error {
         Error::Board(error) => error.into(),
         Error::BusAddress => {
-            let remedy = error.remedy();
-            peerlane_routes::Error::side(name, format!("{error}. {remedy}"))
+            let hint = error.hint();
+            peerlane_routes::Error::side(name, format!("{error}. {hint}"))
         }
         error if error.lacks_room() => peerlane_routes::Error::busy(name, error, true),
         error => peerlane_routes::Error::side(name, error),

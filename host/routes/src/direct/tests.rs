@@ -295,7 +295,7 @@ fn a_copy_of_which_only_the_sight_is_missing_says_so() {
         matches!(&error, Error::Unseen { length: 4096, why, .. } if why == "it cannot be asked"),
         "{error}"
     );
-    assert!(error.remedy().contains("begins after this"));
+    assert!(error.hint().contains("begins after this"));
 }
 
 /// A queue that cannot read its board's records any more has ended no transfer: its transfers count as in progress.

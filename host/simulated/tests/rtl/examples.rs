@@ -16,28 +16,28 @@ mod processes;
 
 /// The error with which an example ends has a hint.
 #[test]
-fn examples_tell_the_librarys_remedy() {
+fn examples_tell_the_librarys_hint() {
     let error = peerlane_host::Error::Gone;
-    for with_remedy in [
-        super::process::hello::with_remedy,
-        acquisition::with_remedy,
-        inference_feed::with_remedy,
-        processes::with_remedy,
+    for with_hint in [
+        super::process::hello::with_hint,
+        acquisition::with_hint,
+        inference_feed::with_hint,
+        processes::with_hint,
     ] {
         // As `main` prints it.
-        let told = format!("{:?}", with_remedy(error.clone().into()));
-        assert!(told.starts_with(error.remedy()), "{told}");
+        let told = format!("{:?}", with_hint(error.clone().into()));
+        assert!(told.starts_with(error.hint()), "{told}");
         assert!(told.contains(&error.to_string()), "{told}");
-        let other = with_remedy(anyhow::anyhow!("something else"));
+        let other = with_hint(anyhow::anyhow!("something else"));
         assert_eq!(other.to_string(), "something else");
     }
-    for with_remedy in [acquisition::with_remedy, inference_feed::with_remedy] {
-        let told = with_remedy(peerlane_gpu::Error::NoCuda.into()).to_string();
-        assert_eq!(told, peerlane_gpu::Error::NoCuda.remedy());
+    for with_hint in [acquisition::with_hint, inference_feed::with_hint] {
+        let told = with_hint(peerlane_gpu::Error::NoCuda.into()).to_string();
+        assert_eq!(told, peerlane_gpu::Error::NoCuda.hint());
     }
     let error = peerlane_routes::Error::Cancelled { done: 1, length: 2 };
-    let told = inference_feed::with_remedy(error.clone().into()).to_string();
-    assert_eq!(told, error.remedy());
+    let told = inference_feed::with_hint(error.clone().into()).to_string();
+    assert_eq!(told, error.hint());
 }
 
 /// The processor works on the blocks that the board writes into the GPU's memory, and into the host's.

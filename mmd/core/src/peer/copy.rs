@@ -192,7 +192,7 @@ impl Copy {
         say(format_args!(
             "{}: a copy at FPGA address {fpga:#x} and offset {offset:#x} of a peer's memory: {error}. {}",
             self.memory.name,
-            error.remedy()
+            error.hint()
         ));
         code(error)
     }

@@ -108,7 +108,7 @@ impl Peers {
             let name = board.name();
             say(format_args!(
                 "{name}: {length} bytes of a peer's memory cannot be registered: {error}. {}",
-                error.remedy()
+                error.hint()
             ));
             match error {
                 // An error of a driver in the process for addresses and sizes.

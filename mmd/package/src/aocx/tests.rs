@@ -123,7 +123,7 @@ fn what_is_new_stays() {
 fn what_is_no_package_is_named() {
     let of = |file: &[u8]| {
         let error = upgrade_package(file).unwrap_err();
-        format!("{error}. {}", error.remedy())
+        format!("{error}. {}", error.hint())
     };
     for (file, words) in [
         (b"PK\x03\x04".to_vec(), "not an ELF file"),

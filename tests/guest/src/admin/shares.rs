@@ -211,8 +211,8 @@ fn memory() -> Result<&'static str> {
     fn refused(result: peerlane_host::Result<FpgaMemory>) -> Result<()> {
         match result {
             Err(error @ Error::Memory { source, .. }) if source == Errno::DQUOT => {
-                let remedy = error.remedy();
-                ensure!(remedy.contains("user_memory_mib"), "{remedy}");
+                let hint = error.hint();
+                ensure!(hint.contains("user_memory_mib"), "{hint}");
                 Ok(())
             }
             other => bail!("more than a user may have gave {other:?}"),
@@ -336,8 +336,8 @@ fn gpu_memory() -> Result<&'static str> {
             let second = mib(&devices[1], &gpu)?.map_err(told)?;
             match mib(&devices[1], &gpu)? {
                 Err(error @ Error::Call { source, .. }) if source == Errno::DQUOT => {
-                    let remedy = error.remedy();
-                    ensure!(remedy.contains("user_gpu_mib"), "{remedy}");
+                    let hint = error.hint();
+                    ensure!(hint.contains("user_gpu_mib"), "{hint}");
                 }
                 other => bail!("more than a user may have gave {other:?}"),
             }

@@ -36,8 +36,8 @@ fn a_revoked_memory_is_told_and_can_be_registered_anew() {
         assert_eq!(copy.recv_timeout(LIMIT).unwrap(), REVOKED);
     }
     assert_eq!(program.copy(Direction::ToFpga, &peer, (0, 0), 1), REVOKED);
-    let remedy = text(program.mmd, REVOKED);
-    assert!(remedy.contains("export the memory again"), "{remedy}");
+    let hint = text(program.mmd, REVOKED);
+    assert!(hint.contains("export the memory again"), "{hint}");
     assert_eq!(program.mmd.release_peer(peer.handle()), 0);
     let anew = program.by_pointer(0, peer.memory.address(), 4 * MIB);
     peer.number = anew.unwrap().addr();

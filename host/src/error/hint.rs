@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 impl Error {
     /// Returns a hint how to fix the cause, in one or two sentences.
-    pub fn remedy(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         if let Some(refusal) = self.refusal() {
             return refusal.fix;
         }
@@ -270,7 +270,7 @@ impl Error {
             Self::TooLong { .. } => "Use a queue, or cut the transfer.",
             Self::Fault {
                 fault, direction, ..
-            } => fault.remedy(*direction),
+            } => fault.hint(*direction),
             Self::Timeout { .. } => {
                 "Wait longer, or end it: stop the transfer, or restart the queue. A transfer \
                  without a queue ends when its channel is stopped."

@@ -58,19 +58,19 @@ fn foreign(text: &str) -> Option<String> {
 }
 
 #[test]
-fn remedies_of_faults_name_nothing_of_rust() {
+fn hints_of_faults_name_nothing_of_rust() {
     for fault in Fault::ALL {
         for direction in [Direction::FromFpga, Direction::ToFpga] {
-            let remedy = fault.remedy(direction);
-            assert_eq!(foreign(remedy), None, "{fault:?}: {remedy}");
+            let hint = fault.hint(direction);
+            assert_eq!(foreign(hint), None, "{fault:?}: {hint}");
         }
     }
 }
 
 #[test]
-fn remedies_of_errors_name_nothing_of_rust() {
+fn hints_of_errors_name_nothing_of_rust() {
     let sources = [
-        (include_str!("../../src/error/remedy.rs"), 70),
+        (include_str!("../../src/error/hint.rs"), 70),
         (include_str!("../../gpu/src/error.rs"), 50),
         (include_str!("../../../driver/core/src/refusal.rs"), 4),
     ];

@@ -8,10 +8,10 @@ use peerlane_bsp::config::Config;
 use peerlane_bsp::layout::Layout;
 
 /// Returns every fault of the check about a file, with its hint.
-fn remedies(work: &Work) -> Vec<(String, String)> {
+fn hints(work: &Work) -> Vec<(String, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
-    bad.map(|f| (f.place.display().to_string(), f.remedy))
+    bad.map(|f| (f.place.display().to_string(), f.hint))
         .collect()
 }
 
@@ -19,7 +19,7 @@ fn remedies(work: &Work) -> Vec<(String, String)> {
 fn findings() {
     let work = Work::of(&reference_net());
     work.extend("").unwrap();
-    for (file, from, to, remedy) in [
+    for (file, from, to, hint) in [
         (
             "board.qsys",
             "\"AVALON_ADDR_WIDTH\" value=\"64\"",
@@ -78,15 +78,14 @@ fn findings() {
         } else {
             edit(&path, from, to);
         }
-        let found = remedies(&work);
+        let found = hints(&work);
         fs::write(&path, before).unwrap();
         let name = file.rsplit('/').next().unwrap();
         let of_file: Vec<_> = found
             .iter()
             .filter(|(place, _)| place.ends_with(name))
             .collect();
-        let good =
-            |(_, said): &&(String, String)| said.starts_with(remedy) || said.contains(remedy);
+        let good = |(_, said): &&(String, String)| said.starts_with(hint) || said.contains(hint);
         // The Verilog has the other hash of the map.
         let all = if name == "build.json" {
             found.iter().collect()
@@ -108,7 +107,7 @@ fn findings() {
     }
     // A missing file is put back, not fixed.
     fs::remove_file(work.output("../../board_env.xml")).unwrap();
-    let found = remedies(&work);
+    let found = hints(&work);
     let (_, said) = (found.iter())
         .find(|(place, _)| place.ends_with("board_env.xml"))
         .unwrap();
@@ -155,24 +154,16 @@ fn errors() {
         let before = fs::read(&path).unwrap();
         fs::write(&path, content).unwrap();
         let error = work.refused("");
-        assert!(
-            error.remedy.contains(input),
-            "{file}: {}",
-            error.paragraph()
-        );
+        assert!(error.hint.contains(input), "{file}: {}", error.paragraph());
         fs::write(&path, before).unwrap();
         work.extend("").unwrap();
         fs::write(work.output(file), content).unwrap();
         let error = structure(&Layout::of_result(&work.out).unwrap()).unwrap_err();
-        assert!(
-            error.remedy.contains(result),
-            "{file}: {}",
-            error.paragraph()
-        );
+        assert!(error.hint.contains(result), "{file}: {}", error.paragraph());
     }
     let work = Work::new();
     let config = work.dir.path().join("c.toml");
     std::os::unix::fs::symlink("/dev/null", &config).unwrap();
     let error = Config::read(&config).unwrap_err();
-    assert_eq!(error.remedy, "Give the name of a file.");
+    assert_eq!(error.hint, "Give the name of a file.");
 }
