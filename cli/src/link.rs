@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::doctor::pci::{Bus, Port as Kind};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 
 /// Link Capabilities, Control and Status, as offsets from the PCI Express capability (PCI Express Base Specification
 /// 4.0, 7.5.3.6 to 7.5.3.8).
@@ -52,9 +52,7 @@ impl Port {
     pub fn open(root: &Path, slot: &str) -> Result<Self, Error> {
         let devices = root.join("sys/bus/pci/devices");
         let path = devices.join(slot).join("config");
-        let refused = |what: &str, hint: &str| {
-            Error::new(ErrorKind::Unsupported, Place::file(slot), what, hint)
-        };
+        let refused = |what: &str, hint: &str| Error::new(slot, what, hint);
         let bus = Bus::read(root);
         let port = bus.at(slot);
         let is_open = port.is_some_and(|port| port.is_open());
@@ -155,8 +153,7 @@ impl Port {
         };
         if !is_off {
             return Err(Error::new(
-                ErrorKind::Unsupported,
-                Place::file(&self.slot),
+                &self.slot,
                 "this port does not implement Link Disable, so its link would go down unexpectedly",
                 "Configure the FPGA from its flash when the computer is switched on, or while the computer waits in its firmware.",
             ));

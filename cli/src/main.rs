@@ -21,7 +21,6 @@ use commands::{
     Outcome, bench, check, component, config, diagram, driver, extend, icd, new, program, revert,
     upgrade,
 };
-use peerlane_bsp::error::ErrorKind;
 use peerlane_demo::{out, provenance};
 use signals::Signals;
 
@@ -101,7 +100,7 @@ fn main() -> ExitCode {
 fn until_interrupted(run: impl FnOnce() -> Outcome) -> Outcome {
     let signals = Signals::watch()?;
     run().inspect_err(|error| {
-        if error.kind == ErrorKind::Interrupted {
+        if error.is_interrupted() {
             errln!("peerlane: {}", error.message());
             signals.end();
         }

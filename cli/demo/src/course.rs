@@ -11,10 +11,10 @@ use peerlane_verilated::{Library, Toolchain};
 use peerlane_bsp::build::Build;
 use peerlane_bsp::config::MSIX_BYTES;
 use peerlane_bsp::config::{Config, PortKind};
-use peerlane_bsp::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp::extend;
 use peerlane_bsp::layout::Layout;
 
+use crate::error::Error;
 use crate::moves;
 use crate::progress::Step;
 use crate::summary::Summary;
@@ -42,7 +42,7 @@ pub struct Options {
 /// # Errors
 /// If the BSP cannot be extended, a tool is missing, or the board fails. Data that arrive wrong are a result, not an
 /// error.
-pub fn run(options: &Options) -> Result<Summary> {
+pub fn run(options: &Options) -> Result<Summary, Error> {
     let work = tempfile::tempdir()
         .map_err(|e| Error::io(std::env::temp_dir(), "make a temporary directory", &e))?;
     let (input, name) = match &options.bsp {
@@ -129,7 +129,7 @@ fn board(build: &Build) -> BoardConfig {
 }
 
 /// Compiles the block from its files in the BSP.
-fn library(build: &Build, layout: &Layout, toolchain: &Toolchain) -> Result<Library> {
+fn library(build: &Build, layout: &Layout, toolchain: &Toolchain) -> Result<Library, Error> {
     let mut model = peerlane_verilated::Build::new(peerlane_hdl::TOP);
     for file in build.verilog(layout) {
         model = model.file(&file).map_err(|e| broken(&file, &e))?;
@@ -148,8 +148,7 @@ fn describe(link: &LinkConfig) -> String {
 
 fn tool(error: &dyn std::fmt::Display) -> Error {
     Error::new(
-        ErrorKind::Tool,
-        Place::file("Verilator"),
+        "Verilator",
         error.to_string(),
         "Run `cargo xtask tools`: it installs the tools of the demo, and lists those that it cannot install.",
     )
@@ -157,8 +156,7 @@ fn tool(error: &dyn std::fmt::Display) -> Error {
 
 fn broken(place: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::new(
-        ErrorKind::Tool,
-        Place::file(place),
+        place,
         format!("the block cannot be simulated: {error}"),
         "Run `peerlane check`: it compares the files with those that were written.",
     )
@@ -166,8 +164,7 @@ fn broken(place: &Path, error: &dyn std::fmt::Display) -> Error {
 
 fn failed(place: &Path, error: &peerlane_host::Error) -> Error {
     Error::new(
-        ErrorKind::Inconsistent,
-        Place::file(place),
+        place,
         format!("the transfer failed on the simulated board: {error}"),
         error.hint(),
     )

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use crate::error::Error;
 use serde::Serialize;
 
 use crate::provenance::Provenance;
@@ -35,8 +35,7 @@ pub fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
 
 /// Rejects a file that could not be written, before the work whose results go into it.
 pub fn check_file(file: &Path) -> Result<(), Error> {
-    let problem =
-        |what: &str, hint: &str| Err(Error::new(ErrorKind::Output, Place::file(file), what, hint));
+    let problem = |what: &str, hint: &str| Err(Error::new(file, what, hint));
     if file.is_dir() {
         return problem("this is a directory", "Give the name of a file.");
     }

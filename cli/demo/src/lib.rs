@@ -1,6 +1,7 @@
 //! `peerlane demo`, and the modules that the other subcommands share with it. A package of its own, so that
 //! `cargo xtask demo` does not compile the whole command.
 
+pub mod error;
 #[macro_use]
 pub mod out;
 

@@ -9,8 +9,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use peerlane_bsp::error::{self, Error, Place};
-
+use crate::error::Error;
 use crate::files::{FAILED, Outcome};
 
 /// The first output error.
@@ -42,8 +41,7 @@ fn end() -> Result<(), Error> {
     match failure.take() {
         None => Ok(()),
         Some(error) => Err(Error::new(
-            error::ErrorKind::Output,
-            Place::file("standard output"),
+            "standard output",
             format!("cannot write the whole output: {error}"),
             "Free some space there, or redirect the output. Files that the command was to write are not affected.",
         )),

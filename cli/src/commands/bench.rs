@@ -5,7 +5,7 @@ mod transfers;
 
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 
 use crate::commands::Outcome;
 
@@ -32,12 +32,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn failed(place: &'static str, error: &peerlane_bench::Error) -> Error {
-    Error::new(
-        ErrorKind::Tool,
-        Place::file(place),
-        error.to_string(),
-        error.hint(),
-    )
+    Error::new(place, error.to_string(), error.hint())
 }
 
 fn bar(length: u64, template: &str) -> ProgressBar {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::commands::{Outcome, check_file, save};
 use peerlane_bsp::diagram::Diagram;
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 
 /// Show a BSP: a block diagram, and its addresses, interrupts and clocks as tables.
 ///
@@ -52,8 +52,7 @@ fn of_ending(file: &Path) -> Result<Format, Error> {
         Some("json") => Ok(Format::Json),
         Some("txt") => Ok(Format::Text),
         _ => Err(Error::new(
-            ErrorKind::Output,
-            Place::file(file),
+            file,
             "the file's extension does not select a format",
             "Use the extension .svg, .html, .json or .txt, or give --format.",
         )),

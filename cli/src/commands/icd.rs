@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::commands::{FAILED, Outcome};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 use peerlane_icd_setup::{Failed, LIBRARY, Places, Settings};
 
 /// Install the OpenCL driver for a vendor library that is not a driver itself, or check it.
@@ -112,8 +112,7 @@ fn beside_this_program() -> Result<PathBuf, Error> {
     match library.exists() {
         true => Ok(library),
         false => Err(Error::new(
-            ErrorKind::Io,
-            Place::file(&library),
+            &library,
             "the driver is not in this program's directory",
             "Build it with `cargo build --release -p peerlane-icd`, and give its path with --library.",
         )),
@@ -128,14 +127,12 @@ fn failed(failed: Failed) -> Error {
             source,
         } => Error::io(path, doing, source),
         Failed::NoDriver { path } => Error::new(
-            ErrorKind::Io,
-            Place::file(path),
+            path,
             failed.to_string(),
             "Give the path of the driver with --library, and that of the vendor library with --vendor.",
         ),
         Failed::Path { path } => Error::new(
-            ErrorKind::Output,
-            Place::file(path),
+            path,
             failed.to_string(),
             "Rename the library, or give the path of a link to it.",
         ),

@@ -8,7 +8,7 @@ use crate::commands::{FAILED, Outcome};
 use crate::doctor::pci::Bus;
 use crate::link::Port;
 use crate::signals::Signals;
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 
 /// Configure an FPGA while the computer runs, by a way other than PCIe, such as JTAG.
 ///
@@ -42,12 +42,7 @@ pub struct Args {
 }
 
 fn refused(slot: &str, what: impl Into<String>, hint: impl Into<String>) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        Place::file(slot),
-        what.into(),
-        hint.into(),
-    )
+    Error::new(slot, what.into(), hint.into())
 }
 
 /// Returns the port above the FPGA, and the slots of the devices directly below it.

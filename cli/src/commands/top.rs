@@ -8,7 +8,7 @@ use comfy_table::{Cell, CellAlignment, Color};
 
 use crate::commands::{Outcome, table};
 use crate::top::{Kernel, Rates, Sample, Screen, Simulated, Source, View, Waits, Woken};
-use peerlane_bsp::error::Error;
+use peerlane_demo::error::Error;
 
 /// Show the activity of a board: rates of each channel and direction, work in progress, completions, errors,
 /// interrupts.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::commands::{Outcome, replace};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 use peerlane_package::upgrade_package;
 
 /// Rewrite a package of AOCL 14.1 to 18.1, Standard Edition, for the open FPGA runtime for OpenCL.
@@ -35,23 +35,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     if std::fs::symlink_metadata(&args.out).is_ok() {
         return Err(Error::new(
-            ErrorKind::Output,
-            Place::file(&args.out),
+            &args.out,
             "the output exists already",
             "Choose another --out, or remove the file first: it is not overwritten.",
         ));
     }
     let failed = |e: std::io::Error| Error::io(&args.package, "read the package", &e);
     let file = std::fs::read(&args.package).map_err(failed)?;
-    let made = upgrade_package(&file).map_err(|error| {
-        let kind = ErrorKind::Unsupported;
-        Error::new(
-            kind,
-            Place::file(&args.package),
-            error.to_string(),
-            error.hint(),
-        )
-    })?;
+    let made = upgrade_package(&file)
+        .map_err(|error| Error::new(&args.package, error.to_string(), error.hint()))?;
     replace(&args.out, "write the package", &made.file)?;
     outln!(
         "{}: autodiscovery text of version {} rewritten as version 23{}",

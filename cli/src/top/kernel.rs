@@ -1,8 +1,8 @@
 //! A board of the kernel driver: its data in sysfs and debugfs (docs/operate/driver.md, "Sysfs" and "Debugfs").
 
 use super::{Channel, Sample, Source};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
 use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters, LinkErrors};
+use peerlane_demo::error::Error;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Kernel {
 }
 
 fn refused(place: &Path, what: impl Into<String>, hint: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Tool, Place::file(place), what, hint)
+    Error::new(place, what, hint)
 }
 
 impl Kernel {

@@ -8,8 +8,8 @@ pub use kernel::Kernel;
 pub use screen::{Screen, Woken};
 pub use simulated::Simulated;
 
-use peerlane_bsp::error::Error;
 use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters, LinkErrors};
+use peerlane_demo::error::Error;
 use serde::Serialize;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The terminal while `peerlane top` uses it: an alternate screen, which is left when this is dropped, regardless of
 //! how the program ends, except by `SIGKILL`.
 
-use peerlane_bsp::error::Error;
+use peerlane_demo::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};

@@ -1,7 +1,7 @@
 //! The simulated board under a load: one context writes to the GPU's memory, one reads it.
 
 use super::{Channel, Sample, Source};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 use peerlane_demo::progress::Step;
 use peerlane_host::driver::{Driver, Options};
 use peerlane_host::{Device, Direction, MemoryKind, Permissions, Queue, Region, Transfer};
@@ -33,8 +33,7 @@ struct User {
 }
 
 fn told(error: &peerlane_host::Error) -> Error {
-    let place = Place::file("the simulated board");
-    Error::new(ErrorKind::Tool, place, error.to_string(), error.hint())
+    Error::new("the simulated board", error.to_string(), error.hint())
 }
 
 fn host<T>(result: peerlane_host::Result<T>) -> Result<T, Error> {

@@ -14,7 +14,7 @@ use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
 
 use super::{bar, failed};
 use crate::commands::{FAILED, Outcome, check_file, save, save_json};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 
 /// The block's Verilog on the simulated board, compared with the limits of the link and the PCIe IP.
 ///
@@ -63,8 +63,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let rows = peerlane_bench::select(&args.names).map_err(|error| {
         Error::new(
-            ErrorKind::Config,
-            Place::file("bench rtl"),
+            "bench rtl",
             error.to_string(),
             "`peerlane bench rtl --help` lists them.",
         )

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use comfy_table::{Cell, CellAlignment, Color};
 use peerlane_bench::transfers::{self, Advance, Method, Options, Report, Row, Setup};
-use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_demo::error::Error;
 use peerlane_gpu::{Gpu, GpuMemory};
 use peerlane_host::{Device, Direction};
 use peerlane_routes::{HostMemory, Side};
@@ -242,7 +242,7 @@ impl Args {
 }
 
 fn refused(what: String, hint: &str) -> Error {
-    Error::new(ErrorKind::Tool, Place::file(PLACE), what, hint)
+    Error::new(PLACE, what, hint)
 }
 
 /// Returns memory of a GPU, of this many bytes.
