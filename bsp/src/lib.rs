@@ -22,5 +22,6 @@ pub use peerlane_bsp_generate::{
     block, build, config, generator, hip_parameters, memory_blocks, verilog,
 };
 pub use peerlane_bsp_platform::{
-    error, hash, hexadecimal, interrupt, kept, layout, output, revert, roles, size, text, xml,
+    error, hash, hexadecimal, hint, interrupt, kept, layout, message, output, revert, roles, size,
+    text, xml,
 };

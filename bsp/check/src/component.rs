@@ -174,7 +174,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
                     top = Some(module);
                 }
             }
-            Err(e) => findings.bad(TEST, e.place, e.what, &e.hint),
+            Err(e) => findings.bad(TEST, e.place, e.what, e.hint),
         }
     }
     for name in used.difference(&defined) {

@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use peerlane_bsp_generate::build::Build;
 use peerlane_bsp_platform::error::{Error, Place, Result};
-use peerlane_bsp_platform::hint;
+use peerlane_bsp_platform::hint::{Hint, Owner};
 use peerlane_bsp_platform::kept::{Origin, Record};
 use peerlane_bsp_platform::layout::Layout;
+use peerlane_bsp_platform::message::{Message, moved};
 use peerlane_bsp_platform::output;
 use peerlane_bsp_platform::revert;
 
@@ -45,10 +46,10 @@ pub struct Finding {
     pub place: PathBuf,
     /// Line, if there is one.
     pub line: Option<usize>,
-    /// The message: a sentence without its full stop.
-    pub what: String,
-    /// The hint; empty unless the diagnostic is a fault.
-    pub hint: String,
+    /// The message.
+    pub what: Message,
+    /// The hint; `None` unless the diagnostic is a fault.
+    pub hint: Option<Hint>,
     /// Whether the vendor's BSP has the fault too. A test with such a diagnostic does not report success.
     pub inherited: bool,
 }
@@ -59,17 +60,17 @@ pub struct Findings(pub Vec<Finding>);
 
 impl Findings {
     /// Adds a proved fact.
-    pub fn good(&mut self, test: &'static str, what: impl Into<String>) {
-        self.push(Level::Good, test, Place::file(""), what.into(), "");
+    pub fn good(&mut self, test: &'static str, what: impl Into<Message>) {
+        self.push(Level::Good, test, Place::file(""), what.into(), None);
     }
 
     /// Adds a fact that could not be proved.
-    pub fn note(&mut self, test: &'static str, place: Place, what: impl Into<String>) {
-        self.push(Level::Note, test, place, what.into(), "");
+    pub fn note(&mut self, test: &'static str, place: Place, what: impl Into<Message>) {
+        self.push(Level::Note, test, place, what.into(), None);
     }
 
     /// Adds a fault that the vendor's BSP has too.
-    pub fn inherited(&mut self, test: &'static str, place: Place, what: impl Into<String>) {
+    pub fn inherited(&mut self, test: &'static str, place: Place, what: impl Into<Message>) {
         self.note(test, place, what);
         if let Some(last) = self.0.last_mut() {
             last.inherited = true;
@@ -77,11 +78,24 @@ impl Findings {
     }
 
     /// Adds a fault.
-    pub fn bad(&mut self, test: &'static str, place: Place, what: impl Into<String>, hint: &str) {
-        self.push(Level::Bad, test, place, what.into(), hint);
+    pub fn bad(
+        &mut self,
+        test: &'static str,
+        place: Place,
+        what: impl Into<Message>,
+        hint: impl Into<Hint>,
+    ) {
+        self.push(Level::Bad, test, place, what.into(), Some(hint.into()));
     }
 
-    fn push(&mut self, level: Level, test: &'static str, place: Place, what: String, hint: &str) {
+    fn push(
+        &mut self,
+        level: Level,
+        test: &'static str,
+        place: Place,
+        what: Message,
+        hint: Option<Hint>,
+    ) {
         let Place { path, line } = place;
         self.0.push(Finding {
             level,
@@ -89,7 +103,7 @@ impl Findings {
             place: path,
             line,
             what,
-            hint: hint.into(),
+            hint,
             inherited: false,
         });
     }
@@ -159,21 +173,15 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     };
     let mut findings = judge(&real, with_tcl).map_err(|mut error| {
         // Readers do not know whether a file belongs to the input or to the result.
-        if error.hint == hint::of_input(&error.place.path) {
-            error.hint = hint::of_result(&error.place.path);
+        if let Hint::File(owner, _) = &mut error.hint {
+            *owner = Owner::Result;
         }
         error.named_as_given(&whole, given)
     })?;
-    let name = |path: &Path| path.to_string_lossy().into_owned();
+    let as_given = |path: &Path| moved(path, &whole, given);
     for finding in &mut findings.0 {
-        if let Ok(inside) = finding.place.strip_prefix(&whole) {
-            finding.place = match inside.as_os_str().is_empty() {
-                // `join` with an empty path would end in a slash.
-                true => given.clone(),
-                false => given.join(inside),
-            };
-        }
-        finding.what = finding.what.replace(&name(&whole), &name(given));
+        finding.place = as_given(&finding.place);
+        finding.what.map_paths(as_given);
     }
     Ok(findings)
 }
@@ -195,7 +203,7 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
             path: finding.place.clone(),
             line: finding.line,
         };
-        tracing::debug!(test = finding.test, level = ?finding.level, %place, what = finding.what, "found");
+        tracing::debug!(test = finding.test, level = ?finding.level, %place, what = %finding.what, "found");
     }
     tracing::info!(
         findings = findings.0.len(),

@@ -16,6 +16,7 @@ use peerlane_bsp_generate::block;
 use peerlane_bsp_generate::config::Config;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp_platform::layout::{self, Layout};
+use peerlane_bsp_platform::message::Message;
 use peerlane_bsp_platform::roles::{NEW_DMA, OLD_DMA};
 use peerlane_bsp_platform::xml::Document;
 
@@ -359,10 +360,10 @@ fn one<'a>(
         return Err(Error::new(
             ErrorKind::Unsupported,
             Place::file(path(first)),
-            format!(
-                "two files on the project's search path define kind {kind}: this one and {}",
-                path(second).display()
-            ),
+            Message::from(format!(
+                "two files on the project's search path define kind {kind}: this one and "
+            ))
+            .then(path(second).as_path()),
             "Move the file that the design does not use out of the search path (the project's directory, ip/, the \
              SEARCH_PATH of the settings, the paths of .ipx files), or rename it.",
         ));
@@ -403,11 +404,12 @@ fn refuse_double(
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::file(file),
-                format!(
-                    "two files define kind {kind}, this one and {}, and the search path has {pattern}, which cannot be \
-                     determined without Quartus and may lead to the other",
-                    layout.root.join(other).display()
-                ),
+                Message::from(format!("two files define kind {kind}, this one and "))
+                    .then(layout.root.join(other).as_path())
+                    .then(format!(
+                        ", and the search path has {pattern}, which cannot be determined without Quartus and may lead \
+                         to the other"
+                    )),
                 "Write that search path out, or remove the file that the design does not use from the BSP.",
             ));
         }

@@ -3,6 +3,8 @@
 use crate::library::{Library, is_pcie_hip, is_streaming_hip};
 use crate::qsys::{Connection, Module, System};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
+use peerlane_bsp_platform::hint::Hint;
+use peerlane_bsp_platform::message::Message;
 use peerlane_bsp_platform::roles::{NEW_DMA, OLD_DMA};
 
 /// The instances that the extension changes. All are in one system.
@@ -266,7 +268,12 @@ impl<'a> Site<'a> {
     }
 
     /// Makes an error about a connection or instance of this system.
-    pub fn unsupported(&self, place: Place, what: String, hint: &str) -> Error {
+    pub fn unsupported(
+        &self,
+        place: Place,
+        what: impl Into<Message>,
+        hint: impl Into<Hint>,
+    ) -> Error {
         Error::new(ErrorKind::Unsupported, place, what, hint)
     }
 

@@ -4,12 +4,12 @@
 //! in Quartus 13.0 to 18.1. An unknown parameter is left out if its value switches nothing on. With any other value it
 //! is refused, because its effect on the hardware is not known.
 
-use crate::port::OR_TXS;
 use peerlane_bsp_design::kinds::OWN_HIP;
 use peerlane_bsp_design::qsys::{Module, System, number};
 use peerlane_bsp_generate::config::Config;
 use peerlane_bsp_generate::hip_parameters::{BUFFER, Fate, fate};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Problems, Result};
+use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::key::Key;
 use peerlane_bsp_platform::text::either;
 use peerlane_bsp_platform::xml::Element;
@@ -239,8 +239,7 @@ pub fn is_known(system: &System, hip: &Module) -> Result<()> {
         hip.kind,
         either(&FROM)
     );
-    let hint = format!("Leave port.kind out of the configuration{OR_TXS}.");
-    Err(Old { system, hip }.refuse(system.place(hip), what, hint))
+    Err(Old { system, hip }.refuse(system.place(hip), what, Hint::without_tlp("")))
 }
 
 /// Returns the hard IP with an Avalon-ST interface that replaces one with Avalon-MM ports, which [`is_known`].
@@ -429,7 +428,7 @@ struct Old<'a> {
 }
 
 impl Old<'_> {
-    fn refuse(&self, place: Place, what: String, hint: impl Into<String>) -> Error {
+    fn refuse(&self, place: Place, what: String, hint: impl Into<Hint>) -> Error {
         Error::new(ErrorKind::Unsupported, place, what, hint).of_a_value()
     }
 
@@ -442,8 +441,9 @@ impl Old<'_> {
                  13.0 to 18.1 does not have it: its effect in {OWN_HIP} is not known",
                 self.hip.name
             ),
-            "Report it to Peerlane's project, with the version of Quartus. Until a new version knows it, leave \
-             port.kind out of the configuration.",
+            Hint::without_tlp(
+                "Report it to Peerlane's project, with the version of Quartus. Until a new version knows it, ",
+            ),
         )
     }
 
@@ -472,10 +472,10 @@ impl Old<'_> {
                 "{name} of {} is {value}, which a TLP port cannot have: {why}",
                 self.hip.name
             ),
-            format!(
-                "Set it to {} in Platform Designer, or leave port.kind out of the configuration.",
+            Hint::without_tlp(format!(
+                "Set it to {} in Platform Designer, or ",
                 either(possible)
-            ),
+            )),
         )
     }
 
@@ -658,10 +658,9 @@ impl Old<'_> {
             format!(
                 "{hip} has a second BAR in use ({name} is {kind}): with a TLP port the block serves only one, BAR {own}"
             ),
-            format!(
-                "Move the slaves of Rxm_BAR{bar} to Rxm_BAR{own} in Platform Designer and disable BAR {bar}, or leave \
-                 port.kind out of the configuration."
-            ),
+            Hint::without_tlp(format!(
+                "Move the slaves of Rxm_BAR{bar} to Rxm_BAR{own} in Platform Designer and disable BAR {bar}, or "
+            )),
         )
     }
 

@@ -21,6 +21,7 @@ use crate::settings::{self, FileEdits, Settings};
 use peerlane_bsp_design::project::{Project, Role, Source};
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
+use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::layout::{Layout, has_extension};
 use peerlane_bsp_platform::text::{self, ranges};
 use peerlane_bsp_platform::xml::Edits;
@@ -216,7 +217,7 @@ impl FileEdits<'_> {
 /// Makes the error for such a partition.
 fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     let name = &hip.name;
-    let refuse = |what: &str, hint: String| {
+    let refuse = |what: &str, hint: Hint| {
         let what = format!("{PARTITION} names a path inside {name}, {what}");
         Error::new(ErrorKind::Unsupported, place.clone(), what, hint)
     };
@@ -229,14 +230,14 @@ fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     if of_bridge {
         return refuse(
             "in the Avalon-MM bridge, which does not exist with a TLP port",
-            "Remove the partition, or leave port.kind out of the configuration.".into(),
+            Hint::without_tlp("Remove the partition, or "),
         );
     }
     refuse(
         "whose hierarchy differs with a TLP port, and the new path cannot be determined",
-        format!(
-            "Write its path out, with {OLD_ENTITY}:{name} and the level {LEVEL}, or leave port.kind out of the configuration."
-        ),
+        Hint::without_tlp(format!(
+            "Write its path out, with {OLD_ENTITY}:{name} and the level {LEVEL}, or "
+        )),
     )
 }
 

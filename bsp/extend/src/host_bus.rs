@@ -20,6 +20,7 @@ use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::block;
 use peerlane_bsp_generate::config::{Config, NewSlave};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
+use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::xml::Edits;
 
 /// The largest supported BAR, log2; requested places are below that, too.
@@ -124,8 +125,9 @@ impl<'a> HostBus<'a> {
                 "{master} leads only to {}, which is inside the block with a TLP port",
                 self.path.last().end
             ),
-            "Connect another slave of the board to that bridge in Platform Designer, as in vendors' BSPs, or leave \
-             port.kind out of the configuration.",
+            Hint::without_tlp(
+                "Connect another slave of the board to that bridge in Platform Designer, as in vendors' BSPs, or ",
+            ),
         ))
     }
 

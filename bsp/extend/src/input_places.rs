@@ -5,31 +5,27 @@ use std::path::{Path, PathBuf};
 use peerlane_bsp_check::Finding;
 use peerlane_bsp_platform::error::{Error, Place};
 use peerlane_bsp_platform::layout::Layout;
+use peerlane_bsp_platform::message::{Message, moved};
 use peerlane_bsp_platform::text;
 
 /// Converts an error of reading the copy to the input's places.
-pub(crate) fn of_the_input(mut error: Error, copy: &Layout, input: &Layout) -> Error {
-    error.place.path = path_in_the_input(&error.place.path, copy, input);
-    error.what = without_copy(&error.what, copy, input);
-    error
+pub(crate) fn of_the_input(error: Error, copy: &Layout, input: &Layout) -> Error {
+    error.map_paths(&|path| path_in_the_input(path, copy, input))
 }
 
-/// Returns a message without the copy's directory.
-pub(crate) fn without_copy(what: &str, copy: &Layout, input: &Layout) -> String {
-    let name = |path: &Path| path.to_string_lossy().into_owned();
-    // The board's directory first: it may have another name in the copy.
-    let what = what.replace(&name(&copy.hardware_dir()), &name(&input.hardware_dir()));
-    what.replace(&name(&copy.root), &name(&input.root))
+/// Returns the message of a diagnostic of the copy with the input's paths.
+pub(crate) fn what_of(finding: &Finding, copy: &Layout, input: &Layout) -> Message {
+    let mut what = finding.what.clone();
+    what.map_paths(|path| path_in_the_input(path, copy, input));
+    what
 }
 
 fn path_in_the_input(path: &Path, copy: &Layout, input: &Layout) -> PathBuf {
+    let hardware = copy.hardware_dir();
     // The board's directory may have another name in the copy.
-    if let Ok(inside) = path.strip_prefix(copy.hardware_dir()) {
-        return input.hardware_dir().join(inside);
-    }
-    match path.strip_prefix(&copy.root) {
-        Ok(inside) => input.root.join(inside),
-        Err(_) => path.to_path_buf(),
+    match path.starts_with(&hardware) {
+        true => moved(path, &hardware, &input.hardware_dir()),
+        false => moved(path, &copy.root, &input.root),
     }
 }
 

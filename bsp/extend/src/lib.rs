@@ -53,6 +53,7 @@ use peerlane_bsp_generate::config::Config;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
 use peerlane_bsp_platform::interrupt;
 use peerlane_bsp_platform::layout::Layout;
+use peerlane_bsp_platform::message::Message;
 use peerlane_bsp_platform::output;
 
 use tempfile::TempDir;
@@ -192,10 +193,8 @@ fn make(
         Some(finding) => Err(with_missing(Error::new(
             ErrorKind::Inconsistent,
             input_places::in_the_input(finding, &made, layout),
-            format!(
-                "the extended BSP would have a fault: {}",
-                input_places::without_copy(&finding.what, &made, layout)
-            ),
+            Message::from("the extended BSP would have a fault: ")
+                .then(input_places::what_of(finding, &made, layout)),
             "If the input has the same fault, correct it there; else report it with the BSP.",
         ))),
     }

@@ -56,10 +56,8 @@ impl Plan {
     /// Plans the extension with the port that the configuration asks for, or the best one that the board can have.
     pub(super) fn best(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
         let make = |config: &Config| Self::new(layout, config, title);
-        let (mut plan, why) = port::first(port::candidates(config), make)?;
+        let (mut plan, why) = port::first(&layout.root, port::candidates(config), make)?;
         let chosen = config.port.kind.is_some();
-        let root = format!("{}/", layout.root.display());
-        let why = why.map(|why| why.replace(&root, ""));
         let note = port::note(&plan.report.config, chosen, why.as_deref());
         plan.report.notes.insert(0, note);
         Ok(plan)

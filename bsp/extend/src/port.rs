@@ -5,11 +5,11 @@
 //! `altera_pcie_sv_hip_avmm`). This program knows the streaming form of the hard IP of Stratix V and Arria V GZ. It
 //! does not know that of Arria V and Cyclone V, so these boards get `Txs`.
 
+use std::path::Path;
+
 use peerlane_bsp_generate::config::{Config, Key, PortKind};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
-
-/// A part of hints, after the advice to leave `port.kind` out.
-pub(super) const OR_TXS: &str = ", or set it to \"txs\"";
+use peerlane_bsp_platform::hint::Hint;
 
 /// Lines of the comparison: the subject, then `Txs`, then the stream of packets.
 const DIFFERENCES: [[&str; 3]; 8] = [
@@ -57,11 +57,13 @@ pub(super) fn candidates(config: &Config) -> (Vec<Config>, Option<String>) {
     (both.into_iter().flatten().collect(), why)
 }
 
-/// Tries configurations in turn until one is possible. Returns its result, and the reason if it is not the best port.
+/// Tries configurations in turn until one is possible. Returns its result, and the reason, with paths from `root`, if it
+/// is not the best port.
 ///
 /// # Errors
 /// Those of the last one.
 pub(super) fn first<T>(
+    root: &Path,
     (configs, mut why): (Vec<Config>, Option<String>),
     mut make: impl FnMut(&Config) -> Result<T>,
 ) -> Result<(T, Option<String>)> {
@@ -71,7 +73,7 @@ pub(super) fn first<T>(
             Ok(made) => return Ok((made, why)),
             Err(error) if index < last && is_about_the_board(&error) => {
                 tracing::info!(%error, "no TLP port");
-                why = Some(reason(&error));
+                why = Some(reason(&error.named_as_given(root, Path::new(""))));
             }
             Err(error) => return Err(by_keys(config, error)),
         }
@@ -83,12 +85,15 @@ pub(super) fn first<T>(
 /// asks for it too, and excludes `Txs`.
 fn by_keys(config: &Config, mut error: Error) -> Error {
     if config.port.generation.is_some() {
-        let keys = match config.places.has(Key::PortKind) {
-            true => "port.kind and port.gen out",
-            false => "port.gen out",
+        let asking: &[Key] = match config.places.has(Key::PortKind) {
+            true => &[Key::PortKind, Key::Generation],
+            false => &[Key::Generation],
         };
-        for text in error.details.iter_mut().chain([&mut error.hint]) {
-            *text = text.replace(OR_TXS, "").replace("port.kind out", keys);
+        let all = error.all.iter_mut().map(|one| &mut one.hint);
+        for hint in all.chain([&mut error.hint]) {
+            if let Hint::WithoutTlp(_, keys) = hint {
+                *keys = asking;
+            }
         }
     }
     error
@@ -101,9 +106,9 @@ fn is_about_the_board(error: &Error) -> bool {
 
 /// Returns all reasons against a port, with the places.
 fn reason(error: &Error) -> String {
-    match error.details.as_slice() {
+    match error.all.as_slice() {
         [] => error.to_string(),
-        all => all.join(" "),
+        all => (all.iter().map(Error::paragraph).collect::<Vec<_>>()).join(" "),
     }
 }
 
@@ -146,8 +151,6 @@ pub fn section(config: &Config) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use peerlane_bsp_platform::error::Place;
 
@@ -186,7 +189,7 @@ mod tests {
             (ErrorKind::NoDma, 1),
         ] {
             let mut count = 0;
-            let made = first(candidates(&parse("")), |config| {
+            let made = first(Path::new(""), candidates(&parse("")), |config| {
                 count += 1;
                 match config.has_tlp_port() {
                     true => Err(error(kind)),
@@ -200,11 +203,11 @@ mod tests {
             }
         }
         // The user gets the error of the last one.
-        let made: Result<((), _)> = first(candidates(&parse("")), |config| {
+        let made: Result<((), _)> = first(Path::new(""), candidates(&parse("")), |config| {
             let mut error = error(ErrorKind::Unsupported);
-            error.what = format!("{:?}", config.port.kind);
+            error.what = format!("{:?}", config.port.kind).into();
             Err(error)
         });
-        assert!(made.unwrap_err().what.contains("Txs"));
+        assert!(made.unwrap_err().to_string().contains("Txs"));
     }
 }

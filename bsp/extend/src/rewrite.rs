@@ -86,7 +86,7 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
                     "the Avalon-MM port of {} has {has} (avmm_width_hwtcl){link}",
                     site.hip.name
                 ),
-                &hard_ip::to_128_bits(site.hip),
+                hard_ip::to_128_bits(site.hip),
             )
             .of_a_value());
     };

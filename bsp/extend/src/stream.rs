@@ -20,6 +20,8 @@ use peerlane_bsp_generate::build;
 use peerlane_bsp_generate::config::{Config, Key};
 use peerlane_bsp_generate::generator::{self, Board};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Problems, Result};
+use peerlane_bsp_platform::hint::Hint;
+use peerlane_bsp_platform::message::Message;
 
 /// The fate of an interface of the Avalon-MM variant that is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +68,10 @@ const INTERFACES: [(&str, Fate); 21] = [
     (LOCKED, Fate::Stays),
 ];
 
-const HINT: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
+/// The hint for a part that a board with a TLP port cannot have.
+fn remove_it() -> Hint {
+    Hint::without_tlp("Remove it in Platform Designer, or ")
+}
 
 /// Returns the fate of an interface; `None` for an unknown one.
 fn fate(interface: &str) -> Option<Fate> {
@@ -95,10 +100,8 @@ pub struct Streaming<'a> {
 fn of_generation(config: &Config, mut error: Error) -> Error {
     match config.port.generation {
         Some(generation) if !config.places.has(Key::PortKind) => {
-            error.what = format!(
-                "port.gen = {generation} asks for a TLP port, but {}",
-                error.what
-            );
+            let what = format!("port.gen = {generation} asks for a TLP port, but ");
+            error.what = Message::from(what).then(error.what);
             error.of_key(Key::Generation)
         }
         _ => error,
@@ -146,7 +149,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         site.unsupported(
             site.system.place(site.dma),
             format!("the block cannot be built for this board with a TLP port: {e}"),
-            "Move the slave in Platform Designer, or leave port.kind out of the configuration.",
+            Hint::without_tlp("Move the slave in Platform Designer, or "),
         )
     })?;
     Ok(Streaming {
@@ -168,7 +171,7 @@ fn room(
         site.unsupported(
             site.system.place(site.dma),
             format!("no path leads from BAR {bar} to {}.{slave}", site.dma.name),
-            HINT,
+            remove_it(),
         )
     })?;
     let map = bar_map(site, bar);
@@ -340,7 +343,7 @@ fn registers(site: &Site<'_>, path: &HostPath<'_>) -> Result<()> {
              block, and only the host reaches them",
             other.start
         ),
-        HINT,
+        remove_it(),
     ))
 }
 
@@ -359,7 +362,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
                     "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: its \
                      replacement with a TLP port is not known"
                 ),
-                HINT,
+                remove_it(),
             ));
         }
     };
@@ -367,7 +370,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
         ErrorKind::Unsupported,
         place,
         format!("{end} is {how}, but does not exist with a TLP port: {why}"),
-        HINT,
+        remove_it(),
     ))
 }
 
@@ -387,6 +390,6 @@ fn kernel<'a>(site: &Site<'a>) -> Result<Option<&'a Connection>> {
             site.hip.name,
             names.join(", ")
         ),
-        HINT,
+        remove_it(),
     ))
 }

@@ -6,14 +6,15 @@ use std::path::Path;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp_platform::kept;
 use peerlane_bsp_platform::layout::{Layout, OWN_DIR, SCRIPT_DIR, with_extension};
+use peerlane_bsp_platform::message::Message;
 use peerlane_bsp_platform::roles::NEW_DMA;
 use peerlane_bsp_platform::text;
 
-fn extended(place: Place, what: &str) -> Error {
+fn extended(place: Place, what: impl Into<Message>) -> Error {
     Error::new(
         ErrorKind::AlreadyExtended,
         place,
-        format!("the BSP is already extended, or was: {what}"),
+        Message::from("the BSP is already extended, or was: ").then(what),
         "Name the vendor's BSP with --bsp. `peerlane revert` restores it from an extended BSP, and `peerlane check` \
          checks an extended BSP.",
     )
@@ -28,7 +29,7 @@ pub(crate) fn refuse_above(dir: &Path) -> Result<()> {
     match all.find(|root| root.join(kept::RECORD).exists()) {
         Some(root) => Err(extended(
             Place::file(dir),
-            &format!("{} has {}", root.display(), kept::RECORD),
+            Message::from(root).then(format!(" has {}", kept::RECORD)),
         )),
         None => Ok(()),
     }
@@ -53,7 +54,7 @@ pub(crate) fn refuse(layout: &Layout) -> Result<()> {
             let text = text::read(&path)?;
             if let Some(n) = text.lines().position(|line| line.contains(word)) {
                 let place = Place::line(&path, n + 1);
-                return Err(extended(place, &format!("this line names {word}")));
+                return Err(extended(place, format!("this line names {word}")));
             }
         }
     }
@@ -62,7 +63,7 @@ pub(crate) fn refuse(layout: &Layout) -> Result<()> {
         let text = text::read(&path).unwrap_or_default();
         if let Some(n) = text.lines().position(|line| line.contains(NEW_DMA)) {
             let place = Place::line(&path, n + 1);
-            return Err(extended(place, &format!("this line names {NEW_DMA}")));
+            return Err(extended(place, format!("this line names {NEW_DMA}")));
         }
     }
     Ok(())

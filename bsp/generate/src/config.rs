@@ -655,8 +655,8 @@ mod tests {
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(error.place.line, Some(line), "{error}");
-            assert!(error.what.contains(what), "{error}");
-            assert!(error.hint.contains(hint), "{error}");
+            assert!(error.what.to_string().contains(what), "{error}");
+            assert!(error.hint.to_string().contains(hint), "{error}");
         }
     }
 
@@ -759,8 +759,8 @@ mod tests {
             let e = parse(text).expect_err(text);
             assert!(e.to_string().contains("there is no key"), "{e}");
             match meant {
-                Some(meant) => assert!(e.hint.starts_with(meant), "{}", e.hint),
-                None => assert!(!e.hint.contains("mean"), "{}", e.hint),
+                Some(meant) => assert!(e.hint.to_string().starts_with(meant), "{}", e.hint),
+                None => assert!(!e.hint.to_string().contains("mean"), "{}", e.hint),
             }
             // Neither the TOML reader's own words nor keys that would be refused.
             for word in ["field", "expected", "windows", "i64"] {

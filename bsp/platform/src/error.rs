@@ -1,9 +1,11 @@
-//! The only error type of the command: the fault, its place, and a hint.
+//! The error type of the crates of BSPs: the fault, its place, and a hint.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::hint::Hint;
 use crate::key::Key;
+use crate::message::{Message, moved};
 
 /// Result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -81,18 +83,19 @@ impl fmt::Display for Place {
 }
 
 /// An error with its place and a hint. It is shown as one paragraph.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct Error {
     /// The kind of the error.
     pub kind: ErrorKind,
     /// The place.
     pub place: Place,
-    /// The fault: a sentence without its full stop.
-    pub what: String,
-    /// The hint: whole sentences.
-    #[help]
-    pub hint: String,
+    /// The fault.
+    pub what: Message,
+    /// The hint.
+    pub hint: Hint,
+    /// All problems, if this is the first of several.
+    pub all: Vec<Self>,
     /// Details of the sentence, one line each; usually empty.
     pub details: Vec<String>,
     /// The key of the configuration that asks for something impossible, if there is one.
@@ -102,7 +105,7 @@ pub struct Error {
 }
 
 /// Returns the reason of a failed read or write. `tempfile` appends the name of its temporary file, which means nothing
-/// to the user.
+/// to the user; its error gives the system's error in no other way.
 pub fn reason(source: &std::io::Error) -> String {
     let text = source.to_string();
     match text.split_once(" at path \"") {
@@ -111,24 +114,20 @@ pub fn reason(source: &std::io::Error) -> String {
     }
 }
 
-/// The hint for a full disk.
-const FULL: &str =
-    "Free space there, or choose a place on another disk. Then run the command again.";
-
 impl Error {
     /// Makes an error; `what` has no full stop at its end, `hint` has one.
     pub fn new(
         kind: ErrorKind,
         place: Place,
-        what: impl Into<String>,
-        hint: impl Into<String>,
+        what: impl Into<Message>,
+        hint: impl Into<Hint>,
     ) -> Self {
         Self {
             kind,
             place,
-            // Words from a file may have line ends and other control characters; an error is one line.
-            what: what.into().replace(char::is_control, " "),
+            what: what.into().on_one_line(),
             hint: hint.into(),
+            all: Vec::new(),
             details: Vec::new(),
             key: None,
             was_read: false,
@@ -147,26 +146,22 @@ impl Error {
         self
     }
 
-    /// Replaces a canonical path by the path that the caller gave, in the place and in the words.
-    pub fn named_as_given(mut self, canonical: &Path, given: &Path) -> Self {
-        if self.place.path == canonical {
-            self.place.path = given.to_path_buf();
-        } else if let Ok(inside) = self.place.path.strip_prefix(canonical) {
-            self.place.path = given.join(inside);
-        }
-        let (canonical, given) = (canonical.to_string_lossy(), given.to_string_lossy());
-        for text in self.details.iter_mut().chain([&mut self.what]) {
-            *text = text.replace(canonical.as_ref(), &given);
-        }
+    /// Changes all paths.
+    pub fn map_paths(mut self, to: &dyn Fn(&Path) -> PathBuf) -> Self {
+        self.place.path = to(&self.place.path);
+        self.what.map_paths(to);
+        self.all = (self.all.into_iter().map(|one| one.map_paths(to))).collect();
         self
+    }
+
+    /// Replaces a canonical path by the path that the caller gave.
+    pub fn named_as_given(self, canonical: &Path, given: &Path) -> Self {
+        self.map_paths(&|path| moved(path, canonical, given))
     }
 
     /// Sets the details of the sentence.
     pub fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
-        self.details = details
-            .into_iter()
-            .map(|line| line.replace(char::is_control, " "))
-            .collect();
+        self.details = details.into_iter().collect();
         self
     }
 
@@ -174,13 +169,13 @@ impl Error {
     pub fn io(path: impl AsRef<Path>, doing: &str, source: &std::io::Error) -> Self {
         use std::io::ErrorKind as Cause;
         let hint = match source.kind() {
-            Cause::StorageFull | Cause::QuotaExceeded | Cause::FileTooLarge => FULL,
+            Cause::StorageFull | Cause::QuotaExceeded | Cause::FileTooLarge => Hint::FreeSpace,
             Cause::PermissionDenied => {
-                "Get the permission for that, or run the command as a user who has it."
+                "Get the permission for that, or run the command as a user who has it.".into()
             }
-            Cause::ReadOnlyFilesystem => "Choose a writable place.",
-            Cause::NotFound => "Check the path, then run the command again.",
-            _ => "Check the path, the permissions and the disk, then run the command again.",
+            Cause::ReadOnlyFilesystem => "Choose a writable place.".into(),
+            Cause::NotFound => "Check the path, then run the command again.".into(),
+            _ => "Check the path, the permissions and the disk, then run the command again.".into(),
         };
         Self::new(
             ErrorKind::Io,
@@ -193,7 +188,7 @@ impl Error {
     /// Makes the error of a failed copy: of the source, unless there is no room for the destination.
     pub fn copy(from: &Path, to: &Path, source: &std::io::Error) -> Self {
         let full = Self::io(to, "write the file", source);
-        match full.hint == FULL {
+        match full.hint == Hint::FreeSpace {
             true => full,
             false => Self::io(from, "copy the file", source),
         }
@@ -204,10 +199,12 @@ impl Error {
         format!("{self}. {}", self.hint)
     }
 
-    /// Returns the text that the command prints: the paragraph, and the details below it.
+    /// Returns the text that the command prints: the paragraph, and below it all problems and the details.
     pub fn message(&self) -> String {
-        let details = self.details.iter().map(|line| format!("\n  {line}"));
-        self.paragraph() + &details.collect::<String>()
+        let all = self.all.iter().map(Self::paragraph);
+        let lines = all.chain(self.details.iter().cloned());
+        let below = lines.map(|line| format!("\n  {}", line.replace(char::is_control, " ")));
+        self.paragraph() + &below.collect::<String>()
     }
 }
 
@@ -231,7 +228,7 @@ impl Problems {
         self.0.len()
     }
 
-    /// Merges the problems into one error: the only one as it is, or the first with a line of details for each.
+    /// Merges the problems into one error: the only one as it is, or the first with all of them.
     ///
     /// # Errors
     /// If there is a problem.
@@ -242,16 +239,13 @@ impl Problems {
         if self.0.len() == 1 {
             return Err(self.0.remove(0));
         }
-        let lines: Vec<_> = self.0.iter().map(Error::paragraph).collect();
-        let count = lines.len();
-        let all_read = self.0.iter().all(|error| error.was_read);
-        let mut first = self.0.remove(0);
-        first.was_read = all_read;
-        first.what = format!(
-            "{count} reasons prevent {against}, one a line below; the first: {}",
-            first.what
-        );
-        Err(first.with_details(lines))
+        let mut first = self.0[0].clone();
+        let count = self.0.len();
+        let what = format!("{count} reasons prevent {against}, one a line below; the first: ");
+        first.what = Message::from(what).then(first.what);
+        first.was_read = self.0.iter().all(|error| error.was_read);
+        first.all = self.0;
+        Err(first)
     }
 }
 
@@ -273,7 +267,7 @@ mod tests {
         ] {
             let error = Error::copy(from, to, &io::Error::from_raw_os_error(number));
             assert_eq!(error.place, Place::file(place), "{error}");
-            assert!(error.hint.contains(word), "{}", error.paragraph());
+            assert!(error.paragraph().contains(word), "{}", error.paragraph());
         }
     }
 }

@@ -1,6 +1,83 @@
-//! Hints for a faulty file, by its kind and its owner.
+//! Hints: how to fix an error.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::key::Key;
+
+/// The owner of a faulty file, by whom it can be corrected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The vendor, or a user: the file is part of the input.
+    Input,
+    /// Peerlane: the file is part of an extended BSP.
+    Result,
+}
+
+/// A hint. Code compares and changes the variants; only [`fmt::Display`] makes whole sentences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hint {
+    /// Whole sentences.
+    Text(String),
+    /// Correct a file or restore it, by its kind and its owner.
+    File(Owner, PathBuf),
+    /// Free space on the disk.
+    FreeSpace,
+    /// Leave these keys out, which ask for a TLP port. The text before has other ways; it is empty or ends with a blank.
+    WithoutTlp(String, &'static [Key]),
+}
+
+impl Hint {
+    /// Makes the hint for a file of an extended BSP.
+    pub fn of_result(path: &Path) -> Self {
+        Self::File(Owner::Result, path.to_path_buf())
+    }
+
+    /// Makes the hint for an unreadable file of the input: the vendor's, or one that a user gave.
+    pub fn of_input(path: &Path) -> Self {
+        Self::File(Owner::Input, path.to_path_buf())
+    }
+
+    /// Makes the hint to leave `port.kind` out, after other ways.
+    pub fn without_tlp(before: impl Into<String>) -> Self {
+        Self::WithoutTlp(before.into(), &[Key::PortKind])
+    }
+}
+
+impl From<&str> for Hint {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_string())
+    }
+}
+
+impl From<String> for Hint {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::File(Owner::Result, path) => f.write_str(&of_result(path)),
+            Self::File(Owner::Input, path) => f.write_str(&of_input(path)),
+            Self::FreeSpace => f.write_str(
+                "Free space there, or choose a place on another disk. Then run the command again.",
+            ),
+            Self::WithoutTlp(before, keys) => {
+                let names: Vec<_> = keys.iter().map(|key| key.name()).collect();
+                let names = names.join(" and ");
+                let leave = if before.is_empty() { "Leave" } else { "leave" };
+                write!(f, "{before}{leave} {names} out of the configuration")?;
+                match (before.is_empty(), keys) {
+                    (true, [Key::PortKind]) => f.write_str(", or set it to \"txs\"."),
+                    _ => f.write_str("."),
+                }
+            }
+        }
+    }
+}
 
 /// Kinds of files, by the way to correct them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +115,7 @@ fn name(path: &Path) -> String {
     name.to_string_lossy().replace(char::is_control, " ")
 }
 
-/// Returns the hint for a file of an extended BSP.
-pub fn of_result(path: &Path) -> String {
+fn of_result(path: &Path) -> String {
     let name = name(path);
     match Kind::of(path) {
         Kind::System => "Correct it in Platform Designer, or extend the vendor's BSP again.".into(),
@@ -53,8 +129,7 @@ pub fn of_result(path: &Path) -> String {
     }
 }
 
-/// Returns the hint for an unreadable file of the input: the vendor's, or one that a user gave.
-pub fn of_input(path: &Path) -> String {
+fn of_input(path: &Path) -> String {
     let name = name(path);
     match Kind::of(path) {
         Kind::System => format!(

@@ -48,15 +48,14 @@ impl Layout {
     pub fn of_board(dir: &Path, board: Option<&str>) -> Result<Self> {
         let is_asked =
             |path: &Path| board.is_none_or(|board| path.file_name() == Some(board.as_ref()));
-        let not = |what: String| {
-            Error::new(
-                ErrorKind::NotABsp,
-                Place::file(dir),
-                what,
+        let with_hint = |what: String, more: &str| {
+            let hint = format!(
                 "Name the BSP's hardware/<board> directory, which has board_spec.xml, top.qsf and the .qsys files, or \
-                 a BSP root with one such directory.",
-            )
+                 a BSP root with one such directory.{more}"
+            );
+            Error::new(ErrorKind::NotABsp, Place::file(dir), what, hint)
         };
+        let not = |what: String| with_hint(what, "");
         if !dir.is_dir() {
             return Err(not("is not a directory".into()));
         }
@@ -115,14 +114,14 @@ impl Layout {
             }),
             others => {
                 let names: Vec<_> = boards.iter().map(|p| p.display().to_string()).collect();
-                let mut error = not(match (others, board) {
+                let what = match (others, board) {
                     ([], Some(board)) => {
                         format!("has no board {board}; it has {}", names.join(", "))
                     }
                     _ => format!("has several boards ({})", names.join(", ")),
-                });
-                error.hint += " `peerlane extend` accepts such a root with --board NAME.";
-                Err(error)
+                };
+                let more = " `peerlane extend` accepts such a root with --board NAME.";
+                Err(with_hint(what, more))
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod interrupt;
 pub mod kept;
 pub mod key;
 pub mod layout;
+pub mod message;
 pub mod output;
 pub mod revert;
 pub mod roles;

@@ -9,7 +9,7 @@ use std::path::Path;
 use askama::Template;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::hint;
+use crate::hint::Hint;
 
 /// Most bytes of a file that is read. The largest in public BSPs, a settings file or a system of Platform Designer, has
 /// 600 KiB.
@@ -85,7 +85,7 @@ pub fn read_as(path: &Path, kind: ErrorKind) -> Result<String> {
             kind,
             Place::line(path, 1 + lines),
             "a byte 0: the file is in UTF-16, or is not text",
-            hint::of_input(path),
+            Hint::of_input(path),
         ));
     }
     text(path, bytes)

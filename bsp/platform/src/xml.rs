@@ -11,7 +11,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::hint;
+use crate::hint::Hint;
 use crate::text::{self, BYTE_ORDER_MARK};
 
 /// Deepest nesting of elements. Files of Platform Designer have four levels.
@@ -183,7 +183,7 @@ fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
             line,
         },
         what,
-        hint::of_input(path),
+        Hint::of_input(path),
     )
 }
 
@@ -496,7 +496,7 @@ mod tests {
         ] {
             let e = parse(&text).unwrap_err();
             assert_eq!((e.kind, e.place.line), (ErrorKind::BadXml, Some(2)), "{e}");
-            assert!(e.what.contains(words), "{e}");
+            assert!(e.what.to_string().contains(words), "{e}");
         }
     }
 

@@ -22,6 +22,7 @@ use crate::layout;
 use crate::output;
 use crate::size::size;
 use crate::text;
+use peerlane_bsp_platform::message::Message;
 
 pub use model::Board;
 
@@ -252,12 +253,9 @@ pub fn make(options: &Options) -> Result<Report> {
 /// Changes an error of the extension so that it does not name the temporary directory, which is removed.
 fn of_the_board(mut error: Error, description: &Description, temporary: &Path) -> Error {
     if error.kind != ErrorKind::Interrupted && error.place.path.starts_with(temporary) {
-        let inside = error.place.to_string();
-        let inside = inside.replace(&format!("{}/", temporary.display()), "");
-        error.what = format!(
-            "the block cannot be added to this board ({inside}: {})",
-            error.what
-        );
+        error = error.named_as_given(temporary, Path::new(""));
+        let what = format!("the block cannot be added to this board ({}: ", error.place);
+        error.what = Message::from(what).then(error.what).then(")");
         error.place = Place::file(&description.path);
     }
     error

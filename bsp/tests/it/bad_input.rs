@@ -262,13 +262,21 @@ fn a_key_below_another_section_is_told_its_own() {
             "" => format!("The key {key} belongs to the first lines"),
             section => format!("The key {key} belongs below [{section}]."),
         };
-        assert!(error.hint.starts_with(&own), "{}", error.paragraph());
+        assert!(
+            error.hint.to_string().starts_with(&own),
+            "{}",
+            error.paragraph()
+        );
         seen += 1;
     }
     assert!(seen > 10, "{seen}");
     // The name of a section is not a key.
     let error = Config::parse(Path::new("c.toml"), "[bar]\nport = 1\n").unwrap_err();
-    assert!(!error.hint.contains("belongs"), "{}", error.paragraph());
+    assert!(
+        !error.hint.to_string().contains("belongs"),
+        "{}",
+        error.paragraph()
+    );
 }
 
 /// The obstacle may be in the BSP; the mistake is in the configuration.

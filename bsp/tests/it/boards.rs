@@ -214,7 +214,7 @@ fn descriptions_that_say_little() {
         let error = work.refused("");
         expect(&error, error.kind, &["board_env.xml", words]);
         assert!(
-            error.hint.contains("board_env.xml"),
+            error.hint.to_string().contains("board_env.xml"),
             "{name}: {}",
             error.paragraph()
         );
@@ -345,7 +345,8 @@ fn a_port_of_64_bits() {
         ],
     );
     assert!(
-        !error.hint.contains("cannot be extended") && !error.hint.contains("256"),
+        !error.hint.to_string().contains("cannot be extended")
+            && !error.hint.to_string().contains("256"),
         "{error:?}"
     );
     for bits in [128, 256] {

@@ -514,7 +514,7 @@ fn parameters_are_those_of_the_build() {
         let text = fs::read_to_string(&file).unwrap();
         edit(&file, from, to);
         let error = component::run(&file).expect_err(to);
-        assert!(error.what.contains(says), "{to}: {error}");
+        assert!(error.what.to_string().contains(says), "{to}: {error}");
         fs::write(&file, text).unwrap();
     }
     // The check compares them with the record of the build.
@@ -523,7 +523,10 @@ fn parameters_are_those_of_the_build() {
         peerlane_bsp::check::check(&peerlane_bsp::layout::Layout::find(&work.out).unwrap())
             .unwrap();
     let says = "its parameter CHANNELS is 2, but the build has 4";
-    assert!(findings.0.iter().any(|f| f.what == says), "{findings:#?}");
+    assert!(
+        findings.0.iter().any(|f| f.what.to_string() == says),
+        "{findings:#?}"
+    );
 }
 
 fn options(dir: &Path, config: &str) -> Options {

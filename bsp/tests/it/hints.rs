@@ -11,7 +11,7 @@ use peerlane_bsp::layout::Layout;
 fn hints(work: &Work) -> Vec<(String, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
-    bad.map(|f| (f.place.display().to_string(), f.hint))
+    bad.map(|f| (f.place.display().to_string(), f.hint.unwrap().to_string()))
         .collect()
 }
 
@@ -154,16 +154,24 @@ fn errors() {
         let before = fs::read(&path).unwrap();
         fs::write(&path, content).unwrap();
         let error = work.refused("");
-        assert!(error.hint.contains(input), "{file}: {}", error.paragraph());
+        assert!(
+            error.hint.to_string().contains(input),
+            "{file}: {}",
+            error.paragraph()
+        );
         fs::write(&path, before).unwrap();
         work.extend("").unwrap();
         fs::write(work.output(file), content).unwrap();
         let error = structure(&Layout::of_result(&work.out).unwrap()).unwrap_err();
-        assert!(error.hint.contains(result), "{file}: {}", error.paragraph());
+        assert!(
+            error.hint.to_string().contains(result),
+            "{file}: {}",
+            error.paragraph()
+        );
     }
     let work = Work::new();
     let config = work.dir.path().join("c.toml");
     std::os::unix::fs::symlink("/dev/null", &config).unwrap();
     let error = Config::read(&config).unwrap_err();
-    assert_eq!(error.hint, "Give the name of a file.");
+    assert_eq!(error.hint.to_string(), "Give the name of a file.");
 }

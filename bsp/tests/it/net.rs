@@ -357,7 +357,7 @@ fn kinds_are_found_where_they_are() {
         .iter()
         .find(|f| f.level == Level::Bad && f.test == "hierarchy");
     assert!(
-        bad.is_some_and(|f| f.what.contains("climate")),
+        bad.is_some_and(|f| f.what.to_string().contains("climate")),
         "{:#?}",
         findings.0
     );

@@ -144,7 +144,7 @@ fn constraints_follow_or_are_told() {
     // The check names the same lines.
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let is = |f: &&Finding| f.test == "to do" && f.place.ends_with("top.sdc");
-    let notes: Vec<_> = all.iter().filter(is).map(|f| f.what.as_str()).collect();
+    let notes: Vec<_> = all.iter().filter(is).map(|f| f.what.to_string()).collect();
     let at = |line: &str| made.lines().position(|l| l == line).unwrap() + 1;
     let first = at(UNSURE[0]);
     let last = at(UNSURE[UNSURE.len() - 1]);
@@ -185,7 +185,10 @@ fn a_partition_that_cannot_follow_is_refused() {
     work.edit("base.qsf", &partition(OLD), &partition(path));
     let error = work.refused(STREAM);
     assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
-    assert!(error.hint.contains("Remove the partition"), "{error}");
+    assert!(
+        error.hint.to_string().contains("Remove the partition"),
+        "{error}"
+    );
     // Another pattern needs its path.
     let pattern = board();
     pattern.edit(
@@ -194,7 +197,10 @@ fn a_partition_that_cannot_follow_is_refused() {
         &partition("end*|altera_s5_a2p|r"),
     );
     let other = pattern.refused(STREAM);
-    assert!(other.hint.contains("Write its path out"), "{other}");
+    assert!(
+        other.hint.to_string().contains("Write its path out"),
+        "{other}"
+    );
     assert!(
         error.to_string().contains("base.qsf") && error.to_string().contains("PARTITION_HIERARCHY"),
         "{error}"

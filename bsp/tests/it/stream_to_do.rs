@@ -20,7 +20,9 @@ fn to_do(work: &Work) -> Vec<Finding> {
 
 /// Returns the places of the notes with a word: file and line.
 fn places(work: &Work, word: &str) -> Vec<(String, Option<usize>)> {
-    let all = to_do(work).into_iter().filter(|f| f.what.contains(word));
+    let all = to_do(work)
+        .into_iter()
+        .filter(|f| f.what.to_string().contains(word));
     let name = |f: &Finding| f.place.file_name().unwrap().to_string_lossy().into_owned();
     let mut places: Vec<_> = all.map(|f| (name(&f), f.line)).collect();
     places.sort();
@@ -51,7 +53,8 @@ fn nothing_of_cvp(work: &Work) {
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let missed = all.iter().filter(|f| {
         let names = ["CVP", "_REVISION", "REVISION_TYPE"];
-        f.what.contains(" is missing") && names.iter().any(|name| f.what.contains(name))
+        f.what.to_string().contains(" is missing")
+            && names.iter().any(|name| f.what.to_string().contains(name))
     });
     assert_eq!(missed.count(), 0, "{all:#?}");
 }

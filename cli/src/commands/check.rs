@@ -85,10 +85,10 @@ struct Line<'a> {
     file: Option<String>,
     line: Option<usize>,
     /// A sentence without its full stop.
-    what: &'a str,
+    what: String,
     /// The hint in whole sentences; `None` unless the finding is a fault.
     #[serde(rename = "remedy")]
-    hint: Option<&'a str>,
+    hint: Option<String>,
 }
 
 impl<'a> Line<'a> {
@@ -103,8 +103,8 @@ impl<'a> Line<'a> {
             },
             file: named.then(|| from(dir, &finding.place).display().to_string()),
             line: finding.line,
-            what: &finding.what,
-            hint: Some(finding.hint.as_str()).filter(|hint| !hint.is_empty()),
+            what: finding.what.to_string(),
+            hint: finding.hint.as_ref().map(ToString::to_string),
         }
     }
 
@@ -119,7 +119,7 @@ impl<'a> Line<'a> {
             (Some(file), None) => format!("{file}: "),
             (Some(file), Some(line)) => format!("{file}:{line}: "),
         };
-        let hint = self.hint.map(|hint| format!(". {hint}"));
+        let hint = self.hint.as_ref().map(|hint| format!(". {hint}"));
         // The output stays one line, even if a file that a finding quotes contains control characters.
         format!("{place}{}{}", self.what, hint.unwrap_or_default()).replace(char::is_control, " ")
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::read::{Node, xml};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
-use peerlane_bsp_platform::hint;
+use peerlane_bsp_platform::hint::Hint;
 
 /// An instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Design {
                 ErrorKind::BadXml,
                 Place::line(path, line),
                 what,
-                hint::of_result(path),
+                Hint::of_result(path),
             )
         })
     }

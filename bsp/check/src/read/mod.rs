@@ -16,7 +16,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
-use peerlane_bsp_platform::hint;
+use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::text;
 
 /// Deepest nesting of elements.
@@ -82,7 +82,7 @@ pub fn xml(path: &Path) -> Result<Node> {
             ErrorKind::BadXml,
             Place::line(path, line),
             what,
-            hint::of_result(path),
+            Hint::of_result(path),
         )
     })
 }

@@ -11,6 +11,7 @@ use crate::result::{Bsp, Design, bad};
 use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::hash::digest_of;
 use peerlane_bsp_platform::layout::with_extension;
+use peerlane_bsp_platform::message::Message;
 use peerlane_bsp_platform::text;
 
 /// Assignments that name a source file (Quartus Prime Standard Edition Settings File Reference Manual 683084).
@@ -61,14 +62,13 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             .iter()
             .any(|path| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some());
         if !had && vendor_names(bsp, from, target)? {
-            let what = format!("{target} does not exist; the vendor's BSP does not have it either");
-            findings.note(TEST, place, what);
+            let what = " does not exist; the vendor's BSP does not have it either";
+            findings.note(TEST, place, Message::from(Path::new(target)).then(what));
         } else {
-            let what = format!("{target} is named, but does not exist");
             findings.bad(
                 TEST,
                 place,
-                what,
+                Message::from(Path::new(target)).then(" is named, but does not exist"),
                 "Put the file back, or extend the vendor's BSP again.",
             );
         }

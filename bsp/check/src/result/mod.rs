@@ -38,8 +38,9 @@ use crate::read::settings::normal;
 use crate::read::vendor::{self, Vendor};
 use peerlane_bsp_generate::build::Build;
 use peerlane_bsp_platform::error::{Place, Result};
-use peerlane_bsp_platform::hint;
+use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::layout::{Layout, hw_tcl_path};
+use peerlane_bsp_platform::message::Message;
 
 /// The test that finds missing files.
 pub(super) const FILES: &str = "files";
@@ -271,6 +272,11 @@ fn new_faults(
 
 /// Reports a fault at a place, with the hint for a file of that kind.
 fn bad(findings: &mut Findings, test: &'static str, place: Place, what: String) {
-    let hint = hint::of_result(&place.path);
-    findings.bad(test, place, what, &hint);
+    bad_with_path(findings, test, place, what.into());
+}
+
+/// Reports a fault as [`bad`] does, with a message that has paths.
+fn bad_with_path(findings: &mut Findings, test: &'static str, place: Place, what: Message) {
+    let hint = Hint::of_result(&place.path);
+    findings.bad(test, place, what, hint);
 }

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::Findings;
 use crate::read::settings::{Assignment, Files, Reader, Revision, normal};
 use crate::read::tcl::{Command, Runs, without_brackets};
-use crate::result::{Bsp, bad, steps};
+use crate::result::{Bsp, bad, bad_with_path, steps};
 use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::hash::digest_of;
+use peerlane_bsp_platform::message::Message;
 
 pub(super) const TEST: &str = "settings";
 /// The block's constraints and settings of its synchronisers.
@@ -35,17 +36,17 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         names.push(name.to_string_lossy().into_owned());
         fragment(bsp, qsf, revision, findings);
         for (place, name) in &revision.missing {
-            let what = format!("{name} is sourced, but does not exist");
+            let what = Message::from(Path::new(name)).then(" is sourced, but does not exist");
             let beside = place.path.parent().unwrap_or(&bsp.hardware);
             let places = [bsp.hardware.join(name), beside.join(name)];
             let had = |path: &PathBuf| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some();
             // A file that the vendor does not have either may be made by the vendor's scripts.
             match places.iter().any(had) {
-                true => bad(
+                true => bad_with_path(
                     findings,
                     TEST,
                     place.clone(),
-                    format!("{what}; in the vendor's BSP it exists"),
+                    what.then("; in the vendor's BSP it exists"),
                 ),
                 false => findings.note(TEST, place.clone(), what),
             }
@@ -238,34 +239,27 @@ pub(super) fn imported(
     if file.is_empty() {
         return Ok(());
     }
+    let imports = Message::from(format!("{name} imports ")).then(Path::new(file));
     let path = bsp.hardware.join(file);
     if !path.is_file() {
-        let what = format!(
-            "{name} imports {file}, which does not exist: it has not been compiled with the block"
-        );
-        bad(findings, TEST, place, what);
+        let what = ", which does not exist: it has not been compiled with the block";
+        bad_with_path(findings, TEST, place, imports.then(what));
         return Ok(());
     }
     let last = path.file_name().unwrap_or_default().to_string_lossy();
     match bsp.vendor.name_of(&digest_of(&path)?) {
         Some(was) if name == NETLIST && !old.contains(last.as_ref()) && !is_import(was, old) => {
-            let what = format!(
-                "{file} is a netlist that the vendor compiled; make sure that it does not contain the old board's \
-                 system"
-            );
-            findings.note(TEST, place, what);
+            let what = " is a netlist that the vendor compiled; make sure that it does not contain the old board's \
+                        system";
+            findings.note(TEST, place, Message::from(Path::new(file)).then(what));
         }
         Some(was) => {
-            let what = format!(
-                "{name} imports {file}, which is the vendor's {was}, compiled with the old DMA"
-            );
-            bad(findings, TEST, place, what);
+            let what = format!(", which is the vendor's {was}, compiled with the old DMA");
+            bad_with_path(findings, TEST, place, imports.then(what));
         }
         None => {
-            let what = format!(
-                "{file} is imported; make sure that it was compiled from this extended BSP"
-            );
-            findings.note(TEST, place, what);
+            let what = " is imported; make sure that it was compiled from this extended BSP";
+            findings.note(TEST, place, Message::from(Path::new(file)).then(what));
         }
     }
     Ok(())

@@ -14,11 +14,11 @@ pub fn faults(work: &Work) -> Vec<(&'static str, String)> {
     let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
     bad.map(|f| {
         assert!(
-            !f.hint.is_empty() && !f.place.as_os_str().is_empty(),
+            f.hint.is_some() && !f.place.as_os_str().is_empty(),
             "{}",
             f.what
         );
-        (f.test, f.what)
+        (f.test, f.what.to_string())
     })
     .collect()
 }
@@ -27,14 +27,14 @@ pub fn faults(work: &Work) -> Vec<(&'static str, String)> {
 pub fn notes(work: &Work) -> Vec<(&'static str, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let notes = findings.0.into_iter().filter(|f| f.level == Level::Note);
-    notes.map(|f| (f.test, f.what)).collect()
+    notes.map(|f| (f.test, f.what.to_string())).collect()
 }
 
 /// Returns the facts that the check proves.
 pub fn proved(work: &Work) -> Vec<(&'static str, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let good = findings.0.into_iter().filter(|f| f.level == Level::Good);
-    good.map(|f| (f.test, f.what)).collect()
+    good.map(|f| (f.test, f.what.to_string())).collect()
 }
 
 /// Returns the error if the check cannot run.

@@ -143,7 +143,7 @@ fn a_platform_by_a_relative_path() {
             let import = findings
                 .0
                 .iter()
-                .find(|f| f.what.contains("INPUT_PERSONA imports"));
+                .find(|f| f.what.to_string().contains("INPUT_PERSONA imports"));
             let import =
                 import.unwrap_or_else(|| panic!("{source} {}: {findings:#?}", root.display()));
             assert_eq!(import.place, root.join(&layout.hardware).join("more.tcl"));
@@ -181,7 +181,11 @@ fn edits_are_said() {
     let edits: Vec<_> = findings.0.iter().filter(|f| f.test == "edits").collect();
     assert_eq!(edits.len(), 1);
     for words in ["top.v (changed)", "top.sdc (removed)"] {
-        assert!(edits[0].what.contains(words), "{}", edits[0].what);
+        assert!(
+            edits[0].what.to_string().contains(words),
+            "{}",
+            edits[0].what
+        );
     }
 }
 

@@ -69,6 +69,7 @@ fn what_programs_are_linked_with_is_judged() {
     let mut notes = findings.0.iter().filter(|f| f.level == Level::Note);
     assert!(notes.any(|f| {
         f.what
+            .to_string()
             .contains("windows64 names %b\\windows64\\v.dll, which does not exist")
     }));
 }

@@ -139,7 +139,7 @@ impl Variation<'_> {
             }
             let findings = structure(&Layout::find(&out).unwrap()).unwrap().0;
             let bad = findings.iter().filter(|f| f.level == Level::Bad);
-            let mut faults: Vec<String> = bad.map(|f| f.what.clone()).collect();
+            let mut faults: Vec<String> = bad.map(|f| f.what.to_string()).collect();
             faults.extend(compare::differences(&design, &bsp, &out));
             let back = at.join("back");
             let options = revert::Options {
