@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use toml::{Spanned, Value};
 
 pub use crate::toml_values::Places;
 pub use peerlane_bsp_platform::key::Key;
 pub use peerlane_hdl::Irq;
 
-use crate::toml_values::Source;
-use crate::toml_words::words;
-use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
+use crate::toml_values::{Section, Source, Table};
+use peerlane_bsp_platform::error::Result;
 use peerlane_bsp_platform::text;
 
 /// Bytes of the slave with the MSI-X table and its pending bits.
@@ -169,54 +166,27 @@ impl Default for Config {
     }
 }
 
-/// The file as written: every key is optional, and each value has its place.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    port_bits: Option<Spanned<Value>>,
-    att_entries: Option<Spanned<Value>>,
-    queue_depth: Option<Spanned<Value>>,
-    channels: Option<Spanned<Value>>,
-    irq: Option<Spanned<Value>>,
-    interconnect_stages: Option<Spanned<Value>>,
-    port: PortFile,
-    bar: BarFile,
-    identity: IdentityFile,
-    sdk: Option<Spanned<String>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct PortFile {
-    kind: Option<Spanned<Value>>,
-    #[serde(rename = "gen")]
-    generation: Option<Spanned<Value>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct BarFile {
-    chan_base: Option<Spanned<Value>>,
-    att_base: Option<Spanned<Value>>,
-    msix_base: Option<Spanned<Value>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct IdentityFile {
-    vendor: Option<Spanned<Value>>,
-    device: Option<Spanned<Value>>,
-    subsystem_vendor: Option<Spanned<Value>>,
-    subsystem_device: Option<Spanned<Value>>,
-    version_id: Option<Spanned<Value>>,
-    board_suffix: Option<Spanned<String>>,
-}
+/// The keys of a file.
+const SECTIONS: [Section; 4] = [
+    Section::of(
+        "",
+        "",
+        "port_bits att_entries queue_depth channels irq interconnect_stages port bar identity sdk",
+    ),
+    Section::of("port", "", "kind gen"),
+    Section::of("bar", "", "chan_base att_base msix_base"),
+    Section::of(
+        "identity",
+        "",
+        "vendor device subsystem_vendor subsystem_device version_id board_suffix",
+    ),
+];
 
 impl Config {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] with the line and the key, [`ErrorKind::Io`].
+    /// [`Config`](peerlane_bsp_platform::error::ErrorKind::Config) with the line and the key, [`Io`](peerlane_bsp_platform::error::ErrorKind::Io).
     pub fn read(path: &Path) -> Result<Self> {
         Self::parse(path, &text::read_small(path)?)
     }
@@ -224,146 +194,127 @@ impl Config {
     /// Checks the text of a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] with the line and the key.
+    /// [`Config`](peerlane_bsp_platform::error::ErrorKind::Config) with the line and the key.
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
-        let source = Source { path, text };
-        let file: File = toml::from_str(text).map_err(|e| {
-            let place = e.span().map(|span| source.place(span));
-            let (what, meant) = words(e.message(), text, e.span());
-            let meant = elsewhere(e.message()).or(meant);
-            let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
-            Error::new(
-                ErrorKind::Config,
-                place.unwrap_or_else(|| Place::file(path)),
-                what,
-                format!(
-                    "{meant}`peerlane config` prints every key with its default and its range."
-                ),
-            )
-        })?;
-        let checker = Checker(source);
+        let source = Source {
+            path,
+            text,
+            sections: &SECTIONS,
+            help: "`peerlane config` prints every key with its default and its range.",
+        };
+        let tree = source.tree()?;
+        let file = Table {
+            source,
+            name: "",
+            value: &tree,
+        };
         let mut config = Self::default();
         let power_of_two = |least: i64, most: i64| {
             move |v: i64| (least..=most).contains(&v) && v.count_ones() == 1
         };
-        if let Some(value) = &file.port_bits {
-            config.port_bits = Some(checker.number(
-                "port_bits",
-                value,
-                |v| v == 128 || v == 256,
-                "Use 128 or 256, or leave the key out to take the width of the hard IP.",
-            )?);
-        }
-        checker.set(
+        config.port_bits = file.number(
+            "port_bits",
+            |v| v == 128 || v == 256,
+            "Use 128 or 256, or leave the key out to take the width of the hard IP.",
+        )?;
+        set(
             &mut config.att_entries,
+            file,
             "att_entries",
-            &file.att_entries,
             power_of_two(256, 65536),
             "Use a power of two from 256 to 65536.",
         )?;
-        checker.set(
+        set(
             &mut config.queue_depth,
+            file,
             "queue_depth",
-            &file.queue_depth,
             power_of_two(256, 4096),
             "Use a power of two from 256 to 4096.",
         )?;
-        checker.set(
+        set(
             &mut config.channels,
+            file,
             "channels",
-            &file.channels,
             power_of_two(1, 64),
             "Use a power of two from 1 to 64.",
         )?;
-        if let Some(value) = &file.queue_depth
-            && (config.channels, config.queue_depth) == (1, 4096)
-        {
-            return Err(checker.0.error(
-                value.span(),
+        if file.get("queue_depth").is_some() && (config.channels, config.queue_depth) == (1, 4096) {
+            return Err(file.error(
+                "queue_depth",
                 "queue_depth = 4096 is not possible with channels = 1: the sequence numbers of chained descriptors are \
-                 too small for so many"
-                    .into(),
+                 too small for so many",
                 "Set queue_depth = 2048, or more channels.",
             ));
         }
-        config.port = port(&checker, &file.port)?;
+        config.port = port(file)?;
         let streams = config.has_tlp_port();
         if streams {
             config.irq = Irq::Msix;
         }
-        if let Some(irq) = &file.irq {
-            config.irq_asked = true;
-            config.irq = irq.get_ref().clone().try_into().map_err(|_| {
-                checker.0.error(
-                    irq.span(),
-                    format!("irq = {} is not possible", checker.written(irq)),
-                    "Use `rxm` or `msix`: `peerlane config` explains both.",
-                )
-            })?;
-        }
-        if let (true, Irq::Rxm, Some(irq)) = (streams, config.irq, &file.irq) {
-            return Err(checker.0.error(
-                irq.span(),
+        config.irq_asked = file.get("irq").is_some();
+        config.irq = match file.get("irq").map(|irq| irq.get_ref().as_str()) {
+            None => config.irq,
+            Some(Some("rxm")) => Irq::Rxm,
+            Some(Some("msix")) => Irq::Msix,
+            Some(_) => {
+                let hint = "Use `rxm` or `msix`: `peerlane config` explains both.";
+                return Err(file.impossible("irq", hint));
+            }
+        };
+        if streams && config.irq == Irq::Rxm {
+            return Err(file.error(
+                "irq",
                 "irq = \"rxm\" is given, but with a TLP port there is no RxmIrq, and no register by which the driver \
-                 finds the source of an interrupt"
-                    .into(),
+                 finds the source of an interrupt",
                 "Set irq = \"msix\", which a TLP port has, or leave the key out.",
             ));
         }
-        if let Some(value) = &file.interconnect_stages {
+        if let Some(value) = file.get("interconnect_stages") {
             // Platform Designer user guide 683364, "Limit interconnect pipeline stages to".
             let possible = |v: i64| (0..=4).contains(&v);
             let hint = "Use 0 to 4, or \"vendor\" to keep the limit of the vendor's BSP.";
             config.interconnect_stages = match value.get_ref().as_str() {
                 Some("vendor") => None,
-                _ => Some(checker.number("interconnect_stages", value, possible, hint)?),
+                _ => file.number("interconnect_stages", possible, hint)?,
             };
         }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let of_size = |what: &str, bytes: u64| {
             format!("Use a multiple of the size of the {what}, {bytes:#x}, below 2 GiB.")
         };
-        if let Some(value) = &file.bar.chan_base {
-            let hint = of_size("channels", config.chan_bytes());
-            config.bar.chan_base = Some(checker.number("bar.chan_base", value, page, &hint)?);
+        let hint = of_size("channels", config.chan_bytes());
+        config.bar.chan_base = file.number("bar.chan_base", page, hint)?;
+        let hint = of_size("table", config.att_bytes());
+        config.bar.att_base = file.number("bar.att_base", page, hint)?;
+        if file.get("bar.msix_base").is_some() && config.irq != Irq::Msix {
+            return Err(file.error(
+                "bar.msix_base",
+                "bar.msix_base is given, but the block has no table of interrupt vectors",
+                "Set irq = \"msix\", or leave the key out.",
+            ));
         }
-        if let Some(value) = &file.bar.att_base {
-            let hint = of_size("table", config.att_bytes());
-            config.bar.att_base = Some(checker.number("bar.att_base", value, page, &hint)?);
-        }
-        if let Some(value) = &file.bar.msix_base {
-            if config.irq != Irq::Msix {
-                return Err(checker.0.error(
-                    value.span(),
-                    "bar.msix_base is given, but the block has no table of interrupt vectors"
-                        .into(),
-                    "Set irq = \"msix\", or leave the key out.",
-                ));
-            }
-            let hint = of_size("vectors' table", u64::from(MSIX_BYTES));
-            config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &hint)?);
-        }
-        config.identity = identity(&checker, &file.identity)?;
-        if let Some(sdk) = &file.sdk {
-            let text = sdk.get_ref();
-            if !is_known_sdk(text) {
-                let what = format!("sdk = {text:?} is not a version from 13.1 to 18.1");
+        let hint = of_size("vectors' table", u64::from(MSIX_BYTES));
+        config.bar.msix_base = file.number("bar.msix_base", page, hint)?;
+        config.identity = identity(file)?;
+        if let Some(sdk) = file.word("sdk")? {
+            if !is_known_sdk(sdk) {
+                let what = format!("sdk = {sdk:?} is not a version from 13.1 to 18.1");
                 let hint =
                     "Write the version of the OpenCL SDK that compiles the board, as \"14.0\".";
-                return Err(checker.0.error(sdk.span(), what, hint));
+                return Err(file.error("sdk", what, hint));
             }
-            config.sdk = Some(text.clone());
+            config.sdk = Some(sdk.into());
         }
-        for (key, value) in [
-            (Key::PortBits, &file.port_bits),
-            (Key::PortKind, &file.port.kind),
-            (Key::Generation, &file.port.generation),
-            (Key::ChanBase, &file.bar.chan_base),
-            (Key::AttBase, &file.bar.att_base),
-            (Key::MsixBase, &file.bar.msix_base),
-            (Key::SubsystemDevice, &file.identity.subsystem_device),
+        for key in [
+            Key::PortBits,
+            Key::PortKind,
+            Key::Generation,
+            Key::ChanBase,
+            Key::AttBase,
+            Key::MsixBase,
+            Key::SubsystemDevice,
         ] {
-            if let Some(value) = value {
+            if let Some(value) = file.get(key.name()) {
                 config.places.note(key, source.place(value.span()));
             }
         }
@@ -435,155 +386,79 @@ pub struct NewSlave {
     pub asked: Option<u64>,
 }
 
-/// Returns the section that a misplaced key belongs to, as a sentence.
-fn elsewhere(message: &str) -> Option<String> {
-    let sections = [
-        ("", keys::<File>()),
-        ("port", keys::<PortFile>()),
-        ("bar", keys::<BarFile>()),
-        ("identity", keys::<IdentityFile>()),
-    ];
-    let key = message.strip_prefix("unknown field `")?.split('`').next()?;
-    if sections.iter().any(|(section, _)| *section == key) {
-        return None;
-    }
-    let has = |(_, keys): &&(&str, Vec<String>)| keys.iter().any(|known| known == key);
-    let (section, _) = sections.iter().find(has)?;
-    Some(match *section {
-        "" => format!("The key {key} belongs to the first lines, above every [section]."),
-        section => format!("The key {key} belongs below [{section}]."),
-    })
-}
-
-/// Returns the keys of a section: the reader lists them when it finds an unknown one.
-fn keys<T: DeserializeOwned>() -> Vec<String> {
-    let error = toml::from_str::<T>("\"\" = 0").err();
-    let message = error.map_or(String::new(), |error| error.message().to_string());
-    let quoted = message.split('`').skip(1).step_by(2);
-    // The first quoted word is the unknown key.
-    quoted.skip(1).map(str::to_string).collect()
-}
-
 /// Reads the port that a file asks for.
-fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
+fn port(file: Table<'_>) -> Result<Port> {
     let mut port = Port::default();
-    if let Some(kind) = &file.kind {
-        let kind = kind.get_ref().clone().try_into().map_err(|_| {
-            checker.0.error(
-                kind.span(),
-                format!("port.kind = {} is not possible", checker.written(kind)),
-                "Use `txs` or `tlp`: `peerlane config` explains both.",
-            )
-        })?;
-        port.kind = Some(kind);
-    }
-    if let Some(value) = &file.generation {
-        let hint = "Use 3, or 1 or 2 if the hard IP already has this generation. Without the key the vendor's \
-                      generation stays.";
-        let possible = |v: i64| (1..=3).contains(&v);
-        port.generation = Some(checker.number("port.gen", value, possible, hint)?);
-        // Only the stream supports `port.gen`, so a file with `port.gen` alone asks for the stream.
-        if *port.kind.get_or_insert(PortKind::Tlp) != PortKind::Tlp {
-            return Err(checker.0.error(
-                value.span(),
-                "port.gen is given, but only a TLP port can have another generation: Gen3 of eight lanes needs 256 \
-                 bits, which the hard IP's Txs does not have"
-                    .into(),
-                "Set port.kind = \"tlp\", or leave port.gen out.",
-            ));
+    port.kind = match file.get("port.kind").map(|kind| kind.get_ref().as_str()) {
+        None => None,
+        Some(Some("txs")) => Some(PortKind::Txs),
+        Some(Some("tlp")) => Some(PortKind::Tlp),
+        Some(_) => {
+            let hint = "Use `txs` or `tlp`: `peerlane config` explains both.";
+            return Err(file.impossible("port.kind", hint));
         }
+    };
+    let hint = "Use 3, or 1 or 2 if the hard IP already has this generation. Without the key the vendor's generation \
+                stays.";
+    port.generation = file.number("port.gen", |v| (1..=3).contains(&v), hint)?;
+    // Only the stream supports `port.gen`, so a file with `port.gen` alone asks for the stream.
+    if port.generation.is_some() && *port.kind.get_or_insert(PortKind::Tlp) != PortKind::Tlp {
+        return Err(file.error(
+            "port.gen",
+            "port.gen is given, but only a TLP port can have another generation: Gen3 of eight lanes needs 256 bits, \
+             which the hard IP's Txs does not have",
+            "Set port.kind = \"tlp\", or leave port.gen out.",
+        ));
     }
     Ok(port)
 }
 
 /// Reads the identity that a file asks for.
-fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
+fn identity(file: Table<'_>) -> Result<Identity> {
     let mut identity = Identity::default();
     // All zeros and all ones are not IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
     let id = |v: i64| (1..0xffff).contains(&v);
     let hint = "Use an ID from 1 to 0xfffe.";
-    for (into, key, value) in [
-        (&mut identity.vendor, "identity.vendor", &file.vendor),
-        (&mut identity.device, "identity.device", &file.device),
-        (
-            &mut identity.subsystem_vendor,
-            "identity.subsystem_vendor",
-            &file.subsystem_vendor,
-        ),
-    ] {
-        if let Some(value) = value {
-            *into = Some(checker.number(key, value, id, hint)?);
-        }
-    }
+    identity.vendor = file.number("identity.vendor", id, hint)?;
+    identity.device = file.number("identity.device", id, hint)?;
+    identity.subsystem_vendor = file.number("identity.subsystem_vendor", id, hint)?;
     let device = &mut identity.subsystem_device;
-    checker.set(
-        device,
-        "identity.subsystem_device",
-        &file.subsystem_device,
-        id,
-        hint,
-    )?;
-    checker.set(
+    set(device, file, "identity.subsystem_device", id, hint)?;
+    set(
         &mut identity.version_id,
+        file,
         "identity.version_id",
-        &file.version_id,
         |v| (1..0xffff_ffff).contains(&v),
         "Use a number of 32 bits.",
     )?;
-    if let Some(value) = &file.board_suffix {
-        let suffix = value.get_ref();
+    if let Some(suffix) = file.word("identity.board_suffix")? {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if !suffix.chars().all(plain) || suffix.len() > 64 {
-            return Err(checker.0.error(
-                value.span(),
+            return Err(file.error(
+                "identity.board_suffix",
                 format!(
                     "identity.board_suffix = {suffix:?} cannot be a part of a directory's name"
                 ),
                 "Use letters, digits, \"_\" and \"-\", 64 at most.",
             ));
         }
-        identity.board_suffix.clone_from(suffix);
+        identity.board_suffix = suffix.into();
     }
     Ok(identity)
 }
 
-/// The values of a file.
-struct Checker<'a>(Source<'a>);
-
-impl Checker<'_> {
-    /// Returns a value as it is written, or its beginning.
-    fn written(&self, value: &Spanned<Value>) -> String {
-        let text = self.0.text.get(value.span()).unwrap_or_default();
-        text.chars().take(40).collect()
+/// Replaces a default by the number of a key, if the file has it.
+fn set<T: TryFrom<i64>>(
+    into: &mut T,
+    file: Table<'_>,
+    key: &str,
+    good: impl Fn(i64) -> bool,
+    hint: &str,
+) -> Result<()> {
+    if let Some(number) = file.number(key, good, hint)? {
+        *into = number;
     }
-
-    fn number<T: TryFrom<i64>>(
-        &self,
-        key: &str,
-        value: &Spanned<Value>,
-        good: impl Fn(i64) -> bool,
-        hint: &str,
-    ) -> Result<T> {
-        let Some(number) = value.get_ref().as_integer() else {
-            let what = format!("{key} = {} is not a whole number", self.written(value));
-            return Err(self.0.error(value.span(), what, hint));
-        };
-        self.0.number(key, (number, value.span()), good, hint)
-    }
-
-    fn set<T: TryFrom<i64>>(
-        &self,
-        into: &mut T,
-        key: &str,
-        value: &Option<Spanned<Value>>,
-        good: impl Fn(i64) -> bool,
-        hint: &str,
-    ) -> Result<()> {
-        if let Some(value) = value {
-            *into = self.number(key, value, good, hint)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A configuration file with every key, its default and its range; `peerlane config` prints it.
@@ -599,6 +474,7 @@ pub fn is_known_sdk(version: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peerlane_bsp_platform::error::ErrorKind;
 
     fn parse(text: &str) -> Result<Config> {
         Config::parse(Path::new("c.toml"), text)

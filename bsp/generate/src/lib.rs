@@ -13,5 +13,5 @@ pub mod generator;
 pub mod hip_parameters;
 pub mod memory_blocks;
 pub mod toml_values;
-pub mod toml_words;
+mod toml_words;
 pub mod verilog;

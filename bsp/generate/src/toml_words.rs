@@ -1,89 +1,40 @@
-//! Messages of the TOML reader, in words for the author of the file.
+//! Words about a fault of a TOML file, for its author: from the text at the place.
 
 use std::ops::Range;
 
-use peerlane_bsp_platform::text::either;
-
-/// Converts the message of an error, and adds a suggestion; `span` is the place in the text.
-pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, Option<String>) {
-    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    if let (true, [key, known @ ..]) = (message.starts_with("unknown field"), quoted.as_slice()) {
-        let meant = nearest(key, known).map(|meant| format!("Did you mean {meant}?"));
-        return (format!("there is no key {key} here"), meant);
-    }
-    if let (true, [word, known @ ..]) = (message.starts_with("unknown variant"), quoted.as_slice())
-    {
-        let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
-        let what = format!("`{word}` is not possible: it may be {}", either(&known));
-        return (of_key(text, span, &what), None);
-    }
-    if let (true, [key]) = (message.starts_with("missing field"), quoted.as_slice()) {
-        return (format!("the key {key} is missing"), None);
-    }
-    if message == "integer number overflowed" || message.ends_with("any valid TOML value") {
-        let what = "not a number, or too large";
-        return (of_key(text, span, what), None);
-    }
-    if message.starts_with("string values must be quoted") {
-        let what = "not a value: a number, or a word in quotes";
-        return (of_key(text, span, what), None);
-    }
-    if let (true, Some((key, line))) = (message == "duplicate key", twice(text, span.clone())) {
-        let meant = match key.starts_with('[') {
-            true => "Write it once, with the keys of both below it.",
-            false => "Remove one of the two lines.",
-        };
-        return (
-            format!("{key} is already in line {line}"),
-            Some(meant.into()),
-        );
-    }
-    if let Some((found, wanted)) = mistyped(&message) {
-        let section = wanted_in_words(wanted) == "a section";
-        let meant = key_at(text, span.clone()).filter(|_| section);
-        let meant = meant.map(|key| {
-            format!("Write [{key}] in a line of its own, and its keys with their values below it.")
-        });
-        let what = format!(
-            "{} is expected, not {}",
-            wanted_in_words(wanted),
-            found_in_words(found)
-        );
-        return (of_key(text, span, &what), meant);
-    }
-    (message, None)
-}
-
-/// Splits `invalid type: string "x", expected i64` into the value that was found and the expected type.
-fn mistyped(message: &str) -> Option<(&str, &str)> {
-    let rest = message.strip_prefix("invalid type: ");
-    let rest = rest.or_else(|| message.strip_prefix("invalid value: "))?;
-    rest.rsplit_once(", expected ")
-}
-
-fn wanted_in_words(wanted: &str) -> &str {
-    match wanted {
-        "i64" | "u64" | "i32" | "u32" => "a whole number",
-        "f64" => "a number",
-        "a string" => "a word in quotes",
-        "a sequence" => "a list",
-        wanted if wanted.starts_with("struct ") || wanted == "a map" => "a section",
-        wanted => wanted,
-    }
-}
-
-fn found_in_words(found: &str) -> String {
-    match found {
-        "map" => "a section".into(),
-        "sequence" => "a list".into(),
-        found => match found.split_once(' ') {
-            Some(("string", text)) => format!("the word {text}"),
-            Some(("floating", _) | ("integer", _) | ("boolean", _)) => {
-                let value = found.split('`').nth(1).unwrap_or(found);
-                value.into()
+/// Returns the message for a text that is not TOML: by the text itself if a fault that users make is there.
+pub(crate) fn syntax(
+    message: &str,
+    text: &str,
+    span: Option<Range<usize>>,
+) -> (String, Option<String>) {
+    let at = span.clone().unwrap_or_default().start;
+    let (line, value) = text.split_at_checked(at).unwrap_or_default();
+    let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
+    match line.split_once('=') {
+        // A value without quotes.
+        Some((_, before)) => {
+            let is_word = value.starts_with(char::is_alphabetic);
+            match before.trim().is_empty() && is_word {
+                true => {
+                    let what = "not a value: a number, or a word in quotes";
+                    (of_key(text, span, what), None)
+                }
+                false => (message.into(), None),
             }
-            _ => found.into(),
+        }
+        None => match twice(text, span) {
+            Some((key, line)) => {
+                let meant = match key.starts_with('[') {
+                    true => "Write it once, with the keys of both below it.",
+                    false => "Remove one of the two lines.",
+                };
+                (
+                    format!("{key} is already in line {line}"),
+                    Some(meant.into()),
+                )
+            }
+            None => (message.into(), None),
         },
     }
 }
@@ -100,7 +51,8 @@ fn twice(text: &str, span: Option<Range<usize>>) -> Option<(String, usize)> {
         }
     };
     let line = &text[begin..above.len() + rest.find('\n').unwrap_or(rest.len())];
-    let own = name(line)?;
+    // A list has several sections of one name.
+    let own = name(line).filter(|own| !own.starts_with("[["))?;
     let mut found = None;
     for (n, line) in text[..begin].lines().enumerate() {
         // The same key in another section is another key.
@@ -115,7 +67,7 @@ fn twice(text: &str, span: Option<Range<usize>>) -> Option<(String, usize)> {
 }
 
 /// Returns the key of the line with these bytes.
-fn key_at(text: &str, span: Option<Range<usize>>) -> Option<&str> {
+pub(crate) fn key_at(text: &str, span: Option<Range<usize>>) -> Option<&str> {
     let before = text.get(..span?.start)?;
     let line = &text[before.rfind('\n').map_or(0, |at| at + 1)..];
     let (key, _) = line.lines().next()?.split_once('=')?;
@@ -124,7 +76,7 @@ fn key_at(text: &str, span: Option<Range<usize>>) -> Option<&str> {
 }
 
 /// Returns the message with the key of its line.
-fn of_key(text: &str, span: Option<Range<usize>>, what: &str) -> String {
+pub(crate) fn of_key(text: &str, span: Option<Range<usize>>, what: &str) -> String {
     match key_at(text, span) {
         Some(key) => format!("{key}: {what}"),
         None => what.into(),
@@ -132,11 +84,8 @@ fn of_key(text: &str, span: Option<Range<usize>>, what: &str) -> String {
 }
 
 /// Returns the most similar word, if one is similar enough.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let best = known
-        .iter()
-        .copied()
-        .min_by_key(|other| distance(word, other))?;
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let best = known.min_by_key(|other| distance(word, other))?;
     (distance(word, best) <= 1 + word.len() / 4).then_some(best)
 }
 

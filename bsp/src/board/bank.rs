@@ -1,11 +1,13 @@
 //! The banks of memory in a board's description.
 
-use serde::Deserialize;
-use toml::{Spanned, Value};
+use std::collections::BTreeMap;
 
-use crate::board::file::{File, Key, Reader};
+use toml::de::DeValue;
+
+use crate::board::file::Reader;
 use crate::board::model::Bank;
 use crate::error::Result;
+use peerlane_bsp_generate::toml_values::{Table, float, integer};
 
 /// Parameters for which UniPHY would silently take another memory's values if they were not given: mode registers,
 /// timing of the chip and of the board (External Memory Interface Handbook, volume 2, 683385, 7.2).
@@ -59,131 +61,115 @@ const FREE: [&str; 6] = [
     "MEM_VOLTAGE",
 ];
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct BankFile {
-    name: Key<String>,
-    kind: Key<String>,
-    format: Key<String>,
-    bytes: Key<i64>,
-    width: Key<i64>,
-    clock_hz: Key<i64>,
-    reference_hz: Key<i64>,
-    row_bits: Key<i64>,
-    column_bits: Key<i64>,
-    bank_bits: Key<i64>,
-    ranks: Key<i64>,
-    clock_pairs: Key<i64>,
-    uniphy: toml::map::Map<String, Value>,
-}
-
-impl Reader<'_> {
-    /// Returns the banks.
-    pub(super) fn memory(&self, file: &File) -> Result<Vec<Bank>> {
-        let mut banks: Vec<Bank> = Vec::new();
-        for entry in &file.memory {
-            let value = entry.get_ref();
-            let bank = self.bank(entry)?;
-            if banks.iter().any(|other| other.name == bank.name) {
-                return Err(self.error(
-                    value.name.span(),
-                    format!("the bank {:?} is described twice", bank.name),
-                    "Give each bank its own name, or remove one of the two.",
-                ));
-            }
-            if let Some(first) = banks.first()
-                && (first.bytes, first.width) != (bank.bytes, bank.width)
-            {
-                return Err(self.error(
-                    value.bytes.span(),
+/// Returns the banks of a description.
+pub(super) fn memory(file: Table<'_>) -> Result<Vec<Bank>> {
+    let all = file.get("memory").and_then(|all| all.get_ref().as_array());
+    let all: Vec<_> = all.into_iter().flatten().collect();
+    let mut banks: Vec<Bank> = Vec::new();
+    for &value in &all {
+        let table = Table {
+            name: "memory.",
+            value,
+            ..file
+        };
+        let bank = Reader(table).bank()?;
+        if banks.iter().any(|other| other.name == bank.name) {
+            return Err(table.error(
+                "memory.name",
+                format!("the bank {:?} is described twice", bank.name),
+                "Give each bank its own name, or remove one of the two.",
+            ));
+        }
+        if let Some(first) = banks.first()
+            && (first.bytes, first.width) != (bank.bytes, bank.width)
+        {
+            return Err(table.error(
+                    "memory.bytes",
                     format!("the bank {:?} differs in size or width from {:?}", bank.name, first.name),
                     "acl_memory_bank_divider splits memory into equal banks: describe banks of one kind only.",
                 ));
-            }
-            banks.push(bank);
         }
-        if !matches!(banks.len(), 1 | 2 | 4) {
-            let last = file.memory.last().map_or(0..0, Spanned::span);
-            return Err(self.error(
-                last,
-                format!("{} banks of memory ([[memory]])", banks.len()),
-                "Describe 1, 2 or 4 banks: acl_memory_bank_divider splits memory by address bits.",
-            ));
-        }
-        Ok(banks)
+        banks.push(bank);
     }
+    if !matches!(banks.len(), 1 | 2 | 4) {
+        let last = all.last().map_or(0..0, |last| last.span());
+        return Err(file.source.error(
+            last,
+            format!("{} banks of memory ([[memory]])", banks.len()),
+            "Describe 1, 2 or 4 banks: acl_memory_bank_divider splits memory by address bits.",
+        ));
+    }
+    Ok(banks)
+}
 
-    fn bank(&self, entry: &Spanned<BankFile>) -> Result<Bank> {
-        let file = entry.get_ref();
-        let name = self.name("memory.name", &file.name)?;
+impl Reader<'_> {
+    fn bank(self) -> Result<Bank> {
+        let name = self.name("memory.name")?;
         if !name.starts_with("ddr") || name.len() > 16 {
-            return Err(self.error(
-                file.name.span(),
+            return Err(self.0.error(
+                "memory.name",
                 format!("memory.name = {name:?} is not possible"),
                 "Begin the name with \"ddr\", so that no other instance has it. Use 16 characters at most.",
             ));
         }
-        let kind = self.value("memory.kind", &file.kind)?;
+        let kind = self.word("memory.kind")?;
         if kind != "ddr3" {
-            return Err(self.error(
-                file.kind.span(),
+            return Err(self.0.error(
+                "memory.kind",
                 format!("memory.kind = {kind:?} is not possible"),
                 "Use \"ddr3\": the controller is UniPHY for DDR3. Leave other memories out.",
             ));
         }
-        let format = match self.value("memory.format", &file.format)?.as_str() {
+        let format = match self.word("memory.format")? {
             "unbuffered" => "UNBUFFERED",
             "discrete" => "DISCRETE",
             other => {
-                return Err(self.error(
-                    file.format.span(),
+                return Err(self.0.error(
+                    "memory.format",
                     format!("memory.format = {other:?} is not possible"),
                     "Use \"unbuffered\" for a DIMM without registers, \"discrete\" for chips on the board.",
                 ));
             }
         };
-        let number = |key: &str, value, range: std::ops::RangeInclusive<i64>| {
+        let number = |key: &str, range: std::ops::RangeInclusive<i64>| {
             let hint = format!("Use a number from {} to {}.", range.start(), range.end());
-            self.number::<u32>(key, value, |v| range.contains(&v), &hint)
+            self.number::<u32>(key, |v| range.contains(&v), &hint)
         };
         let bank = Bank {
             name,
             format,
             bytes: self.number(
                 "memory.bytes",
-                &file.bytes,
                 |bytes| bytes.count_ones() == 1 && (1 << 26..=1 << 36).contains(&bytes),
                 "Use a power of two from 64 MiB to 64 GiB.",
             )?,
             width: self.number(
                 "memory.width",
-                &file.width,
                 |bits| bits == 64,
                 "Use 64, a power of two; pins for ECC are not driven, and with another width the memory port would not \
                  have the 512 bits that `aoc` and the block need.",
             )?,
             clock_hz: self.number(
                 "memory.clock_hz",
-                &file.clock_hz,
                 // The slowest with the DLL on: tCK(avg) of 3.3 ns at most, of the speed bins of JESD79-3F as chips'
                 // data sheets quote them. The fastest of a Stratix V: 933 MHz (Stratix V device handbook, volume 1,
                 // chapter 7; not at hand, unverified).
                 |hz| (303_000_000..=933_500_000).contains(&hz),
                 "Write the clock in Hz, from 303 MHz to 933 MHz: half of the transfers in a second.",
             )?,
-            reference_hz: self.clock("memory.reference_hz", &file.reference_hz)?,
-            row_bits: number("memory.row_bits", &file.row_bits, 12..=16)?,
-            column_bits: number("memory.column_bits", &file.column_bits, 10..=12)?,
-            bank_bits: number("memory.bank_bits", &file.bank_bits, 3..=3)?,
-            ranks: number("memory.ranks", &file.ranks, 1..=2)?,
-            clock_pairs: number("memory.clock_pairs", &file.clock_pairs, 1..=4)?,
-            uniphy: self.uniphy(entry)?,
+            reference_hz: self.clock("memory.reference_hz")?,
+            row_bits: number("memory.row_bits", 12..=16)?,
+            column_bits: number("memory.column_bits", 10..=12)?,
+            bank_bits: number("memory.bank_bits", 3..=3)?,
+            ranks: number("memory.ranks", 1..=2)?,
+            clock_pairs: number("memory.clock_pairs", 1..=4)?,
+            uniphy: self.uniphy()?,
         };
         let bits = bank.row_bits + bank.column_bits + bank.bank_bits;
         let holds = (u64::from(bank.width / 8) << bits) * u64::from(bank.ranks);
         if holds != bank.bytes {
-            return Err(self.error(
-                file.bytes.span(),
+            return Err(self.0.error(
+                "memory.bytes",
                 format!(
                     "memory.bytes = {:#x}, but rows, columns, banks, ranks and width make {holds:#x}",
                     bank.bytes
@@ -195,14 +181,20 @@ impl Reader<'_> {
     }
 
     /// Returns further parameters of the controller, sorted.
-    fn uniphy(&self, entry: &Spanned<BankFile>) -> Result<Vec<(String, String)>> {
-        let given = &entry.get_ref().uniphy;
+    fn uniphy(self) -> Result<Vec<(String, String)>> {
+        let given = self.0.get("memory.uniphy");
+        let given: BTreeMap<&str, _> = (given
+            .and_then(|given| given.get_ref().as_table())
+            .into_iter())
+        .flatten()
+        .map(|(name, value)| (name.get_ref().as_ref(), value))
+        .collect();
         let missing: Vec<_> = (UNIPHY_NEEDED.iter().copied())
-            .filter(|name| !given.contains_key(*name))
+            .filter(|name| !given.contains_key(name))
             .collect();
         if !missing.is_empty() {
-            return Err(self.error(
-                entry.span(),
+            return Err(self.0.source.error(
+                self.0.value.span(),
                 format!("[memory.uniphy] lacks {}", missing.join(", ")),
                 "Take these values from the memory's data sheet and from a simulation of the board's traces. UniPHY \
                  would silently use the values of another memory.",
@@ -211,37 +203,32 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for (name, value) in given {
             let wrong = |what: &str, hint: &str| {
-                let from = entry.span().start;
-                let at = self.source.text[from..].find(name.as_str()).unwrap_or(0);
-                self.error(
-                    from + at..from + at,
-                    format!("memory.uniphy.{name} {what}"),
-                    hint,
-                )
+                let what = format!("memory.uniphy.{name} {what}");
+                self.0.source.error(value.span(), what, hint)
             };
-            let known = name.starts_with("MEM_T") || UNIPHY_NEEDED.contains(&name.as_str());
-            let known = known || name.starts_with("TIMING_") || FREE.contains(&name.as_str());
+            let known = name.starts_with("MEM_T") || UNIPHY_NEEDED.contains(&name);
+            let known = known || name.starts_with("TIMING_") || FREE.contains(&name);
             if !known {
                 return Err(wrong(
                     "is a parameter that follows from other keys, or is not known",
                     "Give timing parameters (MEM_T..., TIMING_...) and those that `peerlane new --show de5net` prints.",
                 ));
             }
-            let text = match value {
-                Value::Integer(number) => number.to_string(),
-                Value::Float(number) if number.is_finite() => format!("{number:?}"),
-                Value::Boolean(yes) => yes.to_string(),
-                Value::String(text) if !text.chars().any(char::is_control) => text.clone(),
-                _ => {
-                    return Err(wrong(
-                        "is neither a number nor a text",
-                        "Give a number or a text.",
-                    ));
+            let (whole, real) = (integer(value), float(value).filter(|n| n.is_finite()));
+            let text = match value.get_ref() {
+                DeValue::Boolean(yes) => Some(yes.to_string()),
+                DeValue::String(text) if !text.chars().any(char::is_control) => {
+                    Some(text.to_string())
                 }
+                _ => whole
+                    .map(|n| n.to_string())
+                    .or(real.map(|n| format!("{n:?}"))),
             };
-            found.push((name.clone(), text));
+            let text = text.ok_or_else(|| {
+                wrong("is neither a number nor a text", "Give a number or a text.")
+            })?;
+            found.push((name.to_string(), text));
         }
-        found.sort();
         Ok(found)
     }
 }
