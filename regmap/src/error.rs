@@ -4,14 +4,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
 /// All errors of a map.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 pub struct MapErrors {
     /// The errors, in the order of the file. There is at least one.
-    #[related]
     pub errors: Vec<MapError>,
 }
 
@@ -28,9 +26,8 @@ impl fmt::Display for MapErrors {
 }
 
 /// One error, with its place.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 #[error("{file}:{line}:{column}: {place}: {kind}")]
-#[diagnostic(code(peerlane::regmap))]
 pub struct MapError {
     /// Name of the file.
     pub file: String,
@@ -43,14 +40,11 @@ pub struct MapError {
     /// The kind of error.
     pub kind: ErrorKind,
     /// The hint.
-    #[help]
-    pub help: String,
+    pub hint: String,
     /// The text of the file.
-    #[source_code]
-    pub source_code: NamedSource<Arc<String>>,
+    pub text: Arc<String>,
     /// The place in the text.
-    #[label("here")]
-    pub span: SourceSpan,
+    pub span: Range<usize>,
 }
 
 impl MapError {
@@ -68,10 +62,10 @@ impl MapError {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             place: place.into(),
-            help: kind.help(),
+            hint: kind.hint(),
             kind,
-            source_code: NamedSource::new(file, text.clone()).with_language("toml"),
-            span: (span.start, span.len()).into(),
+            text: text.clone(),
+            span,
         }
     }
 }
@@ -218,7 +212,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    fn help(&self) -> String {
+    fn hint(&self) -> String {
         match self {
             ErrorKind::Syntax(_) => "regmap/README.md lists the keys of every table.".into(),
             ErrorKind::Name { case, .. } if *case == "UPPER_CASE" => {

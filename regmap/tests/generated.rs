@@ -7,7 +7,7 @@ use peerlane_regmap::{Map, emit};
 
 #[test]
 fn rtl_is_current() {
-    let command = "cargo run -p peerlane-regmap -- emit rtl --out hdl/src/generated";
+    let command = "cargo run --bin peerlane-regmap -- emit rtl --out hdl/src/generated";
     let files = emit::rtl(&Map::load());
     assert_current("hdl/src/generated", &files, command);
     let mut expected: Vec<&str> = files.iter().map(|f| f.path.as_str()).collect();
@@ -24,7 +24,7 @@ fn rtl_is_current() {
 fn compiled_fixtures_are_current() {
     let map = Map::load();
     let out = "--out regmap/tests/generated";
-    let command = format!("cargo run -p peerlane-regmap -- emit host {out}");
+    let command = format!("cargo run --bin peerlane-regmap -- emit host {out}");
     assert_current("regmap/tests/generated", &emit::host(&map), &command);
 }
 

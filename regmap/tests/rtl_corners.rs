@@ -61,7 +61,7 @@ macro_rules! read {
 #[test]
 fn corners_are_current() {
     let map = Map::parse(include_str!("corners.toml"), "corners.toml").unwrap();
-    let command = "cargo run -p peerlane-regmap -- --map regmap/tests/corners.toml \
+    let command = "cargo run --bin peerlane-regmap -- --map regmap/tests/corners.toml \
                    emit rtl --out regmap/tests/generated/corners";
     let files = emit::rtl(&map);
     common::assert_current("regmap/tests/generated/corners", &files, command);

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use miette::Diagnostic;
 use thiserror::Error;
 
 /// A clock of the block.
@@ -169,7 +168,7 @@ impl Log {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Reasons why a simulation could not begin or continue.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A configuration value is not possible.
@@ -180,7 +179,6 @@ pub enum Error {
     },
     /// The design could not be built, or a port is missing.
     #[error(transparent)]
-    #[diagnostic(transparent)]
     Model(#[from] peerlane_verilated::Error),
     /// A port of the design has a width that the board does not know.
     #[error("port `{port}` is {width} bits wide, expected {expected}")]
@@ -240,7 +238,6 @@ pub enum Error {
     },
     /// The GPU's BAR has no room for another pinned range.
     #[error("the GPU's BAR has {free} free pages of 64 KiB, {needed} are needed")]
-    #[diagnostic(help("unpin a range first"))]
     BarFull {
         /// Number of free pages.
         free: u64,
@@ -255,6 +252,17 @@ pub enum Error {
         /// The reason.
         message: String,
     },
+}
+
+impl Error {
+    /// Returns the hint, if there is one.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Model(error) => error.hint(),
+            Self::BarFull { .. } => Some("unpin a range first"),
+            _ => None,
+        }
+    }
 }
 
 fn first(list: &[Violation]) -> String {

@@ -256,7 +256,9 @@ fn build(root: &Path, source: &Path) -> miette::Result<bool> {
     let book = root.join("target/book");
     fs::copy(root.join(DOCS).join("book.toml"), book.join("book.toml")).into_diagnostic()?;
     debug_assert_eq!(source, book.join("src"));
-    let mdbook = Cache::open().and_then(|cache| cache.mdbook())?;
+    let mdbook = Cache::open()
+        .and_then(|cache| cache.mdbook())
+        .map_err(crate::tools::report)?;
     let status = mdbook
         .command()
         .arg("build")

@@ -25,7 +25,9 @@ pub(crate) struct Options {
 
 /// Builds the module of the tree `root`. Returns false if clippy complains.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
-    let kernel = Cache::open()?.kernel(Flavour::chosen()?)?;
+    let kernel = Cache::open()
+        .and_then(|cache| cache.kernel(Flavour::chosen()?))
+        .map_err(crate::tools::report)?;
     let lint = match options.clippy {
         true => Lint::Clippy,
         false => Lint::Compiler,
@@ -38,7 +40,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         [] => source,
         bsps => with_boards(root, &source, bsps, copy.path())?,
     };
-    let modules = kernel.build(&source, work.path(), lint)?;
+    let modules = kernel
+        .build(&source, work.path(), lint)
+        .map_err(crate::tools::report)?;
     if !modules.warnings.is_empty() {
         eprintln!("{}", modules.warnings);
     }

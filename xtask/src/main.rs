@@ -186,7 +186,9 @@ fn run(task: Task) -> miette::Result<ExitCode> {
 
 /// Runs cargo-deny, by `deny.toml`.
 fn deny(root: &Path, advisories: bool) -> miette::Result<bool> {
-    let deny = Cache::open().and_then(|cache| cache.deny())?;
+    let deny = Cache::open()
+        .and_then(|cache| cache.deny())
+        .map_err(tools::report)?;
     let mut command = deny.command();
     command
         .current_dir(root)

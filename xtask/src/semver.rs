@@ -31,7 +31,9 @@ pub(crate) fn run(root: &Path, baseline: Option<&str>) -> miette::Result<bool> {
     let baseline = baseline.or_else(|| named(&text));
     let baseline = baseline.ok_or_else(|| miette!("{BASELINE} does not name a commit"))?;
     let tree = lay(root, baseline)?;
-    let program = Cache::open().and_then(|cache| cache.semver_checks())?;
+    let program = Cache::open()
+        .and_then(|cache| cache.semver_checks())
+        .map_err(crate::tools::report)?;
     let mut command = program.command();
     command
         .current_dir(root)

@@ -1,6 +1,17 @@
 //! `cargo xtask tools`.
 
+use miette::MietteDiagnostic;
 use peerlane_tools::{Cache, Error, Flavour, Requirements, cxx};
+
+/// Makes the report of an error about a tool: it shows the hint.
+pub(crate) fn report(error: Error) -> miette::Report {
+    let help = Some(error.hint().to_owned());
+    let report = MietteDiagnostic {
+        help,
+        ..MietteDiagnostic::new(error.to_string())
+    };
+    report.into()
+}
 
 /// A tool's version and place.
 type Found = Result<(String, String), Error>;
@@ -10,7 +21,7 @@ pub(crate) fn run() -> bool {
     let cache = match Cache::open() {
         Ok(cache) => cache,
         Err(error) => {
-            eprintln!("{:?}", miette::Report::new(error));
+            eprintln!("{:?}", report(error));
             return false;
         }
     };
@@ -122,7 +133,7 @@ pub(crate) fn run() -> bool {
     }
     let complete = missing.is_empty();
     for error in missing {
-        eprintln!("{:?}", miette::Report::new(error));
+        eprintln!("{:?}", report(error));
     }
     complete
 }

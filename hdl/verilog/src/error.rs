@@ -6,7 +6,7 @@ use peerlane_language::check_error::{CheckError, PathedName};
 
 /// A design that cannot be emitted: the place and the problem.
 ///
-/// The hint is in [`miette::Diagnostic::help`], and in [`EmitError::hint`].
+/// [`EmitError::hint`] has the hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmitError {
     /// Path of the block, as Rust field names joined by dots, from the top.
@@ -57,12 +57,6 @@ impl EmitError {
             signal: Some(signal.replace('$', ".")),
             problem,
         }
-    }
-}
-
-impl miette::Diagnostic for EmitError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.hint()))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Map, MapErrors> {
     if checker.errors.is_empty() {
         Ok(map)
     } else {
-        checker.errors.sort_by_key(|e| e.span.offset());
+        checker.errors.sort_by_key(|e| e.span.start);
         Err(MapErrors {
             errors: checker.errors,
         })

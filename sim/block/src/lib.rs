@@ -11,7 +11,6 @@
 //! # Ok::<(), peerlane_block::Error>(())
 //! ```
 
-use miette::Diagnostic;
 use peerlane_hdl::{GenerateError, Params, TOP, generate, pcie::target::Reach, prim::IMPATIENT};
 use peerlane_verilated::{Build, Library, Toolchain};
 use peerlane_verilog::{Design, mutants::schemata};
@@ -28,14 +27,13 @@ use thiserror::Error;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why there is no model of the block.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 pub enum Error {
     /// The parameters cannot be built.
     #[error("the block cannot be generated: {0}")]
     Generate(#[from] GenerateError),
     /// Verilator or the compiler is missing, or refuses.
     #[error("the block cannot be compiled for simulation: {0}")]
-    #[diagnostic(transparent)]
     Model(#[from] peerlane_verilated::Error),
     /// The list of mutants cannot be read, or that of modules not be written.
     #[error("{variable} names {}: {message}", file.display())]
@@ -47,6 +45,16 @@ pub enum Error {
         /// The error.
         message: String,
     },
+}
+
+impl Error {
+    /// Returns the hint, if there is one.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Model(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the block's model: its Verilog is generated and verilated, or found in the cache.

@@ -38,6 +38,18 @@ struct Options {
     print_config: bool,
 }
 
+/// An error of the endpoint, whose hint is the help of its report.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Failure(peerlane_endpoint::Error);
+
+impl miette::Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        let hint = self.0.hint()?;
+        Some(Box::new(hint))
+    }
+}
+
 /// Parses the value of an option.
 fn parse<T: DeserializeOwned>(option: &str, text: &str) -> Result<T> {
     serde_json::from_str(text)
@@ -73,7 +85,7 @@ fn main() -> Result<()> {
         );
         return Ok(());
     }
-    let endpoint = Endpoint::start(&config, &options.socket)?;
+    let endpoint = Endpoint::start(&config, &options.socket).map_err(Failure)?;
     eprintln!("listening at {}", options.socket.display());
     endpoint.wait();
     Ok(())

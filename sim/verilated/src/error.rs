@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use miette::Diagnostic;
 use thiserror::Error;
 
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Reasons why a model could not be built or loaded.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or directory could not be read or written.
@@ -25,7 +24,6 @@ pub enum Error {
     },
     /// The tools could not be set up.
     #[error(transparent)]
-    #[diagnostic(transparent)]
     Tools(#[from] peerlane_tools::Error),
     /// A tool could not be started.
     #[error("cannot run {}", program.display())]
@@ -38,9 +36,6 @@ pub enum Error {
     },
     /// A tool ran and reported a failure.
     #[error("{tool} failed for top module `{top}` ({status}):\n{output}")]
-    #[diagnostic(help(
-        "the text is from the tool; Verilator's warnings count as errors unless a -Wno- flag disables them"
-    ))]
     Failed {
         /// The tool.
         tool: &'static str,
@@ -53,28 +48,24 @@ pub enum Error {
     },
     /// Two sources have the same file name.
     #[error("two Verilog sources are called `{name}`")]
-    #[diagnostic(help("the sources are compiled in one directory: give each its own file name"))]
     DuplicateSource {
         /// The file name.
         name: String,
     },
     /// A source has no usable file name.
     #[error("`{name}` is not a usable Verilog file name")]
-    #[diagnostic(help("use letters, digits, `_`, `-` and `.`"))]
     SourceName {
         /// The name given.
         name: String,
     },
     /// Verilator's header was not understood.
     #[error("cannot read port `{line}` in Verilator's header")]
-    #[diagnostic(help("this Verilator version writes headers in another form than version 5.048"))]
     Header {
         /// The line.
         line: String,
     },
     /// The shared library cannot be loaded.
     #[error("cannot load the model {}", path.display())]
-    #[diagnostic(help("delete the file; it is made again at the next run"))]
     Load {
         /// The library.
         path: PathBuf,
@@ -84,7 +75,6 @@ pub enum Error {
     },
     /// The shared library's table is not in the form that this crate writes.
     #[error("the model {} has a damaged port table", path.display())]
-    #[diagnostic(help("delete the file; it is made again at the next run"))]
     Table {
         /// The library.
         path: PathBuf,
@@ -121,9 +111,32 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Returns the hint, if there is one.
+    pub fn hint(&self) -> Option<&str> {
+        Some(match self {
+            Self::Tools(error) => error.hint(),
+            Self::Failed { .. } => {
+                "the text is from the tool; Verilator's warnings count as errors unless a -Wno- flag disables them"
+            }
+            Self::DuplicateSource { .. } => {
+                "the sources are compiled in one directory: give each its own file name"
+            }
+            Self::SourceName { .. } => "use letters, digits, `_`, `-` and `.`",
+            Self::Header { .. } => {
+                "this Verilator version writes headers in another form than version 5.048"
+            }
+            Self::Load { .. } | Self::Table { .. } => {
+                "delete the file; it is made again at the next run"
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// A stop of the design by itself: `$stop`, `$fatal`, a failed assertion, or a combinational loop that does not settle.
 /// The model cannot be used afterwards; create a new instance.
-#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the design stopped: {message}")]
 pub struct Fault {
     /// File, line and reason, as Verilator reports them.

@@ -4,7 +4,7 @@
 //! questions of the programs in it until it powers off:
 //!
 //! ```no_run
-//! # fn main() -> miette::Result<()> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use peerlane_tools::{Cache, Flavour};
 //! use peerlane_vm::{Initramfs, Machine, guest_program};
 //!

@@ -1,6 +1,6 @@
 //! Compiles the model of the simulated board for a package: `cargo xtask model DIR`.
 
-use std::{path::Path, process::ExitCode};
+use std::{error::Error as _, iter, path::Path, process::ExitCode};
 
 use peerlane_hdl::Params;
 
@@ -15,7 +15,13 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("{:?}", miette::Report::new(error));
+            let causes = iter::successors(error.source(), |&cause| cause.source());
+            let lines = causes.map(|cause| format!("\n  caused by: {cause}"));
+            let hint = error.hint().map(|hint| format!("\n  help: {hint}"));
+            eprintln!(
+                "peerlane-model: {error}{}",
+                lines.chain(hint).collect::<String>()
+            );
             ExitCode::FAILURE
         }
     }

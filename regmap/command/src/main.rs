@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use miette::{IntoDiagnostic, WrapErr};
-use peerlane_regmap::Map;
+use miette::{IntoDiagnostic, LabeledSpan, MietteDiagnostic, NamedSource, WrapErr};
 use peerlane_regmap::emit::{self, OutputFile};
+use peerlane_regmap::{Map, MapError};
 
 /// Checks a register map and writes the files that are generated from it.
 #[derive(Debug, Parser)]
@@ -106,5 +106,36 @@ fn load(path: &Path) -> Result<Map, Reports> {
         .wrap_err_with(|| format!("cannot read the map `{}`", path.display()))
         .map_err(|report| vec![report])?;
     Map::parse(&text, &path.display().to_string())
-        .map_err(|errors| errors.errors.into_iter().map(Into::into).collect())
+        .map_err(|errors| errors.errors.iter().map(report).collect())
+}
+
+/// Makes the report of an error: with its line, its place marked.
+fn report(error: &MapError) -> miette::Report {
+    let text = NamedSource::new(&error.file, error.text.clone()).with_language("toml");
+    let here = LabeledSpan::at(error.span.clone(), "here");
+    let diagnostic = MietteDiagnostic::new(error.to_string())
+        .with_code("peerlane::regmap")
+        .with_help(&error.hint)
+        .with_label(here);
+    miette::Report::from(diagnostic).with_source_code(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_shows_the_line() {
+        let text = include_str!("../../tests/small.toml");
+        let text = text.replace("bits = \"15:8\"", "bits = \"15:5\"");
+        let errors = Map::parse(&text, "small.toml").unwrap_err();
+        let mut shown = String::new();
+        miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::none())
+            .with_width(80)
+            .render_report(&mut shown, &*report(&errors.errors[0]))
+            .unwrap();
+        insta::with_settings!({prepend_module_to_snapshot => false, omit_expression => true}, {
+            insta::assert_snapshot!("report", shown);
+        });
+    }
 }
