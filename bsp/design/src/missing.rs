@@ -225,6 +225,6 @@ pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
     let lines = missing
         .iter()
         .map(|missing| format!("  {}", missing.words(&hardware)));
-    let details = error.details.clone();
+    let details = error.below.details.clone();
     error.with_details(details.into_iter().chain([note]).chain(lines))
 }

@@ -89,7 +89,7 @@ fn by_keys(config: &Config, mut error: Error) -> Error {
             true => &[Key::PortKind, Key::Generation],
             false => &[Key::Generation],
         };
-        let all = error.all.iter_mut().map(|one| &mut one.hint);
+        let all = error.below.all.iter_mut().map(|one| &mut one.hint);
         for hint in all.chain([&mut error.hint]) {
             if let Hint::WithoutTlp(_, keys) = hint {
                 *keys = asking;
@@ -106,7 +106,7 @@ fn is_about_the_board(error: &Error) -> bool {
 
 /// Returns all reasons against a port, with the places.
 fn reason(error: &Error) -> String {
-    match error.all.as_slice() {
+    match error.below.all.as_slice() {
         [] => error.to_string(),
         all => (all.iter().map(Error::paragraph).collect::<Vec<_>>()).join(" "),
     }

@@ -388,8 +388,7 @@ pub struct NewSlave {
 
 /// Reads the port that a file asks for.
 fn port(file: Table<'_>) -> Result<Port> {
-    let mut port = Port::default();
-    port.kind = match file.get("port.kind").map(|kind| kind.get_ref().as_str()) {
+    let kind = match file.get("port.kind").map(|kind| kind.get_ref().as_str()) {
         None => None,
         Some(Some("txs")) => Some(PortKind::Txs),
         Some(Some("tlp")) => Some(PortKind::Tlp),
@@ -400,7 +399,8 @@ fn port(file: Table<'_>) -> Result<Port> {
     };
     let hint = "Use 3, or 1 or 2 if the hard IP already has this generation. Without the key the vendor's generation \
                 stays.";
-    port.generation = file.number("port.gen", |v| (1..=3).contains(&v), hint)?;
+    let generation = file.number("port.gen", |v| (1..=3).contains(&v), hint)?;
+    let mut port = Port { kind, generation };
     // Only the stream supports `port.gen`, so a file with `port.gen` alone asks for the stream.
     if port.generation.is_some() && *port.kind.get_or_insert(PortKind::Tlp) != PortKind::Tlp {
         return Err(file.error(
@@ -415,13 +415,15 @@ fn port(file: Table<'_>) -> Result<Port> {
 
 /// Reads the identity that a file asks for.
 fn identity(file: Table<'_>) -> Result<Identity> {
-    let mut identity = Identity::default();
     // All zeros and all ones are not IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
     let id = |v: i64| (1..0xffff).contains(&v);
     let hint = "Use an ID from 1 to 0xfffe.";
-    identity.vendor = file.number("identity.vendor", id, hint)?;
-    identity.device = file.number("identity.device", id, hint)?;
-    identity.subsystem_vendor = file.number("identity.subsystem_vendor", id, hint)?;
+    let mut identity = Identity {
+        vendor: file.number("identity.vendor", id, hint)?,
+        device: file.number("identity.device", id, hint)?,
+        subsystem_vendor: file.number("identity.subsystem_vendor", id, hint)?,
+        ..Identity::default()
+    };
     let device = &mut identity.subsystem_device;
     set(device, file, "identity.subsystem_device", id, hint)?;
     set(

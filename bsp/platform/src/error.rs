@@ -82,6 +82,15 @@ impl fmt::Display for Place {
     }
 }
 
+/// Lines below the sentence of an error.
+#[derive(Debug, Clone, Default)]
+pub struct Below {
+    /// All problems, if the error is the first of several.
+    pub all: Vec<Error>,
+    /// Details, one line each.
+    pub details: Vec<String>,
+}
+
 /// An error with its place and a hint. It is shown as one paragraph.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{place}: {what}")]
@@ -94,10 +103,8 @@ pub struct Error {
     pub what: Message,
     /// The hint.
     pub hint: Hint,
-    /// All problems, if this is the first of several.
-    pub all: Vec<Self>,
-    /// Details of the sentence, one line each; usually empty.
-    pub details: Vec<String>,
+    /// The lines below the sentence; usually none.
+    pub below: Box<Below>,
     /// The key of the configuration that asks for something impossible, if there is one.
     pub key: Option<Key>,
     /// Whether the faulty value was read from an existing file: then a missing file is not the cause.
@@ -127,8 +134,7 @@ impl Error {
             place,
             what: what.into().on_one_line(),
             hint: hint.into(),
-            all: Vec::new(),
-            details: Vec::new(),
+            below: Box::default(),
             key: None,
             was_read: false,
         }
@@ -150,7 +156,8 @@ impl Error {
     pub fn map_paths(mut self, to: &dyn Fn(&Path) -> PathBuf) -> Self {
         self.place.path = to(&self.place.path);
         self.what.map_paths(to);
-        self.all = (self.all.into_iter().map(|one| one.map_paths(to))).collect();
+        let all = std::mem::take(&mut self.below.all);
+        self.below.all = (all.into_iter().map(|one| one.map_paths(to))).collect();
         self
     }
 
@@ -161,7 +168,7 @@ impl Error {
 
     /// Sets the details of the sentence.
     pub fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
-        self.details = details.into_iter().collect();
+        self.below.details = details.into_iter().collect();
         self
     }
 
@@ -201,8 +208,8 @@ impl Error {
 
     /// Returns the text that the command prints: the paragraph, and below it all problems and the details.
     pub fn message(&self) -> String {
-        let all = self.all.iter().map(Self::paragraph);
-        let lines = all.chain(self.details.iter().cloned());
+        let all = self.below.all.iter().map(Self::paragraph);
+        let lines = all.chain(self.below.details.iter().cloned());
         let below = lines.map(|line| format!("\n  {}", line.replace(char::is_control, " ")));
         self.paragraph() + &below.collect::<String>()
     }
@@ -244,7 +251,7 @@ impl Problems {
         let what = format!("{count} reasons prevent {against}, one a line below; the first: ");
         first.what = Message::from(what).then(first.what);
         first.was_read = self.0.iter().all(|error| error.was_read);
-        first.all = self.0;
+        first.below.all = self.0;
         Err(first)
     }
 }

@@ -226,7 +226,7 @@ fn the_385_is_refused_with_every_gap_and_sound_when_they_are_filled() {
         .lines()
         .filter(|line| line.contains("= \"unknown\""))
         .count();
-    assert_eq!(e.details.len(), unknown, "{:#?}", e.details);
+    assert_eq!(e.below.details.len(), unknown, "{:#?}", e.below.details);
     let second = P385.rfind("format = \"unknown\"").unwrap();
     let line = 1 + P385[..second].matches('\n').count();
     for detail in [
@@ -240,13 +240,18 @@ fn the_385_is_refused_with_every_gap_and_sound_when_they_are_filled() {
         ),
         format!("line {line}: memory[1].format"),
     ] {
-        assert!(e.details.contains(&detail), "{detail}: {:#?}", e.details);
+        assert!(
+            e.below.details.contains(&detail),
+            "{detail}: {:#?}",
+            e.below.details
+        );
     }
     let skews = e
+        .below
         .details
         .iter()
         .filter(|d| d.contains("[1].uniphy.TIMING_BOARD_AC_SKEW"));
-    assert_eq!(skews.count(), 1, "{:#?}", e.details);
+    assert_eq!(skews.count(), 1, "{:#?}", e.below.details);
     assert!(!e.paragraph().contains("format"), "{}", e.paragraph());
     assert_eq!(e.place.line, Some(line_of(P385, "model = \"unknown\"")));
 

@@ -175,7 +175,7 @@ fn an_error_ends_with_them() {
         error.hint.to_string().starts_with("Take board.qsys"),
         "{error:?}"
     );
-    let (note, lines) = error.details.split_first().unwrap();
+    let (note, lines) = error.below.details.split_first().unwrap();
     assert!(
         note.contains("in 5 places. They are not the cause"),
         "{note}"
@@ -197,7 +197,7 @@ fn an_error_ends_with_them() {
     // A faulty value in an existing file is not caused by a missing file.
     let error = work.refused("");
     assert!(
-        error.details[0].contains("in 1 place. They are not the cause"),
+        error.below.details[0].contains("in 1 place. They are not the cause"),
         "{error:?}"
     );
     let width = "name=\"avmm_width_hwtcl\" value=\"";
@@ -214,7 +214,7 @@ fn an_error_ends_with_them() {
         "{error:?}"
     );
     assert!(
-        error.details[0].contains("in 1 place. They are not the cause"),
+        error.below.details[0].contains("in 1 place. They are not the cause"),
         "{error:?}"
     );
     let stream = "[port]\nkind = \"tlp\"\n";
@@ -226,21 +226,21 @@ fn an_error_ends_with_them() {
         "{error:?}"
     );
     assert!(
-        error.details[0].contains("They are not the cause"),
+        error.below.details[0].contains("They are not the cause"),
         "{error:?}"
     );
     fs::write(&qsys, whole.replace("kind=\"acl_dma\"", "kind=\"gone\"")).unwrap();
     let error = work.refused("");
     assert_eq!(error.kind, ErrorKind::NoDma, "{error:?}");
     assert!(
-        error.details[0].contains("in 1 place. A missing file of the design may be"),
+        error.below.details[0].contains("in 1 place. A missing file of the design may be"),
         "{error:?}"
     );
 
     // An error that is unrelated to the BSP's files has no such note.
     let error = work.extend("channels = 3").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config);
-    assert!(error.details.is_empty(), "{error:?}");
+    assert!(error.below.details.is_empty(), "{error:?}");
 }
 
 /// A compiled file that the extension removes from the settings is reported as missing neither in the report nor in a
@@ -259,5 +259,5 @@ fn imports_are_not_among_them() {
     fs::remove_dir_all(&work.out).unwrap();
     fs::write(work.input("board.qsys"), &whole[..whole.len() / 2]).unwrap();
     let error = work.refused("");
-    assert!(error.details.is_empty(), "{error:?}");
+    assert!(error.below.details.is_empty(), "{error:?}");
 }

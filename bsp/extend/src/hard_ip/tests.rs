@@ -436,7 +436,7 @@ fn all_problems_are_told_at_once() {
         error.what.to_string().starts_with("5 reasons prevent"),
         "{error}"
     );
-    assert_eq!(error.all.len(), 5);
+    assert_eq!(error.below.all.len(), 5);
     let words = [
         "port_type_hwtcl",
         "second BAR in use",
@@ -445,10 +445,10 @@ fn all_problems_are_told_at_once() {
         "2^32 bytes",
     ];
     for word in words {
-        let times = (error.all.iter()).filter(|one| one.paragraph().contains(word));
-        assert_eq!(times.count(), 1, "{word}: {:#?}", error.all);
+        let times = (error.below.all.iter()).filter(|one| one.paragraph().contains(word));
+        assert_eq!(times.count(), 1, "{word}: {:#?}", error.below.all);
     }
-    assert!((error.all.iter()).all(|one| one.to_string().starts_with("s.qsys:")));
+    assert!((error.below.all.iter()).all(|one| one.to_string().starts_with("s.qsys:")));
 }
 
 /// Configuration over PCIe stays at Gen2, with another component, and is lost at Gen3.
