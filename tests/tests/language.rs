@@ -1,4 +1,4 @@
-//! rust-hdl, which is not maintained any more, is behind one package.
+//! One package depends on rust-hdl, which is not maintained any more.
 
 use std::path::PathBuf;
 use std::process::Command;

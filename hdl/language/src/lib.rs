@@ -2,7 +2,7 @@
 //! Verilog.
 //!
 //! rust-hdl is not maintained any more, so no other package depends on it (`tests/tests/language.rs`): if a compiler
-//! refuses it, or something replaces it, this is the place. Its writer of Verilog and its derives for blocks are not
+//! refuses it, or something replaces it, this package changes. Its writer of Verilog and its derives for blocks are not
 //! used. Its simulator is used by tests.
 
 // Types of values, and the parts of a block.

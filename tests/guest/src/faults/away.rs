@@ -675,8 +675,8 @@ fn longest_opening(lab: &mut Lab) -> Result<Duration> {
     Ok(longest)
 }
 
-/// Unbinds the driver while the block does not become idle. Checks that a call reports the end of the board only when the
-/// board is no bus master any more.
+/// Unbinds the driver while the block does not become idle. Checks that no call reports the end of the board before its
+/// bus master bit is clear.
 pub fn end_is_reported_late(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::slow(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
