@@ -58,10 +58,13 @@ impl MiscDevice for Operations {
             // Its end says in the log why the board does not start.
             let _ = context.board.end_reprogramming(context.channel, true);
         }
-        // When the gate is closed, unbind has closed the context.
-        if let Ok(_inside) = context.board.gate.enter() {
-            context.close();
-            context.board.dismiss(context.channel);
+        match context.board.gate.enter() {
+            Ok(_inside) => {
+                context.close();
+                context.board.dismiss(context.channel);
+            }
+            // Unbind closes the context. The process may use its memory again after this.
+            Err(_) => context.board.gate.wait_for_the_end(),
         }
     }
 

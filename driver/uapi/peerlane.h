@@ -20,8 +20,9 @@
  * A call that needs the board, and open, give EAGAIN while the board is being reset, sleeps or
  * is started. They give ENODEV once the board is gone: it does not answer, cannot be started
  * again, or was released by the driver. A board that is gone may come back by a reset of the
- * function; then the context's generation is raised, as after every start. A call reports the
- * end of the board when the board reaches no memory any more; poll may report the end earlier.
+ * function; then the context's generation is raised, as after every start. While the driver is
+ * being unbound, a call reports the end of the board, and close returns, when the board
+ * reaches no memory any more; poll, open and mmap may report the end earlier.
  */
 #ifndef _UAPI_PEERLANE_H
 #define _UAPI_PEERLANE_H

@@ -407,6 +407,10 @@ impl Shared {
 
     /// Notes that the device has a queue, or that the drop of its queue has stopped its transfers.
     pub(crate) fn note_queue(&self, lives: bool) {
+        if lives {
+            // The channel is idle.
+            self.note_unstopped(false);
+        }
         let (noted, changed) = &self.queue_lives;
         *noted.lock().unwrap_or_else(PoisonError::into_inner) = lives;
         changed.notify_all();

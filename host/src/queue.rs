@@ -564,7 +564,8 @@ impl Shared {
     }
 
     /// Locks the state. A panic elsewhere leaves it consistent: every change is made after the calls that can fail.
-    /// While it is locked, no thread sleeps, and no driver stops a channel or flushes a write.
+    /// While it is locked, no thread sleeps, and no driver stops a channel or flushes a write. A query of the kernel's
+    /// driver waits while the driver is being unbound: for seconds at most.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

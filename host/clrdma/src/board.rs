@@ -1,7 +1,5 @@
 //! The board's side: the extension of its library (`peerlane_ext.h`).
 
-use crate::buffer::Exclusive;
-use crate::direction::Direction;
 use crate::error::{
     CLRDMA_FAILED, CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_TIMEOUT, CLRDMA_WRONG_DRIVER, Failure,
 };
@@ -13,7 +11,6 @@ use peerlane_opencl_api::sys::{
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::time::Instant;
 
 // Numbers of peerlane_ext.h.
 const CL_INVALID_PEER_MEMORY_PEERLANE: c_int = -10001;
@@ -80,27 +77,6 @@ pub(crate) struct Board {
     to_peer: ToPeer,
     from_peer: FromPeer,
     text: Text,
-}
-
-/// One for each direction, in the order of [`Direction`]: a program has one board at a time.
-static LANES: [Exclusive; 2] = [const { Exclusive::new() }; 2];
-
-/// The exclusive use of the board for transfers of a direction, until this is dropped. The board's library begins copies
-/// one after another, and so would begin a copy that waits there after the deadline of its caller.
-pub(crate) struct Lane(Direction);
-
-impl Lane {
-    /// Waits for the end of other transfers of a direction; `None` if they have not ended before the deadline.
-    pub(crate) fn take(direction: Direction, deadline: Option<Instant>) -> Option<Self> {
-        let taken = LANES[direction as usize].take(deadline);
-        taken.then_some(Self(direction))
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        LANES[self.0 as usize].release();
-    }
 }
 
 /// Memory of a GPU, registered at a board.

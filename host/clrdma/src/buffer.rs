@@ -4,10 +4,11 @@ use crate::board::{Access, Board, Code, Peer};
 use crate::direction::Direction;
 use crate::error::Failure;
 use crate::opencl::{self, Handle};
+use crate::turns::Exclusive;
 use peerlane_gpu::opencl::Imported;
 use peerlane_gpu::{Gpu, GpuBuffer};
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Memory that CUDA has made and OpenCL has imported.
@@ -30,55 +31,6 @@ struct Peers {
     known: Vec<(Access, Arc<Peer>)>,
     /// The board may not read it for transfers to it, because the platform passes writes only.
     writes_only: bool,
-}
-
-/// Waits while a condition holds, but no longer than until a deadline.
-pub(crate) fn wait_while<'a, T>(
-    told: &Condvar,
-    guard: MutexGuard<'a, T>,
-    deadline: Option<Instant>,
-    is_so: impl Fn(&T) -> bool,
-) -> MutexGuard<'a, T> {
-    let is_so = |value: &mut T| is_so(value);
-    let Some(deadline) = deadline else {
-        let waited = told.wait_while(guard, is_so);
-        return waited.unwrap_or_else(PoisonError::into_inner);
-    };
-    let left = deadline.saturating_duration_since(Instant::now());
-    let waited = told.wait_timeout_while(guard, left, is_so);
-    waited.unwrap_or_else(PoisonError::into_inner).0
-}
-
-/// The exclusive use of an object, by one thread after another.
-#[derive(Debug)]
-pub(crate) struct Exclusive {
-    taken: Mutex<bool>,
-    free: Condvar,
-}
-
-impl Exclusive {
-    pub(crate) const fn new() -> Self {
-        Self {
-            taken: Mutex::new(false),
-            free: Condvar::new(),
-        }
-    }
-
-    fn taken(&self) -> MutexGuard<'_, bool> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the turn. Returns `false` if it did not come before the deadline.
-    pub(crate) fn take(&self, deadline: Option<Instant>) -> bool {
-        let mut taken = wait_while(&self.free, self.taken(), deadline, |taken| *taken);
-        !std::mem::replace(&mut *taken, true)
-    }
-
-    /// Ends the turn.
-    pub(crate) fn release(&self) {
-        *self.taken() = false;
-        self.free.notify_one();
-    }
 }
 
 /// The exclusive use of a buffer for a transfer, until this is dropped.

@@ -11,6 +11,7 @@ mod error;
 mod opencl;
 mod state;
 mod transfer;
+mod turns;
 
 pub use error::{
     CLRDMA_FAILED, CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_NO_KERNEL, CLRDMA_NOT_INITIALIZED,

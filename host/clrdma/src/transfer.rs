@@ -1,16 +1,20 @@
 //! Transfers.
 
-use crate::board::{Board, Code, Lane, Peer, result};
-use crate::buffer::{Buffer, Turn, wait_while};
+use crate::board::{Board, Code, Peer, result};
+use crate::buffer::{Buffer, Turn};
 use crate::direction::Direction;
 use crate::error::{CLRDMA_TIMEOUT, Failure};
 use crate::state::STATE;
+use crate::turns::{Lane, wait_while};
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes that are registered at a time where there is no room for all of a buffer (the thesis, section 5.5).
 const BLOCK: usize = 32 << 20;
+
+/// Pause before a registration is tried again.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Number of attempts at a copy whose registration is stale.
 const ATTEMPTS: usize = 2;
@@ -167,13 +171,18 @@ fn move_all(
             bytes: (all.bytes - done).min(BLOCK),
         };
         let register = || buffer.register(board, (part.offset, part.bytes), access);
-        let made = match register()? {
-            Err(code) if code.is_no_room() => {
-                STATE.forget_all();
-                register()?
+        let no_room = |made: &Result<_, Code>| matches!(made, Err(code) if code.is_no_room());
+        let mut made = register()?;
+        while no_room(&made) {
+            STATE.forget_all();
+            made = register()?;
+            // A copy of the other direction keeps its registration until its end.
+            let waits = no_room(&made) && Lane::is_other_taken(ends.direction);
+            if !waits || deadline.is_some_and(|at| at <= Instant::now()) {
+                break;
             }
-            made => made,
-        };
+            std::thread::sleep(PAUSE);
+        }
         let registered = match made {
             Ok(peer) => Registered {
                 peer: Arc::new(peer),

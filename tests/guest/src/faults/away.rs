@@ -678,6 +678,24 @@ fn longest_opening(lab: &mut Lab) -> Result<Duration> {
 /// Unbinds the driver while the block does not become idle. Checks that no call reports the end of the board before its
 /// bus master bit is clear.
 pub fn end_is_reported_late(lab: &mut Lab) -> Result<String> {
+    let query = |device: Device| {
+        while device
+            .query()
+            .is_ok_and(|query| query.state & state::GONE == 0)
+        {}
+    };
+    let close = |device: Device| {
+        while device.poll(Some(SOON)).is_ok() {}
+        drop(device);
+    };
+    let took = [
+        reported_late(lab, query).context("QUERY")?,
+        reported_late(lab, close).context("close")?,
+    ];
+    Ok(format!("unbound in {took:?}"))
+}
+
+fn reported_late(lab: &mut Lab, until_gone: fn(Device)) -> Result<Duration> {
     let mut mover = Mover::slow(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     let place = lab.place(mover.device())?;
@@ -687,10 +705,7 @@ pub fn end_is_reported_late(lab: &mut Lab) -> Result<String> {
     let looker = fork("looker", move || {
         let device = branch.open()?;
         theirs.signal()?;
-        while device
-            .query()
-            .is_ok_and(|query| query.state & state::GONE == 0)
-        {}
+        until_gone(device);
         /// The Command register, and its Bus Master bit (PCI Express Base Specification, 7.5.1.1).
         const COMMAND: u64 = 4;
         const MASTER: u8 = 4;
@@ -725,5 +740,5 @@ pub fn end_is_reported_late(lab: &mut Lab) -> Result<String> {
     let mover = open_soon(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     come_back(lab, mover, buffer)?;
-    Ok(format!("unbound in {took:?}"))
+    Ok(took)
 }
