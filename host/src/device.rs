@@ -15,7 +15,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -84,6 +84,17 @@ pub(crate) trait DeviceQueue: Send + Sync {
     fn is_inherited(&self) -> bool;
 }
 
+/// State of a device's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QueueLife {
+    /// It may have transfers under way.
+    Lives,
+    /// There was none, or its drop has stopped its transfers.
+    Stopped,
+    /// Its drop could not stop them.
+    Unstopped,
+}
+
 /// State that the clones share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -98,9 +109,7 @@ pub(crate) struct Shared {
     /// The user that the channel has, or had. A queue reads the ring, so only it knows the ring's position.
     user: Mutex<Option<ChannelUser>>,
     /// Whether that queue may have transfers under way. Its drop stops them after the last reference to it is gone.
-    queue_lives: (Mutex<bool>, Condvar),
-    /// Whether the drop of a queue could not stop the channel.
-    unstopped: AtomicBool,
+    queue_life: (Mutex<QueueLife>, Condvar),
     /// The process whose context it is: a child's copy ends nothing.
     owner: Process,
     /// Whether a window of this device holds the board's window.
@@ -179,8 +188,7 @@ impl Device {
                     capabilities,
                     range: Mutex::new(info.local_base..info.local_end),
                     user: Mutex::new(None),
-                    queue_lives: (Mutex::new(false), Condvar::new()),
-                    unstopped: AtomicBool::new(false),
+                    queue_life: (Mutex::new(QueueLife::Stopped), Condvar::new()),
                     window_seat: Seat::default(),
                     doubts: AtomicU64::new(0),
                     changes_range: Mutex::new(()),
@@ -405,39 +413,30 @@ impl Shared {
         self.user_place().as_ref().and_then(ChannelUser::queue)
     }
 
-    /// Notes that the device has a queue, or that the drop of its queue has stopped its transfers.
-    pub(crate) fn note_queue(&self, lives: bool) {
-        if lives {
-            // The channel is idle.
-            self.note_unstopped(false);
-        }
-        let (noted, changed) = &self.queue_lives;
-        *noted.lock().unwrap_or_else(PoisonError::into_inner) = lives;
-        changed.notify_all();
+    fn queue_life(&self) -> MutexGuard<'_, QueueLife> {
+        self.queue_life
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes whether the drop of a queue has not stopped the channel, or not yet.
-    pub(crate) fn note_unstopped(&self, unstopped: bool) {
-        self.unstopped.store(unstopped, Ordering::Relaxed);
+    /// Notes that the device has a queue, or the way in which its queue has ended.
+    pub(crate) fn note_queue(&self, life: QueueLife) {
+        *self.queue_life() = life;
+        self.queue_life.1.notify_all();
     }
 
     /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped
     /// may not have stopped its transfers yet. Without a queue the slow path or a GPU may have the channel.
     pub(crate) fn may_move(&self) -> bool {
         let had_queue = matches!(*self.user_place(), Some(ChannelUser::Queue(_)));
-        let lives = *self
-            .queue_lives
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        !had_queue || lives || self.unstopped.load(Ordering::Relaxed)
+        !had_queue || *self.queue_life() != QueueLife::Stopped
     }
 
-    /// Waits until a queue without references has stopped its transfers.
+    /// Waits until a queue without references has ended.
     fn wait_for_dropped_queue(&self) {
-        let (lives, changed) = &self.queue_lives;
-        let lives = lives.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(changed.wait_while(lives, |lives| *lives));
+        let (life, changed) = (self.queue_life(), &self.queue_life.1);
+        drop(changed.wait_while(life, |life| *life == QueueLife::Lives));
     }
 
     /// Returns the number of bytes of which the board writes multiples.

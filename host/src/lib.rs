@@ -16,7 +16,7 @@
 //! let transfer = queue.to_fpga(region.part(0..1 << 20), fpga.base())?;
 //! match transfer.wait(Duration::from_secs(1)) {
 //!     Ok(bytes) => println!("{bytes} bytes moved"),
-//!     // The text says what has happened; the hint says what to do.
+//!     // The text describes the failure, and the hint a way to fix the cause.
 //!     Err(error) => println!("{error}. {}", error.hint()),
 //! }
 //! # Ok(())

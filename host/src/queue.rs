@@ -10,7 +10,7 @@ pub use tasks::Ended;
 pub use transfer::Transfer;
 
 use crate::context::{Context, RawChannel};
-use crate::device::{ChannelUser, Device, DeviceQueue};
+use crate::device::{ChannelUser, Device, DeviceQueue, QueueLife};
 use crate::ends::{Ends, Scrap, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::{Closed, Closing, Flow, Order, Post, TransferId, Unproven};
@@ -176,7 +176,7 @@ impl Queue {
         // A queue that was not made has rung no doorbell.
         let queue = Self::open(device)?;
         *place = Some(ChannelUser::Queue(Arc::<Shared>::downgrade(&queue.0)));
-        device.0.note_queue(true);
+        device.0.note_queue(QueueLife::Lives);
         Ok(queue)
     }
 
@@ -913,11 +913,11 @@ impl State {
 }
 
 /// Notes the end of a queue, also after a panic: a thread may wait for it.
-struct Dropped<'a>(&'a Device);
+struct Dropped<'a>(&'a Device, QueueLife);
 
 impl Drop for Dropped<'_> {
     fn drop(&mut self) {
-        self.0.0.note_queue(false);
+        self.0.0.note_queue(self.1);
     }
 }
 
@@ -926,16 +926,18 @@ impl Drop for Shared {
         if self.is_inherited() {
             return;
         }
-        let _dropped = Dropped(&self.device);
+        let mut dropped = Dropped(&self.device, QueueLife::Stopped);
         let mut state = self.lock();
         if state.flow.under_way() > 0 {
             // Before the regions of transfers under way are unregistered, and their memory is used for another purpose.
             // A board that is gone has no transfers under way.
             let context = self.device.context();
-            self.device.0.note_unstopped(true);
+            dropped.1 = QueueLife::Unstopped;
             let stopped = context.stop(Duration::ZERO);
             let is_gone = matches!(stopped, Err(Error::Gone)) && context.is_cut_off_when_gone();
-            self.device.0.note_unstopped(stopped.is_err() && !is_gone);
+            if stopped.is_ok() || is_gone {
+                dropped.1 = QueueLife::Stopped;
+            }
             // Ends of writes that the board has ended well.
             if !state.given_up {
                 let _ = state.flow.drain(&mut Records(context));

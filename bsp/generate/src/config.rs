@@ -186,7 +186,8 @@ impl Config {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// [`Config`](peerlane_bsp_platform::error::ErrorKind::Config) with the line and the key, [`Io`](peerlane_bsp_platform::error::ErrorKind::Io).
+    /// [`Config`](peerlane_bsp_platform::error::ErrorKind::Config) with the line and the key,
+    /// [`Io`](peerlane_bsp_platform::error::ErrorKind::Io).
     pub fn read(path: &Path) -> Result<Self> {
         Self::parse(path, &text::read_small(path)?)
     }
@@ -203,11 +204,7 @@ impl Config {
             help: "`peerlane config` prints every key with its default and its range.",
         };
         let tree = source.tree()?;
-        let file = Table {
-            source,
-            name: "",
-            value: &tree,
-        };
+        let file = source.table(&tree);
         let mut config = Self::default();
         let power_of_two = |least: i64, most: i64| {
             move |v: i64| (least..=most).contains(&v) && v.count_ones() == 1

@@ -77,6 +77,15 @@ impl<'a> Source<'a> {
         Ok(root)
     }
 
+    /// Returns the whole file, whose [`tree`](Self::tree) this is.
+    pub fn table(self, tree: &'a Spanned<DeValue<'a>>) -> Table<'a> {
+        Table {
+            source: self,
+            name: "",
+            value: tree,
+        }
+    }
+
     /// Checks a value, and those in it.
     fn check(self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<()> {
         let section = self.sections.iter().find(|section| section.name == name);
@@ -322,12 +331,7 @@ mod tests {
             help: "Look.",
         };
         let tree = source.tree()?;
-        let table = Table {
-            source,
-            name: "",
-            value: &tree,
-        };
-        table.number("b", good, "Use less.")
+        source.table(&tree).number("b", good, "Use less.")
     }
 
     #[test]

@@ -58,12 +58,8 @@ impl Board {
         };
         all_known(source)?;
         let tree = source.tree()?;
-        let reader = Reader(Table {
-            source,
-            name: "",
-            value: &tree,
-        });
-        let file = reader.0;
+        let file = source.table(&tree);
+        let reader = Reader(file);
         let bar = match file.get("pcie.bar_bytes") {
             Some(_) => "pcie.bar_bytes",
             None => "pcie",

@@ -13,9 +13,6 @@ use std::time::{Duration, Instant};
 /// Bytes that are registered at a time where there is no room for all of a buffer (the thesis, section 5.5).
 const BLOCK: usize = 32 << 20;
 
-/// Pause before a registration is tried again.
-const PAUSE: Duration = Duration::from_millis(5);
-
 /// Number of attempts at a copy whose registration is stale.
 const ATTEMPTS: usize = 2;
 
@@ -171,17 +168,10 @@ fn move_all(
             bytes: (all.bytes - done).min(BLOCK),
         };
         let register = || buffer.register(board, (part.offset, part.bytes), access);
-        let no_room = |made: &Result<_, Code>| matches!(made, Err(code) if code.is_no_room());
         let mut made = register()?;
-        while no_room(&made) {
+        if matches!(&made, Err(code) if code.is_no_room()) {
             STATE.forget_all();
             made = register()?;
-            // A copy of the other direction keeps its registration until its end.
-            let waits = no_room(&made) && Lane::is_other_taken(ends.direction);
-            if !waits || deadline.is_some_and(|at| at <= Instant::now()) {
-                break;
-            }
-            std::thread::sleep(PAUSE);
         }
         let registered = match made {
             Ok(peer) => Registered {

@@ -46,11 +46,6 @@ impl Exclusive {
         !std::mem::replace(&mut *taken, true)
     }
 
-    /// Returns whether a thread has it.
-    pub(crate) fn is_taken(&self) -> bool {
-        *self.taken()
-    }
-
     /// Ends the turn.
     pub(crate) fn release(&self) {
         *self.taken() = false;
@@ -70,11 +65,6 @@ impl Lane {
     pub(crate) fn take(direction: Direction, deadline: Option<Instant>) -> Option<Self> {
         let taken = LANES[direction as usize].take(deadline);
         taken.then_some(Self(direction))
-    }
-
-    /// Returns whether a transfer of the other direction goes on.
-    pub(crate) fn is_other_taken(direction: Direction) -> bool {
-        LANES[1 - direction as usize].is_taken()
     }
 }
 

@@ -366,7 +366,7 @@ impl Inner {
         // Contexts have to look at their state.
         self.events += 1;
         let started = self.give_up_lost().and_then(|()| self.start());
-        // Their rings may still have the records of before.
+        // The contexts' rings may still have records of the time before the reset.
         self.board.gone |= started.is_err();
         started
     }

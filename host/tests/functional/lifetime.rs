@@ -497,7 +497,7 @@ fn a_board_whose_reset_has_failed_is_gone() {
     fake.lock().tricks.port_dead = true;
     drop(other);
     assert!(driver.reset().is_err());
-    // Not a record of before, in a ring that was not emptied.
+    // A record of an earlier transfer, in a ring that was not emptied, is no result.
     let next = queue.from_fpga(0, region.part(0..64));
     let moved = next.and_then(|transfer| transfer.wait(SECOND));
     assert!(matches!(moved, Err(Error::Gone)), "{moved:?}");

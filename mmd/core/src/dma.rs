@@ -162,10 +162,9 @@ impl Dma {
         self.queue.check(request)
     }
 
-    /// Moves bytes between another device's memory and the board's, as a request has it. They have
-    /// arrived when this returns successfully: in FPGA memory, or in the other device's if the region may be read as
-    /// well as written. A transfer that the queue's restart for another transfer has ended is made again, unless
-    /// `goes_on` returns `false`.
+    /// Moves bytes between another device's memory and the board's, as a request has it. They have arrived when this
+    /// returns successfully: in FPGA memory, or in the other device's if the region may be read as well as written. A
+    /// transfer that the queue's restart for another transfer has ended is made again, unless `goes_on` returns `false`.
     ///
     /// # Errors
     /// Those of the host library for the transfer.

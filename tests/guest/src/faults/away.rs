@@ -1,6 +1,7 @@
 //! Tests in which the board is away for a while, or seems to be: no process reaches it, all processes get correct
 //! errors, and the board comes back.
 
+use super::lost::{configuration, is_master};
 use super::{aer, come_back, reset, suspend};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, interrupts, told};
 use crate::process::{fork, pair};
@@ -17,7 +18,7 @@ use rustix::fs::{CWD, FileType, Mode};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
-use std::os::unix::fs::{FileExt as _, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -699,19 +700,14 @@ fn reported_late(lab: &mut Lab, until_gone: fn(Device)) -> Result<Duration> {
     let mut mover = Mover::slow(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     let place = lab.place(mover.device())?;
-    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
+    let config = configuration()?;
     let (ours, theirs) = pair()?;
     let branch = lab.branch();
     let looker = fork("looker", move || {
         let device = branch.open()?;
         theirs.signal()?;
         until_gone(device);
-        /// The Command register, and its Bus Master bit (PCI Express Base Specification, 7.5.1.1).
-        const COMMAND: u64 = 4;
-        const MASTER: u8 = 4;
-        let mut command = [0];
-        File::open(config)?.read_exact_at(&mut command, COMMAND)?;
-        ensure!(command[0] & MASTER == 0, "the board is a bus master");
+        ensure!(!is_master(&config)?, "the board is a bus master");
         Ok(())
     })?;
     ours.wait()?;

@@ -82,16 +82,31 @@ pub(super) fn not_master(lab: &mut Lab) -> Result<String> {
     Ok(format!("started again after {took:?}"))
 }
 
-/// Calls `run` while the function is not a bus master.
-pub(crate) fn while_not_master<R>(run: impl FnOnce() -> R) -> Result<R> {
-    /// The Command register, and its Bus Master bit (PCI Express Base Specification, 7.5.1.1).
-    const COMMAND: u64 = 4;
-    const MASTER: u8 = 4;
-    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
-    let config = File::options().read(true).write(true).open(config)?;
+/// The Command register, and its Bus Master bit (PCI Express Base Specification, 7.5.1.1).
+const COMMAND: u64 = 4;
+const MASTER: u8 = 4;
+
+/// Opens the function's configuration space, which stays when the driver is unbound.
+pub(super) fn configuration() -> Result<File> {
+    let path = format!("/sys/bus/pci/devices/{}/config", super::address()?);
+    Ok(File::options().read(true).write(true).open(path)?)
+}
+
+fn command(config: &File) -> Result<u8> {
     let mut command = [0];
     config.read_exact_at(&mut command, COMMAND)?;
-    let _off = Changed::new(&config, COMMAND, command[0] & !MASTER)?;
+    Ok(command[0])
+}
+
+/// Returns whether the function is a bus master.
+pub(super) fn is_master(config: &File) -> Result<bool> {
+    Ok(command(config)? & MASTER != 0)
+}
+
+/// Calls `run` while the function is not a bus master.
+pub(crate) fn while_not_master<R>(run: impl FnOnce() -> R) -> Result<R> {
+    let config = configuration()?;
+    let _off = Changed::new(&config, COMMAND, command(&config)? & !MASTER)?;
     Ok(run())
 }
 
