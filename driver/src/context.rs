@@ -268,11 +268,15 @@ impl Context {
         // A board that was reset without the driver's knowledge has nothing to end, and no record of its earlier
         // descriptors. The same holds for one whose port was dead.
         let ended = ended.and_then(|()| self.board.port_is_alive(epoch));
-        let ended = ended.and_then(|()| self.board.remembers_all());
+        let mut ended = ended.and_then(|()| self.board.remembers_all());
         if !matches!(ended, Ok(()) | Err(Failure::Away)) {
             // A descriptor that an abort does not end never ends, and descriptors that the block has dropped end
             // without a record. So the board is started again, with the channel.
             self.board.settle(steps);
+            if hw.live() == Some(epoch) {
+                // The second attempt has succeeded.
+                ended = Ok(());
+            }
         }
         // The channel may have been started again in the meantime, and its process not know it.
         let accepting = {
@@ -281,8 +285,7 @@ impl Context {
         };
         // Interrupts may be moderated, and a thread that waits for one has not asked for this stop.
         self.events.interrupt();
-        ended?;
-        accepting?;
+        ended.and(accepting).map_err(|failure| self.board.reported(failure))?;
         Ok(late)
     }
 

@@ -523,7 +523,7 @@ impl Context {
     /// Makes sure that the board's writes to a region have arrived.
     pub(crate) fn flush(&self, handle: u32) -> Result {
         let mapping = self.regions.lock().get(handle)?.mapping().clone();
-        Ok(mapping.flush()?)
+        mapping.flush().map_err(|failure| self.board.reported(failure))
     }
 
     /// Removes a handle, and returns whether the region is cached.

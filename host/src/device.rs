@@ -326,6 +326,10 @@ impl Device {
 
     /// Waits for an event of the context; `None`: without a limit. Returns `false` if no event has come in time. It
     /// also returns `true` without an event, after a signal. The ring and [`query`](Self::query) have the result.
+    ///
+    /// # Errors
+    /// [`Error::Gone`]: no more events come. The driver may report this before the board is stopped; when `query`
+    /// reports it, the board reaches no memory any more.
     pub fn poll(&self, limit: Option<Duration>) -> Result<bool> {
         self.context().await_event(limit)
     }

@@ -655,17 +655,20 @@ impl Shared {
         let Ok(mut state) = self.lock_own() else {
             return false;
         };
-        if !matches!(state.notice(&self.device), Err(Error::Gone)) {
+        let is_gone = matches!(state.notice(&self.device), Err(Error::Gone));
+        if is_gone {
+            state.given_up = true;
+        } else {
             state.suspect = true;
             self.wake_all(&mut state);
-            self.unlock(state);
-            return false;
         }
-        state.given_up = true;
-        while state.flow.finishing().is_some() {
+        // The rest of a write that began before.
+        let began = state.flow.finishing();
+        while began.is_some() && state.flow.finishing() == began {
             state = self.follow(state, waits::LOOK);
         }
-        true
+        self.unlock(state);
+        is_gone
     }
 
     /// Returns the result of a look for the end of transfers. Of a board that is gone nothing is reported before

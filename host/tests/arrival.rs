@@ -382,6 +382,31 @@ fn no_end_is_written_after_a_restart_has_reported_that_the_board_is_gone() {
     assert_eq!(written.load(Ordering::SeqCst), before);
 }
 
+/// A stop finds no board, and a query later finds one: the rest that another thread has begun ends first.
+#[test]
+fn a_restart_that_finds_no_board_returns_when_no_end_is_being_written() {
+    let (waiting, begins, end) = waiting_ends();
+    let (least, device, region) = with_ends(waiting);
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let write = queue.from_fpga(0, region.part(1..3)).unwrap();
+    least.end_held(true);
+    *least.refuse_stop.lock().unwrap() = Some(Errno::NODEV);
+    let queue = &queue;
+    // After a failure the end is dropped, and no thread waits for it.
+    std::thread::scope(move |scope| {
+        let waits = scope.spawn(move || write.wait(Duration::from_secs(5)));
+        begins.recv().unwrap();
+        let restarts = scope.spawn(move || queue.restart());
+        std::thread::sleep(WHILE);
+        assert!(!restarts.is_finished());
+        end.send(()).unwrap();
+        let restarted = restarts.join().unwrap();
+        assert!(matches!(restarted, Err(Error::Gone)), "{restarted:?}");
+        assert_eq!(waits.join().unwrap().unwrap(), 2);
+    });
+}
+
 /// The driver removes a region's handle before the board has stopped using the region.
 #[test]
 fn a_stop_waits_for_an_unregistration_of_another_thread() {

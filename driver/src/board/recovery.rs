@@ -72,7 +72,9 @@ impl Board {
     /// Runs a fence on a board that runs. The caller gets an error if the fence was not reached; no memory depends on
     /// it.
     pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
-        let epoch = self.hw.live().ok_or(Failure::Away)?;
+        let Some(epoch) = self.hw.live() else {
+            return Err(self.hw.usable().err().unwrap_or(Failure::Away));
+        };
         let fence = Iterator::chain(table::fence(reach), table::answered(reach));
         let fenced = self.hw.run(fence);
         if !matches!(fenced, Ok(()) | Err(Failure::Unflushed)) {
@@ -86,6 +88,15 @@ impl Board {
         fenced?;
         // A block that was reset during the fence has lost it, with all its state.
         self.remembers_all()
+    }
+
+    /// Returns the error that a process gets for a failure. A board that did not answer is gone only when the driver
+    /// has given it up: until then it is started again, or found gone.
+    pub(crate) fn reported(&self, failure: Failure) -> Error {
+        match (failure, self.hw.usable()) {
+            (Failure::Gone, Ok(_) | Err(Failure::Away)) => EIO,
+            (failure, _) => failure.into(),
+        }
     }
 
     /// Returns the steps after which no access to memory is in progress. Where a refused read is never answered,

@@ -115,12 +115,19 @@ impl Queue {
     /// that.
     fn stop(&self, py: Python<'_>) {
         // A child of a fork has the object, but not the transfers.
-        let goes_on = self.queue.is_inherited()
-            || self.queue.under_way() > 0
-                && (is_exiting() || detached(py, || self.queue.restart()).is_err());
-        let transfers = std::mem::take(&mut *self.transfers());
-        if goes_on {
-            std::mem::forget(transfers);
+        let is_unknown = self.queue.is_inherited() || self.queue.under_way() > 0 && is_exiting();
+        let stopped = is_unknown
+            || self.queue.under_way() == 0
+            || detached(py, || self.queue.restart()).is_ok();
+        let mut transfers = std::mem::take(&mut *self.transfers());
+        let moving = transfers.moving.iter_mut().flat_map(std::mem::take);
+        for one in moving.filter(|_| is_unknown || !stopped) {
+            // A board that is gone reaches no memory any more.
+            let region = one.memory.get().region(py);
+            let in_use = |region: &peerlane_host::Region| detached(py, || region.is_in_use());
+            if is_unknown || region.is_ok_and(in_use) {
+                std::mem::forget(one);
+            }
         }
     }
 

@@ -73,6 +73,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     }
     suite.run("faults.try_again", || away::told_to_try_again(lab));
     suite.run("faults.gone_and_back", || away::gone_and_back(lab));
+    suite.run("faults.absent_for_a_moment", || {
+        away::absent_for_a_moment(lab)
+    });
     suite.run("faults.resets_are_counted", || {
         away::resets_are_counted(lab)
     });

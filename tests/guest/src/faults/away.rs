@@ -198,6 +198,11 @@ pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
         }) => {}
         other => anyhow::bail!("a board that is gone was opened: {other:?}"),
     }
+    let flushed = buffer.region.flush();
+    ensure!(
+        matches!(flushed, Err(Error::Gone)),
+        "a flush gave {flushed:?}"
+    );
     lab.host.fault(Fault::Clear {})?;
     reset()?;
     until("stays gone", 0)?;
@@ -209,6 +214,47 @@ pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
     // The earlier region is there again.
     come_back(lab, mover, buffer)?;
     Ok("")
+}
+
+/// A board does not answer for a moment. Checks that a stop then reports that the board is started again, and not that
+/// it is gone.
+pub(super) fn absent_for_a_moment(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let until = |what: &str, done: &dyn Fn(&uapi::Query) -> bool| {
+        let begin = Instant::now();
+        while !done(&device.query().map_err(told)?) {
+            ensure!(begin.elapsed() < SOON, "the board {what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        anyhow::Ok(())
+    };
+    for _ in 0..5 {
+        let generation = device.query().map_err(told)?.generation;
+        lab.host.fault(Fault::Absent {})?;
+        let stopped = raw::with(&device, uapi::STOP, &mut uapi::Stop::default());
+        lab.host.fault(Fault::Clear {})?;
+        match stopped {
+            Err(Errno::IO) => {
+                until("is not started again", &|query| {
+                    query.state == 0 && query.generation != generation
+                })?;
+                let mover = Mover::fast(lab)?;
+                let buffer = Buffer::new(mover.device(), 1 << 20)?;
+                come_back(lab, mover, buffer)?;
+                return Ok("");
+            }
+            // The watchdog has looked in that moment.
+            Err(Errno::NODEV) if device.query().map_err(told)?.state == state::GONE => {
+                reset()?;
+                until("stays gone", &|query| query.state == 0)?;
+            }
+            Err(Errno::AGAIN) => until("is not started again", &|query| {
+                query.generation != generation
+            })?,
+            other => anyhow::bail!("a stop gave {other:?}"),
+        }
+    }
+    skip("the watchdog always looked first")
 }
 
 /// A board is cut off while no process has it. Checks that it is started again for the next process that opens it,
