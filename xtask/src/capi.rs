@@ -72,10 +72,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         Some(below) => below.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
         None => prefix.clone(),
     };
-    for library in &LIBRARIES {
-        for file in library.install(root, &target, &prefix, &place)? {
-            println!("{}", file.display());
-        }
+    for file in lay(root, &target.join("release"), &prefix, &place)? {
+        println!("{}", file.display());
     }
     if options.root.is_some() {
         let (from, to) = (place.display(), prefix.display());
@@ -84,19 +82,31 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     Ok(true)
 }
 
+/// Puts the libraries of the directory `built`, with their headers and pkg-config files, into `place`, from which they
+/// are used below a prefix, and returns their names.
+pub(crate) fn lay(
+    root: &Path,
+    built: &Path,
+    prefix: &Path,
+    place: &Path,
+) -> miette::Result<Vec<PathBuf>> {
+    let laid = (LIBRARIES.iter()).map(|library| library.install(root, built, prefix, place));
+    Ok(laid.collect::<miette::Result<Vec<_>>>()?.concat())
+}
+
 impl Library {
     /// Puts its files into a place, from which they are used below a prefix, and returns their names.
     fn install(
         &self,
         root: &Path,
-        target: &Path,
+        built: &Path,
         prefix: &Path,
         place: &Path,
     ) -> miette::Result<Vec<PathBuf>> {
         let file = format!("lib{}.so", self.name);
         let versioned = format!("{file}.1");
         let library = place.join("lib").join(&versioned);
-        install(&target.join("release").join(&file), &library)?;
+        install(&built.join(&file), &library)?;
         let link = place.join("lib").join(&file);
         // The link may be there already, and the library may be another one than before.
         let _ = fs::remove_file(&link);

@@ -3,6 +3,7 @@
 mod beside;
 mod book;
 mod capi;
+mod dist;
 mod driver;
 mod figures;
 mod gpu;
@@ -98,6 +99,11 @@ enum Task {
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
+    /// Make the files of a release: programs, libraries, Python wheel, sources, checksums, list of packages.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask dist                 target/dist\n  \
+        cargo xtask dist --dirty         a try with changes that are not committed")]
+    Dist(dist::Options),
     /// Make a bundle of the checks with a real GPU, target/gpu, to run on a machine that has one.
     #[command(after_help = "Examples:\n  \
         cargo xtask gpu\n  \
@@ -174,6 +180,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
         Task::Model { directory } => ended_as(program(&root(), "peerlane-model")?.arg(directory)),
         Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
         Task::Capi(options) => Ok(exit(capi::run(&root(), &options)?)),
+        Task::Dist(options) => Ok(exit(dist::run(&root(), &options)?)),
         Task::Gpu => Ok(exit(gpu::run(&root())?)),
         Task::Book => Ok(exit(book::run(&root())?)),
         Task::Deny { advisories } => Ok(exit(deny(&root(), advisories)?)),

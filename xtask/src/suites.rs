@@ -681,6 +681,16 @@ pub(crate) const SUITES: &[Suite] = &[
         ..ON_DEMAND
     },
     Suite {
+        name: "dist",
+        about: "the files of a release, as users install them on a Debian system",
+        steps: &[tests(
+            "release",
+            Of::Targets("peerlane-tests", &["dist"]),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "kernel-checks",
         about: "the driver on kernels that check locks, sleeping, DMA mappings and memory",
         machines: true,

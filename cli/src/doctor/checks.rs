@@ -135,14 +135,22 @@ fn link(device: &Pci) -> Vec<Finding> {
     let is = format!(
         "{slot} has payloads of {payload} bytes (MPS) and read requests of {request} (MRRS)"
     );
-    let enough = payload >= could.min(256) && request >= 512;
-    findings.push(match enough {
-        true => Finding::ok(ABOUT, is),
-        false => Finding::note(
+    // pci=pcie_bus_perf would help payloads, too, but makes read requests as small as payloads (Linux,
+    // drivers/pci/probe.c, pcie_write_mrrs), with which a board with a Txs port is refused.
+    findings.push(if payload < could.min(256) {
+        Finding::note(
             ABOUT,
             format!("{is}; it could have payloads of {could}"),
-            "Boot with pci=pcie_bus_perf: it sets the largest payload that all devices on the way accept.",
-        ),
+            "Boot with pci=pcie_bus_safe: it sets the largest payload that all devices below a root port accept.",
+        )
+    } else if request < 512 {
+        Finding::note(
+            ABOUT,
+            format!("{is}; 512 or more are usual"),
+            "Boot without pci=pcie_bus_perf, if that is set: it makes read requests as small as payloads.",
+        )
+    } else {
+        Finding::ok(ABOUT, is)
     });
     findings
 }

@@ -1,0 +1,292 @@
+//! `cargo xtask dist`: the files of a release.
+//!
+//! Programs and libraries are linked by Zig for an old C library, so that one build runs on every current distribution.
+//! They are not linked statically: the command loads GPU drivers and the models of Verilator at run time, which a
+//! static program cannot do. All of them depend on the C library alone.
+
+mod notices;
+mod sbom;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use clap::Args;
+use miette::{IntoDiagnostic, WrapErr, miette};
+use peerlane_tools::{Cache, Requirements};
+
+use self::sbom::Metadata;
+
+/// Target of the builds, with the oldest C library that they run with: that of RHEL 8 and Debian 10.
+const TARGET: &str = "x86_64-unknown-linux-gnu.2.28";
+/// Cargo's name of [`TARGET`].
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+/// The same in the name of a wheel.
+const MANYLINUX: &str = "manylinux_2_28";
+/// The packages of a release, and what is compiled into them.
+const PACKAGES: [&str; 4] = [
+    "peerlane",
+    "peerlane-capi",
+    "peerlane-clrdma",
+    "peerlane-python",
+];
+
+/// Options of the command.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The directory of the files; files of an earlier run are replaced.
+    #[arg(long, value_name = "DIR", default_value = "target/dist")]
+    out: PathBuf,
+    /// Build a tree with changes that are not committed: for a try, not for a release.
+    #[arg(long)]
+    dirty: bool,
+}
+
+/// The commit that is released.
+struct Commit {
+    /// Its name, with `-dirty` where files differ from it.
+    name: String,
+    /// Its time, in seconds since 1970: the time of all files in the archives.
+    time: String,
+}
+
+/// Makes all files of a release, and lists them.
+pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(miette!("releases are built on x86-64 Linux"));
+    }
+    let commit = commit(root, options.dirty)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let out = std::path::absolute(&options.out).into_diagnostic()?;
+    if out.exists() {
+        fs::remove_dir_all(&out)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot remove {}", out.display()))?;
+    }
+    directory(&out)?;
+    let metadata = Metadata::read(root, TRIPLE)?;
+    let packages = metadata.shipped(&PACKAGES)?;
+    let builder = Builder::new(root, &commit)?;
+
+    step("programs and libraries");
+    let name = format!("peerlane-{version}-x86_64-linux");
+    let tree = out.join(&name);
+    builder.cargo(&["peerlane", "peerlane-capi", "peerlane-clrdma"])?;
+    copy(&builder.built("peerlane"), &tree.join("bin/peerlane"))?;
+    // The directory can be moved: pkg-config replaces the variable by that of its file.
+    let prefix = Path::new("${pcfiledir}/../..");
+    super::capi::lay(root, &builder.directory(), prefix, &tree)?;
+    for file in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&root.join(file), &tree.join(file))?;
+    }
+    let third = tree.join("THIRD-PARTY.txt");
+    write(&third, &notices::text(&packages)?)?;
+
+    step("Python wheel");
+    builder.wheel(&out)?;
+
+    step("archives");
+    archive(&out, &name, &commit)?;
+    fs::remove_dir_all(&tree).into_diagnostic()?;
+    source(root, &out, version)?;
+    let bill = sbom::text(version, &commit.name, &packages);
+    write(&out.join(format!("peerlane-{version}.cdx.json")), &bill)?;
+    for line in sums(&out)? {
+        println!("{line}");
+    }
+    println!("{}", out.display());
+    Ok(true)
+}
+
+/// Reports on stderr what is made next: each step takes minutes.
+fn step(what: &str) {
+    eprintln!("dist: {what}");
+}
+
+/// Returns the commit of the tree, which must not have changes unless `dirty`.
+fn commit(root: &Path, dirty: bool) -> miette::Result<Commit> {
+    let git = |arguments: &[&str]| output(Command::new("git").current_dir(root).args(arguments));
+    let changes = git(&["status", "--porcelain"])?;
+    if !changes.is_empty() && !dirty {
+        return Err(miette!(
+            help = "commit the changes, or try a build of them by --dirty",
+            "the tree differs from its commit:\n{changes}"
+        ));
+    }
+    let suffix = if changes.is_empty() { "" } else { "-dirty" };
+    Ok(Commit {
+        name: git(&["rev-parse", "HEAD"])? + suffix,
+        time: git(&["log", "-1", "--format=%ct"])?,
+    })
+}
+
+/// The tools that build, and their settings.
+struct Builder {
+    root: PathBuf,
+    /// The target directory.
+    target: PathBuf,
+    tools: peerlane_tools::Python,
+    /// Environment of each build.
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Builder {
+    fn new(root: &Path, commit: &Commit) -> miette::Result<Self> {
+        let tools = Cache::open().and_then(|cache| cache.python(Requirements::Dist))?;
+        // No path of the machine that builds gets into the programs.
+        let cargo_home = env::var_os("CARGO_HOME").map_or_else(
+            || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cargo"),
+            PathBuf::from,
+        );
+        let remap = [(root, "/peerlane"), (cargo_home.as_path(), "/cargo")]
+            .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
+        let path = env::join_paths(
+            [tools.site.join("bin")]
+                .into_iter()
+                .chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
+        );
+        let path = path.into_diagnostic()?.to_string_lossy().into_owned();
+        Ok(Self {
+            root: root.to_owned(),
+            target: super::target(root),
+            variables: vec![
+                ("PATH", path),
+                // Separated by a character that no path has.
+                ("CARGO_ENCODED_RUSTFLAGS", remap.join("\u{1f}")),
+                ("PEERLANE_COMMIT", commit.name.clone()),
+                ("SOURCE_DATE_EPOCH", commit.time.clone()),
+            ],
+            tools,
+        })
+    }
+
+    /// Returns the directory with the results of the builds.
+    fn directory(&self) -> PathBuf {
+        self.target.join(TRIPLE).join("dist")
+    }
+
+    /// Returns the path of a file that was built.
+    fn built(&self, name: &str) -> PathBuf {
+        self.directory().join(name)
+    }
+
+    /// Returns a command with the settings of a build.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.tools.site.join("bin").join(program));
+        command
+            .current_dir(&self.root)
+            .env("PYTHONPATH", &self.tools.site)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Builds packages.
+    fn cargo(&self, packages: &[&str]) -> miette::Result<()> {
+        let mut command = self.command("cargo-zigbuild");
+        command
+            .args(["zigbuild", "--locked", "--profile", "dist", "--target"])
+            .arg(TARGET)
+            .args(packages.iter().flat_map(|package| ["-p", package]));
+        must(&mut command)
+    }
+
+    /// Builds the wheel into a directory.
+    fn wheel(&self, out: &Path) -> miette::Result<()> {
+        let mut command = self.command("maturin");
+        command
+            .args(["build", "--locked", "--zig", "--profile", "dist"])
+            .args(["--target", TRIPLE, "--compatibility", MANYLINUX, "-m"])
+            .arg(self.root.join("host/python/Cargo.toml"))
+            .arg("--out")
+            .arg(out);
+        must(&mut command)
+    }
+}
+
+/// Packs a directory, so that the same content is the same archive.
+fn archive(out: &Path, name: &str, commit: &Commit) -> miette::Result<()> {
+    let file = format!("{name}.tar.gz");
+    must(
+        Command::new("tar")
+            .current_dir(out)
+            .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+            .args(["--mode=u=rwX,go=rX", "-I", "gzip -9n"])
+            .arg(format!("--mtime=@{}", commit.time))
+            .args(["-cf", &file, name]),
+    )
+}
+
+/// Packs the sources of the commit.
+fn source(root: &Path, out: &Path, version: &str) -> miette::Result<()> {
+    let file = out.join(format!("peerlane-{version}-source.tar.gz"));
+    must(
+        Command::new("git")
+            .current_dir(root)
+            .args(["-c", "tar.tar.gz.command=gzip -9n", "archive"])
+            .arg("--format=tar.gz")
+            .arg(format!("--prefix=peerlane-{version}/"))
+            .arg("--output")
+            .args([file.as_os_str(), "HEAD".as_ref()]),
+    )
+}
+
+/// Writes the checksums of all files of a directory to SHA256SUMS, and returns its lines.
+fn sums(out: &Path) -> miette::Result<Vec<String>> {
+    let mut names: Vec<_> = fs::read_dir(out)
+        .and_then(|entries| entries.map(|e| Ok(e?.file_name())).collect())
+        .into_diagnostic()?;
+    names.sort();
+    let text = output(Command::new("sha256sum").current_dir(out).args(&names))?;
+    write(&out.join("SHA256SUMS"), &(text.clone() + "\n"))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// Runs a command that must succeed.
+fn must(command: &mut Command) -> miette::Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .status()
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot run {name}"))?;
+    if !status.success() {
+        return Err(miette!("{name} failed ({status})"));
+    }
+    Ok(())
+}
+
+/// Returns the output of a command that must succeed, without the end of its last line.
+fn output(command: &mut Command) -> miette::Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot run {name}"))?;
+    if !output.status.success() {
+        return Err(miette!("{name} failed ({})", output.status));
+    }
+    let text = String::from_utf8(output.stdout).into_diagnostic()?;
+    Ok(text.trim_end().to_owned())
+}
+
+fn directory(path: &Path) -> miette::Result<()> {
+    fs::create_dir_all(path)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot create {}", path.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> miette::Result<()> {
+    directory(to.parent().unwrap_or(to))?;
+    fs::copy(from, to)
+        .map(drop)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot copy {} to {}", from.display(), to.display()))
+}
+
+fn write(path: &Path, text: &str) -> miette::Result<()> {
+    fs::write(path, text)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot write {}", path.display()))
+}
