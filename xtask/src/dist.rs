@@ -2,13 +2,14 @@
 //!
 //! Programs and libraries are linked by Zig for an old C library, so that one build runs on every current distribution.
 //! They are not linked statically: the command loads GPU drivers and the models of Verilator at run time, which a
-//! static program cannot do. All of them depend on the C library alone.
+//! static program cannot do. All of them depend on the C library alone. The model of the simulated board is among them.
 
 mod notices;
 mod sbom;
 
 use std::{
     env, fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -23,6 +24,8 @@ use self::sbom::Metadata;
 const TARGET: &str = "x86_64-unknown-linux-gnu.2.28";
 /// Cargo's name of [`TARGET`].
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+/// [`TARGET`] for Zig's C++ compiler.
+const ZIG_TARGET: &str = "x86_64-linux-gnu.2.28";
 /// The same in the name of a wheel.
 const MANYLINUX: &str = "manylinux_2_28";
 /// The packages of a release, and what is compiled into them.
@@ -60,11 +63,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     let commit = commit(root, options.dirty)?;
     let version = env!("CARGO_PKG_VERSION");
     let out = std::path::absolute(&options.out).into_diagnostic()?;
-    if out.exists() {
-        fs::remove_dir_all(&out)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot remove {}", out.display()))?;
-    }
+    remove(&out)?;
     directory(&out)?;
     let metadata = Metadata::read(root, TRIPLE)?;
     let packages = metadata.shipped(&PACKAGES)?;
@@ -84,8 +83,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     let third = tree.join("THIRD-PARTY.txt");
     write(&third, &notices::text(&packages)?)?;
 
+    step("the simulated board's model");
+    let models = tree.join("lib/peerlane-models");
+    builder.model(&models)?;
+    std::os::unix::fs::symlink("../lib/peerlane-models", tree.join("bin/peerlane-models"))
+        .into_diagnostic()?;
+
     step("Python wheel");
-    builder.wheel(&out)?;
+    builder.wheel(&models, &out)?;
 
     step("archives");
     archive(&out, &name, &commit)?;
@@ -192,8 +197,43 @@ impl Builder {
         must(&mut command)
     }
 
-    /// Builds the wheel into a directory.
-    fn wheel(&self, out: &Path) -> miette::Result<()> {
+    /// Compiles the model of the simulated board into a directory.
+    fn model(&self, directory: &Path) -> miette::Result<()> {
+        let work = tempfile::tempdir().into_diagnostic()?;
+        let compiler = work.path().join("c++");
+        let python = self.tools.interpreter.display();
+        let script =
+            format!("#!/bin/sh\nexec {python} -m ziglang c++ -target {ZIG_TARGET} \"$@\"\n");
+        write(&compiler, &script)?;
+        let may_run = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&compiler, may_run).into_diagnostic()?;
+        let mut command = super::cargo(&self.root);
+        command
+            .args(["run", "--quiet", "--bin", "peerlane-model", "--"])
+            .arg(directory)
+            .env("CXX", &compiler)
+            .env("PYTHONPATH", &self.tools.site);
+        must(&mut command)
+    }
+
+    /// Builds the wheel, with models in it, into a directory.
+    fn wheel(&self, models: &Path, out: &Path) -> miette::Result<()> {
+        let place = self
+            .root
+            .join("host/python/python/peerlane/peerlane-models");
+        remove(&place)?;
+        directory(&place)?;
+        for entry in fs::read_dir(models).into_diagnostic()? {
+            let entry = entry.into_diagnostic()?;
+            copy(&entry.path(), &place.join(entry.file_name()))?;
+        }
+        let built = self.maturin(out);
+        // Otherwise a build by pip would take them, also when the block has changed.
+        remove(&place)?;
+        built
+    }
+
+    fn maturin(&self, out: &Path) -> miette::Result<()> {
         let mut command = self.command("maturin");
         command
             .args(["build", "--locked", "--zig", "--profile", "dist"])
@@ -269,6 +309,16 @@ fn output(command: &mut Command) -> miette::Result<String> {
     }
     let text = String::from_utf8(output.stdout).into_diagnostic()?;
     Ok(text.trim_end().to_owned())
+}
+
+/// Removes a directory, if it exists.
+fn remove(path: &Path) -> miette::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+    .into_diagnostic()
+    .wrap_err_with(|| format!("cannot remove {}", path.display()))
 }
 
 fn directory(path: &Path) -> miette::Result<()> {
