@@ -182,7 +182,13 @@ impl Build {
         self.compile(
             &fresh,
             &library,
-            &["-static-libstdc++", "-static-libgcc", "-s"],
+            // Zig's C library keeps functions for the end of the program that the library has registered.
+            &[
+                "-static-libstdc++",
+                "-static-libgcc",
+                "-s",
+                "-Wl,-z,nodelete",
+            ],
         )?;
         self.check_ports(&Library::load(&library, &self.top)?)?;
         let target = directory.join(self.name_ahead());
