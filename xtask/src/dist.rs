@@ -139,7 +139,8 @@ struct Builder {
 
 impl Builder {
     fn new(root: &Path, commit: &Commit) -> miette::Result<Self> {
-        let tools = Cache::open().and_then(|cache| cache.python(Requirements::Dist))?;
+        let tools = Cache::open().and_then(|cache| cache.python(Requirements::Dist));
+        let tools = tools.map_err(crate::tools::report)?;
         // No path of the machine that builds gets into the programs.
         let cargo_home = env::var_os("CARGO_HOME").map_or_else(
             || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cargo"),
