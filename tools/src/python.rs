@@ -85,6 +85,13 @@ impl Requirements {
         }
     }
 
+    /// Returns the pinned version of a package of the set.
+    pub fn version(self, package: &str) -> Option<&'static str> {
+        let mut lines = self.text().lines();
+        let found = lines.find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+        found?.split(' ').next()
+    }
+
     /// Returns package and version that the set is for: the file's `Top:` line.
     pub fn top(self) -> &'static str {
         self.text()

@@ -18,7 +18,7 @@ use clap::Args;
 use miette::{IntoDiagnostic, WrapErr, miette};
 use peerlane_tools::{Cache, Requirements};
 
-use self::sbom::Metadata;
+use self::{notices::Part, sbom::Metadata};
 
 /// Target of the builds, with the oldest C library that they run with: that of RHEL 8 and Debian 10.
 const TARGET: &str = "x86_64-unknown-linux-gnu.2.28";
@@ -67,6 +67,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     directory(&out)?;
     let metadata = Metadata::read(root, TRIPLE)?;
     let packages = metadata.shipped(&PACKAGES)?;
+    let rust = output(Command::new("rustc").current_dir(root).arg("--version"))?;
+    let parts = Part::all(rust.split(' ').nth(1).unwrap_or(&rust));
     let builder = Builder::new(root, &commit)?;
 
     step("programs and libraries");
@@ -81,7 +83,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         copy(&root.join(file), &tree.join(file))?;
     }
     let third = tree.join("THIRD-PARTY.txt");
-    write(&third, &notices::text(&packages)?)?;
+    write(&third, &notices::text(&packages, &parts)?)?;
 
     step("the simulated board's model");
     let models = tree.join("lib/peerlane-models");
@@ -96,7 +98,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     archive(&out, &name, &commit)?;
     fs::remove_dir_all(&tree).into_diagnostic()?;
     source(root, &out, version)?;
-    let bill = sbom::text(version, &commit.name, &packages);
+    let bill = sbom::text(version, &commit.name, &packages, &parts);
     write(&out.join(format!("peerlane-{version}.cdx.json")), &bill)?;
     for line in sums(&out)? {
         println!("{line}");

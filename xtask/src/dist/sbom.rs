@@ -9,6 +9,8 @@ use miette::{IntoDiagnostic, miette};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::notices::Part;
+
 /// The output of `cargo metadata`, as far as it is read here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
@@ -139,8 +141,11 @@ impl Metadata {
 }
 
 /// Returns the list, as JSON. It has no time and no random number: the same commit gives the same text.
-pub(crate) fn text(version: &str, commit: &str, packages: &[&Package]) -> String {
-    let components: Vec<_> = packages.iter().map(|package| component(package)).collect();
+pub(crate) fn text(version: &str, commit: &str, packages: &[&Package], parts: &[Part]) -> String {
+    let packages = packages.iter().map(|package| component(package));
+    let components: Vec<_> = packages
+        .chain(parts.iter().map(component_of_part))
+        .collect();
     let bill = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -157,6 +162,17 @@ pub(crate) fn text(version: &str, commit: &str, packages: &[&Package]) -> String
         "components": components,
     });
     format!("{bill:#}\n")
+}
+
+fn component_of_part(part: &Part) -> serde_json::Value {
+    json!({
+        "type": "library",
+        "bom-ref": format!("{}@{}", part.name, part.version),
+        "name": part.name,
+        "version": part.version,
+        "licenses": [{ "expression": part.licence }],
+        "purl": part.purl,
+    })
 }
 
 fn component(package: &Package) -> serde_json::Value {
@@ -219,11 +235,16 @@ mod tests {
     fn a_component_has_its_licence_as_an_expression() {
         let metadata = metadata();
         let packages = metadata.shipped(&["a"]).unwrap();
-        let text = text("0.1.0", "abc", &packages);
+        let parts = Part::all("1.95.0");
+        let text = text("0.1.0", "abc", &packages, &parts);
         let bill: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(bill["components"][0].get("purl"), None);
         let b = &bill["components"][1];
         assert_eq!(b["licenses"][0]["expression"], "MIT OR Apache-2.0");
         assert_eq!(b["purl"], "pkg:cargo/b@1.2.3");
+        let verilator = &bill["components"][4];
+        assert_eq!(verilator["name"], "verilator");
+        let version = verilator["version"].as_str().unwrap();
+        assert!(version.starts_with(char::is_numeric), "{version}");
     }
 }
