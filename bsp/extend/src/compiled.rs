@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::component::Compile;
+use crate::rewrite::Rewritten;
 use crate::settings::{self, Import};
+use crate::step::Step;
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_platform::error::{Error, Result};
 use peerlane_bsp_platform::layout::{self, Layout};
@@ -116,24 +118,27 @@ pub(crate) fn note(
     )
 }
 
-/// Finds lines of constraints and settings that name instances that are gone, or the block (an instance with its
-/// entity) with another entity. `changed` has the new text of a file.
+/// Finds lines of constraints and settings that name instances that are gone, or the block with an entity other than
+/// `entity`. `settings` is the step that changes such files: its texts are read in place of the vendor's.
+///
+/// # Errors
+/// Those of finding and reading the files.
 pub(crate) fn mentions(
-    hardware: &Path,
-    removed: &[String],
-    (block, entity): (&str, &str),
-    changed: &dyn Fn(&Path) -> Option<String>,
-) -> Result<Option<String>> {
+    layout: &Layout,
+    new: &Rewritten,
+    entity: &str,
+    settings: &Step,
+) -> Result<Step> {
     let mut lines = Vec::new();
     for extension in ["qsf", "sdc"] {
-        for path in layout::with_extension(hardware, extension)? {
-            let text = match changed(&path) {
-                Some(text) => text,
+        for path in layout::with_extension(&layout.hardware_dir(), extension)? {
+            let text = match settings.text_of(layout, &path) {
+                Some(text) => text.to_string(),
                 None => text::read(&path)?,
             };
             for (n, line) in text.lines().enumerate() {
-                let gone = removed.iter().any(|name| names(line, name));
-                if gone || names_as_another(line, block, entity) {
+                let gone = (new.removed_instances.iter()).any(|name| names(line, name));
+                if gone || names_as_another(line, &new.instance, entity) {
                     let name = path
                         .file_name()
                         .unwrap_or_default()
@@ -144,13 +149,15 @@ pub(crate) fn mentions(
             }
         }
     }
-    Ok((!lines.is_empty()).then(|| {
-        format!(
+    let mut step = Step::default();
+    if !lines.is_empty() {
+        step.to_do.push(format!(
             "These lines name the old DMA, instances inside it, or removed bridges; Quartus will warn that they match \
              nothing: {}.",
             lines.join(", ")
-        )
-    }))
+        ));
+    }
+    Ok(step)
 }
 
 /// Reports whether a line has an instance as an element of a path, with another entity.

@@ -1,13 +1,13 @@
 //! The files that describe the block to Platform Designer and Quartus, from templates.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use askama::Template;
 
+use crate::file_edits::marker;
 use crate::hard_ip::OWN_CVP;
 use crate::parameters::{self, Parameter};
-use crate::settings::{self, Import, Settings};
+use crate::settings::{Import, Settings};
 use peerlane_bsp_design::kinds::OWN_HIP;
 use peerlane_bsp_generate::block::{self, Interface};
 use peerlane_bsp_generate::config::{Config, Irq};
@@ -15,6 +15,8 @@ use peerlane_bsp_generate::generator::{Board, Ids, VerilogModule};
 use peerlane_bsp_platform::layout::SCRIPT_DIR;
 use peerlane_bsp_platform::roles::{NEW_DMA, Role};
 use peerlane_bsp_platform::text::render;
+
+pub use crate::step::Written;
 
 /// Name of the first register that takes a bus from another clock, as the Verilog spells it. The synchronisers of the
 /// RTL call it `meta`, and the Verilog back-end adds `_q`.
@@ -31,15 +33,6 @@ const FASTEST_MHZ: &str = "300";
 /// The most skew in nanoseconds, for versions of Quartus whose `set_max_skew` takes no period (17.0 takes one: Quartus
 /// Prime 17.0 help, `::quartus::sdc_ext`).
 const MAX_SKEW_NS: &str = "2.6";
-
-/// A file to write; its path is relative to the hardware directory.
-#[derive(Debug, Clone)]
-pub struct Written {
-    /// Path.
-    pub path: PathBuf,
-    /// Content.
-    pub text: String,
-}
 
 #[derive(Template)]
 #[template(path = "peerlane_dma_hw.tcl")]
@@ -349,7 +342,7 @@ pub fn scripts(compile: &Compile, settings: &Settings) -> Vec<Written> {
         files,
         images: &compile.images,
         archives: &compile.archives,
-        marker: settings::marker(),
+        marker: marker(),
     };
     vec![Written {
         path: format!("{SCRIPT_DIR}/rebuild.tcl").into(),

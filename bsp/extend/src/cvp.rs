@@ -4,6 +4,7 @@
 //! configuration device or by JTAG. Only the core comes over PCIe, and the periphery must stay as it is (Configuration
 //! via Protocol in V-series FPGA devices user guide 683889, 1.3 and 4.1). The extension changes the hard IP.
 
+use crate::step::Step;
 use peerlane_bsp_design::project::{Project, Role, Source};
 use peerlane_bsp_design::site::Site;
 
@@ -218,7 +219,8 @@ impl Cvp {
     /// Reads settings and hard IP; `None` if neither asks for configuration over PCIe. `after` is the project after the
     /// extension. `lost` has the images that were left out, if the new hard IP has no configuration over PCIe.
     pub(crate) fn of(
-        (project, after): (&Project, &Project),
+        project: &Project,
+        after: &Project,
         site: &Site<'_>,
         lost: Option<&[String]>,
     ) -> Option<Self> {
@@ -253,6 +255,14 @@ impl Cvp {
     /// Reports whether the board has lost it.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.is_some()
+    }
+
+    /// Returns the note as a task for the user.
+    pub(crate) fn step(&self) -> Step {
+        Step {
+            to_do: vec![self.note()],
+            ..Step::default()
+        }
     }
 
     /// Returns the note for a user who loads the first image.

@@ -1,8 +1,10 @@
 //! The device family, as far as the block's size depends on it.
 
+use crate::step::Step;
 use peerlane_bsp_design::project::Project;
 use peerlane_bsp_generate::memory_blocks::Blocks;
-use peerlane_bsp_platform::error::Place;
+use peerlane_bsp_platform::error::{Place, Result};
+use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::xml::Document;
 
 /// Names of families, the prefixes of Altera's part numbers for them (device overviews, "Ordering Information"), and
@@ -54,6 +56,34 @@ pub fn blocks(project: &Project, specification: &Document) -> Option<Blocks> {
         })
     };
     named.or_else(by_part).map(|(.., blocks)| *blocks)
+}
+
+/// Reports a family that is not known here. `memory` are the device's memory blocks, if they are known.
+///
+/// # Errors
+/// Those of [`Layout::inside`].
+pub(crate) fn step(layout: &Layout, project: &Project, memory: Option<Blocks>) -> Result<Step> {
+    let mut step = Step::default();
+    if let Some((family, place)) = foreign(project) {
+        let file = layout.inside(&place.path)?;
+        step.to_do.push(format!(
+            "The vendor's {} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these families. \
+             The statements below may not be valid, and Platform Designer will refuse components that the family does \
+             not have.",
+            Place {
+                path: file,
+                ..place
+            },
+            known()
+        ));
+    }
+    if memory.is_none() {
+        step.notes.push(format!(
+            "This program does not know the device's family; its memory blocks were counted as {}, the smaller ones.",
+            Blocks::M10k.name()
+        ));
+    }
+    Ok(step)
 }
 
 #[cfg(test)]

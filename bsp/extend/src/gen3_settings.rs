@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::hard_ip::HardIp;
+use crate::step::Step;
 use peerlane_bsp_design::part::Part;
 use peerlane_bsp_design::project::{Project, Role};
 use peerlane_bsp_platform::error::Result;
@@ -16,16 +18,18 @@ const RULES: [&str; 2] = [
 /// The native PHY inside the hard IP, whose cells have places of their own (`altpcie_hip_256_pipen1b`, ACDS 13.1).
 const PHY: &str = "sv_xcvr_pipe_native";
 
-/// Returns the points that a user has to check.
+/// Returns the points that a user has to check if the hard IP becomes Gen3. `after` is the project after the extension.
 ///
 /// # Errors
 /// Those of reading `quartus.ini`.
-pub(crate) fn to_do(layout: &Layout, project: &Project) -> Result<Vec<String>> {
-    let mut to_do = Vec::new();
-    to_do.extend(rules(layout, project)?);
-    to_do.extend(places(project));
-    to_do.extend(grades(project));
-    Ok(to_do)
+pub(crate) fn step(layout: &Layout, after: &Project, hip: Option<&HardIp>) -> Result<Step> {
+    let mut step = Step::default();
+    if hip.is_some_and(HardIp::becomes_gen_3) {
+        step.to_do.extend(rules(layout, after)?);
+        step.to_do.extend(places(after));
+        step.to_do.extend(grades(after));
+    }
+    Ok(step)
 }
 
 /// Returns notes on the speed grades of the devices, if the part numbers have a known form.

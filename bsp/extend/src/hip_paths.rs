@@ -13,13 +13,11 @@
 
 use std::ops::Range;
 
-use crate::hard_ip::{ENTITY, FROM};
-use crate::regions::matches;
-use crate::report::Change;
-use crate::rewrite::Rewritten;
-use crate::settings::{self, FileEdits, Settings};
+use crate::file_edits::FileEdits;
+use crate::hard_ip::ENTITY;
+use crate::regions::{Hip, matches};
+use crate::step::{Change, Written};
 use peerlane_bsp_design::project::{Project, Role, Source};
-use peerlane_bsp_design::site::Site;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::layout::{Layout, has_extension};
@@ -43,30 +41,6 @@ const PARTITION: &str = "PARTITION_HIERARCHY";
 const MOST_ROWS: usize = 8;
 const WHY: &str =
     "the hard IP is the Avalon-ST variant, which was inside the Avalon-MM variant as altera_s5_a2p";
-
-/// The hard IP that becomes another variant.
-#[derive(Debug, Clone)]
-pub struct Hip {
-    /// Its instance.
-    pub name: String,
-    /// Whether the design has no other hard IP of the old kind.
-    pub is_only: bool,
-}
-
-impl Hip {
-    /// Returns the hard IP of a board that gets a TLP port.
-    pub fn of(site: &Site<'_>, new: &Rewritten) -> Option<Self> {
-        let hip = new.hip.as_ref()?;
-        let modules = site.library.systems().flat_map(|system| &system.modules);
-        Some(Self {
-            name: hip.name.clone(),
-            is_only: modules
-                .filter(|module| FROM.contains(&module.kind.as_str()))
-                .count()
-                == 1,
-        })
-    }
-}
 
 /// A word that names something inside the hard IP.
 struct Named<'a> {
@@ -272,17 +246,23 @@ pub fn unsure(hip: &Hip, after: &Project) -> Vec<String> {
     lines
 }
 
-/// Converts the timing constraints, anywhere in the board's directory; returns the lines that could not be converted.
+/// Timing constraints with converted paths.
+#[derive(Default)]
+pub struct Constraints {
+    /// Files that change.
+    pub files: Vec<Written>,
+    /// Changes.
+    pub changes: Vec<Change>,
+    /// Lines that could not be converted.
+    pub unsure: Vec<String>,
+}
+
+/// Converts the timing constraints, anywhere in the board's directory.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] and others for a file that cannot be read.
-pub fn constraints(
-    layout: &Layout,
-    project: &Project,
-    hip: &Hip,
-    settings: &mut Settings,
-) -> Result<Vec<String>> {
-    let mut unsure = Vec::new();
+pub fn constraints(layout: &Layout, project: &Project, hip: &Hip) -> Result<Constraints> {
+    let mut found = Constraints::default();
     let all = project.tree.iter();
     for inside in
         all.filter(|path| has_extension(path, "sdc") && path.starts_with(&layout.hardware))
@@ -292,7 +272,8 @@ pub fn constraints(
         let followed = follow(&source, hip);
         let name = inside.strip_prefix(&layout.hardware).unwrap_or(inside);
         let lines = followed.unsure.iter();
-        unsure.extend(lines.map(|line| format!("{}:{line}", name.display())));
+        let unsure = lines.map(|line| format!("{}:{line}", name.display()));
+        found.unsure.extend(unsure);
         if followed.edits.is_empty() {
             continue;
         }
@@ -300,19 +281,19 @@ pub fn constraints(
         for (at, new) in followed.edits {
             edits.replace(at, new);
         }
-        settings
+        found
             .changes
             .extend(summed(followed.changes).into_iter().map(|what| Change {
                 file: path.clone(),
                 what,
                 why: WHY.into(),
             }));
-        settings.files.push(settings::Rewritten {
+        found.files.push(Written {
             text: edits.apply(&path, &source)?,
             path,
         });
     }
-    Ok(unsure)
+    Ok(found)
 }
 
 /// Returns the task for a user about lines that could not be converted.

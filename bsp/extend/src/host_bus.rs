@@ -12,7 +12,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::regions::NewBridge;
 use peerlane_bsp_design::host_bus::{HostPath, bar_map, bar_number, slaves_but, space};
 use peerlane_bsp_design::kinds::{bridge_unit, is_automatic, is_bridge};
 use peerlane_bsp_design::qsys::{Connection, End, Export, Module};
@@ -31,6 +30,17 @@ pub const INSERTED: &str = "altera_avalon_mm_bridge";
 /// A sentence on the addresses of a BAR's master, for notes.
 const OFFSET: &str = "The hard IP gives the offset in the BAR, with 64-bit addresses too, in the RTL that Quartus 16.0 \
                       and 17.0 generate; for earlier versions that is not known";
+
+/// A new bridge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBridge {
+    /// Its name.
+    pub name: String,
+    /// Its kind, which is its entity, too.
+    pub kind: String,
+    /// The instance that follows it.
+    pub beside: String,
+}
 
 /// The place of a slave of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,9 +9,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::report::Change;
-use crate::version::Version;
-use crate::{hard_ip, readme};
+use crate::hard_ip;
+use crate::step::{Change, Written};
 use peerlane_bsp_design::qsys::{Module, System};
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::config::{Config, Identity};
@@ -78,15 +77,6 @@ fn version(module: &Module) -> Option<u32> {
     (version & !0xf == BOARD_VERSION).then_some(version)
 }
 
-/// A changed system other than that of the DMA.
-#[derive(Debug)]
-pub struct Other {
-    /// The file.
-    pub path: PathBuf,
-    /// New text.
-    pub text: String,
-}
-
 /// Sets the version in systems other than the DMA's.
 ///
 /// # Errors
@@ -95,7 +85,7 @@ pub fn other_systems(
     site: &Site<'_>,
     config: &Config,
     changes: &mut Vec<Change>,
-) -> Result<Vec<Other>> {
+) -> Result<Vec<Written>> {
     let mut others = Vec::new();
     for system in site
         .library
@@ -114,7 +104,7 @@ pub fn other_systems(
             }
         }
         if !edits.is_empty() {
-            others.push(Other {
+            others.push(Written {
                 path: system.document.path.clone(),
                 text: edits.apply(&system.document.path, &system.document.source)?,
             });
@@ -252,22 +242,5 @@ impl Name {
             what: format!("board {} → {}", self.old, self.new),
             why: "a separate board for aoc, in addition to the vendor's".into(),
         })
-    }
-
-    /// Returns the note on the name, for a version of the SDK; without a vendor there is no name to keep.
-    pub fn note(&self, has_vendor: bool, version: &Version) -> String {
-        if has_vendor && self.old == self.new {
-            return format!(
-                "The board keeps the vendor's name {}, because identity.board_suffix is empty. `aoc` then \
-                 distinguishes the two platforms only by AOCL_BOARD_PACKAGE_ROOT, and a compiled kernel has no mark of \
-                 its platform.",
-                self.old
-            );
-        }
-        format!(
-            "The board's name is {}: `{}`.",
-            self.new,
-            readme::compile_for(version, &self.new)
-        )
     }
 }

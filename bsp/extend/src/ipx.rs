@@ -1,9 +1,11 @@
 //! The BSP's list of components (`.ipx`).
 
+use crate::hard_ip::HardIp;
+use crate::step::{Change, Step, Written};
 use peerlane_bsp_design::kinds::OWN_HIP;
 use peerlane_bsp_generate::block::COMPONENT_VERSION;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
-use peerlane_bsp_platform::layout::OWN_DIR;
+use peerlane_bsp_platform::layout::{self, Layout, OWN_DIR};
 use peerlane_bsp_platform::roles::NEW_DMA;
 use peerlane_bsp_platform::xml::{Document, Edits};
 
@@ -70,6 +72,35 @@ pub fn new_list(components: &[Listed]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<library>\n{}</library>\n",
         entries(components, "\n")
     )
+}
+
+/// Adds the components to the BSP's list, or adds a list.
+///
+/// # Errors
+/// Those of [`add`], and of finding and reading the list.
+pub(crate) fn step(layout: &Layout, hip: Option<&HardIp>) -> Result<Step> {
+    let mut step = Step::default();
+    let mut components = vec![BLOCK];
+    components.extend(hip.map(|_| HARD_IP));
+    let lists = layout::with_extension(&layout.hardware_dir(), "ipx")?;
+    let usual = (lists.iter()).find(|p| p.file_name().is_some_and(|n| n == "iface.ipx"));
+    let Some(list) = usual.or(lists.first()) else {
+        step.added.push(Written {
+            path: "peerlane.ipx".into(),
+            text: new_list(&components),
+        });
+        return Ok(step);
+    };
+    step.changes = (components.iter())
+        .map(|component| Change {
+            file: list.clone(),
+            what: format!("component {} added", component.kind),
+            why: "Platform Designer finds the component by this list".into(),
+        })
+        .collect();
+    let text = add(&Document::read(list)?, &components)?;
+    step.replace(layout, list, text)?;
+    Ok(step)
 }
 
 fn entries(components: &[Listed], eol: &str) -> String {

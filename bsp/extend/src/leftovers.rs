@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::settings::marker;
-use crate::steps::WORDS;
+use crate::file_edits::marker;
+use crate::import_steps::WORDS;
 use peerlane_bsp_design::project::Project;
 use peerlane_bsp_design::qsf::IMPORTS;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};

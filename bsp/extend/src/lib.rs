@@ -7,28 +7,36 @@
 
 pub mod area;
 pub mod bonus;
+mod build_file;
 mod compiled;
 pub mod component;
 mod cvp;
+mod design;
 pub mod family;
+mod file_edits;
 mod gen3;
 mod gen3_settings;
+mod generated;
 pub mod hard_ip;
 pub mod hip_paths;
 pub mod host_bus;
 mod host_writer;
 pub mod identity;
+mod import_steps;
+mod input;
 mod input_places;
 mod interconnect;
 pub mod interrupts;
 pub mod ipx;
 mod leftovers;
 pub mod migration;
+mod notes;
 pub mod old_master;
 pub mod parameters;
 mod plan;
 mod platform;
 pub mod port;
+mod project_files;
 mod readme;
 pub mod regions;
 pub mod report;
@@ -36,7 +44,8 @@ mod report_file;
 pub mod resources;
 pub mod rewrite;
 pub mod settings;
-mod steps;
+mod specification;
+mod step;
 pub mod stream;
 mod stream_writer;
 mod to_do_list;
@@ -110,11 +119,7 @@ pub fn preview(
         if let Some(file) = file {
             report_file::check(file, bsp, None)?;
         }
-        let (_, report) = make(
-            &layout,
-            (config, None),
-            (work.path(), &std::env::temp_dir()),
-        )?;
+        let (_, report) = make(&layout, config, None, work.path(), &std::env::temp_dir())?;
         if let Some(file) = file {
             report_file::prepare(file, &report)?.put()?;
         }
@@ -143,8 +148,7 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     if let Some(report) = &options.report {
         report_file::check(report, bsp, Some(&options.out))?;
     }
-    let place = (parent.as_path(), options.out.as_path());
-    let (temporary, report) = make(&layout, (&options.config, title), place)?;
+    let (temporary, report) = make(&layout, &options.config, title, &parent, &options.out)?;
 
     let report_file = match &options.report {
         Some(path) => Some(report_file::prepare(path, &report)?),
@@ -167,8 +171,10 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
 /// Makes the extended BSP, checked, in a temporary directory below another. Errors of writing name the final directory.
 fn make(
     layout: &Layout,
-    (config, title): (&Config, Option<&str>),
-    (parent, out): (&Path, &Path),
+    config: &Config,
+    title: Option<&str>,
+    parent: &Path,
+    out: &Path,
 ) -> Result<(TempDir, Report)> {
     let with_missing = |error: Error| match missing::files(layout) {
         Ok(missing) => missing::below(error, &missing, layout),

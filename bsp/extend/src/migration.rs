@@ -6,7 +6,7 @@
 //! does not have them until they are made again, and the compile that makes them needs the same fixes. So the copy
 //! states the type.
 
-use crate::report::Change;
+use crate::step::Change;
 use peerlane_bsp_design::project::{Project, Role};
 use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::xml::{Document, Edits, Element, escape};

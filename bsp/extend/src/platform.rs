@@ -9,9 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use askama::Template;
 
-use crate::component::Written;
 use crate::identity::Name;
-use crate::report::Change;
+use crate::step::{Change, Step, Written};
 use crate::version::Version;
 use peerlane_bsp_generate::config::Config;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
@@ -144,6 +143,46 @@ impl Platform {
             }
         }
         Ok(())
+    }
+
+    /// Adds the platform's description, and the places for the runtime. Returns also the directories of the vendor's
+    /// runtime, relative to the BSP, which are not copied.
+    ///
+    /// # Errors
+    /// Those of [`Platform::environment`] and [`Step::replace`].
+    pub(crate) fn step(
+        &self,
+        layout: &Layout,
+        name: &Name,
+        config: &Config,
+    ) -> Result<(Step, Vec<PathBuf>)> {
+        let mut step = Step::default();
+        let (text, changes) = self.environment(layout, name, config)?;
+        match self.replaced() {
+            Some(path) => {
+                step.changes = changes;
+                step.replace(layout, path, text)?;
+            }
+            None => step.around.push(Written {
+                path: ENVIRONMENT.into(),
+                text,
+            }),
+        }
+        step.around.extend(Self::places());
+        step.to_do.extend(self.others(layout, name));
+        let set_aside = self.set_aside(layout);
+        if !set_aside.is_empty() {
+            let all: Vec<_> = (set_aside.iter())
+                .map(|path| path.display().to_string())
+                .collect();
+            step.notes.push(format!(
+                "The vendor's runtime ({}) was set aside: its library and its utilities drive the old DMA, and \
+                 `install` would load a driver for it. Peerlane's library goes to linux64/lib, peerlane-aocl to \
+                 linux64/libexec; a README.md in each explains how to build them.",
+                all.join(", ")
+            ));
+        }
+        Ok((step, set_aside))
     }
 
     /// Returns the note on the platform's other boards, if it has any.

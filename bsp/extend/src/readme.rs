@@ -6,12 +6,13 @@ use askama::Template;
 
 use crate::component::Compile;
 use crate::identity::PciIds;
+use crate::step::{Change, Step, Written};
 use crate::version::{Description, Source, Version};
-use peerlane_bsp_platform::layout::SCRIPT_DIR;
+use peerlane_bsp_platform::layout::{Layout, SCRIPT_DIR};
 use peerlane_bsp_platform::text::render;
 
 /// Name of the README, in the platform's root.
-pub(crate) const FILE: &str = "README.md";
+const FILE: &str = "README.md";
 
 /// Facts for the README.
 #[derive(Debug)]
@@ -101,8 +102,33 @@ pub(crate) fn compile_for(version: &Version, board: &str) -> String {
     format!("aoc {}{}", options(version).1, word(board))
 }
 
+/// Adds the README, or replaces the vendor's.
+pub(crate) fn step(layout: &Layout, facts: &Facts<'_>) -> Step {
+    let mut step = Step::default();
+    let text = text(facts);
+    if facts.replaced {
+        step.changes.push(Change {
+            file: layout.root.join(FILE),
+            what: "the steps for this board in place of the vendor's text".into(),
+            why: "the vendor's text describes the board before the extension".into(),
+        });
+        step.replace_itself(layout, FILE.into(), text);
+    } else {
+        step.around.push(Written {
+            path: FILE.into(),
+            text,
+        });
+    }
+    step
+}
+
+/// Reports whether the vendor's README is in the same place.
+pub(crate) fn replaces(layout: &Layout) -> bool {
+    !layout.hardware.as_os_str().is_empty() && layout.root.join(FILE).exists()
+}
+
 /// Returns the text of the README.
-pub(crate) fn text(facts: &Facts<'_>) -> String {
+fn text(facts: &Facts<'_>) -> String {
     let sdk = number(&facts.version.text);
     let (list, option) = options(facts.version);
     // Since 17.1 `aocl install` asks for the platform if none is named; before, it has no argument. Before 14.1 the

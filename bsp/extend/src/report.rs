@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::port;
 use crate::resources::Resources;
+use crate::step::shown;
 use crate::to_do_list;
 use peerlane_bsp_design::host_bus::BarMap;
 use peerlane_bsp_generate::block;
@@ -14,20 +15,10 @@ use peerlane_bsp_generate::config::{Config, Irq};
 use peerlane_bsp_platform::kept::Origin;
 use peerlane_bsp_platform::size::size;
 
+pub use crate::step::Change;
+
 /// The heading of the list of tasks that are left to a user.
 pub const TO_DO: &str = "## What to do";
-
-/// One change to a file of the BSP.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// The file, relative to the BSP.
-    #[serde(serialize_with = "shown")]
-    pub file: PathBuf,
-    /// The change.
-    pub what: String,
-    /// The reason.
-    pub why: String,
-}
 
 /// All messages of an extension.
 #[derive(Debug, Clone, Serialize)]
@@ -287,11 +278,6 @@ fn without(missing: &str) -> &'static str {
     } else {
         "the step that uses it fails"
     }
-}
-
-/// Writes a path as people see it: JSON has no bytes that are not UTF-8.
-fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&path.display())
 }
 
 fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::area;
-use crate::report::Change;
+use crate::step::Change;
 use peerlane_bsp_generate::block;
 use peerlane_bsp_generate::generator::VerilogModule;
 use peerlane_bsp_generate::memory_blocks::Blocks;

@@ -1,15 +1,15 @@
 //! The new text of the system that holds the DMA block.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::hard_ip::{self, HardIp};
-use crate::host_bus::HostBus;
+use crate::host_bus::{HostBus, NewBridge};
 use crate::identity;
 use crate::interconnect;
 use crate::interrupts;
 use crate::old_master::OldMaster;
-use crate::regions::NewBridge;
-use crate::report::Change;
+use crate::step::{Change, Step, Written};
 use crate::stream::{self, Streaming};
 use crate::writer::Writer;
 use peerlane_bsp_design::host_bus::{BarMap, HostPath, bar_map};
@@ -20,6 +20,7 @@ use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::config::{Config, Irq};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
 use peerlane_bsp_platform::key::Key;
+use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::roles::NEW_DMA;
 use peerlane_bsp_platform::xml::Document;
 
@@ -29,7 +30,7 @@ pub struct Rewritten {
     /// The new text of the file.
     pub text: String,
     /// Other systems of the design that change.
-    pub others: Vec<identity::Other>,
+    pub others: Vec<Written>,
     /// The changes, with reasons.
     pub changes: Vec<Change>,
     /// Notes for the user.
@@ -54,6 +55,25 @@ pub struct Rewritten {
     pub bar_log2: Option<u32>,
     /// The hard IP with an Avalon-ST interface, if that replaces the old one.
     pub hip: Option<HardIp>,
+}
+
+impl Rewritten {
+    /// Replaces the system, whose file is given, and other changed systems.
+    ///
+    /// # Errors
+    /// Those of [`Step::replace`].
+    pub(crate) fn step(&self, layout: &Layout, file: &Path) -> Result<Step> {
+        let mut step = Step {
+            changes: self.changes.clone(),
+            to_do: self.to_do.clone(),
+            ..Step::default()
+        };
+        step.replace(layout, file, self.text.clone())?;
+        for other in &self.others {
+            step.replace(layout, &other.path, other.text.clone())?;
+        }
+        Ok(step)
+    }
 }
 
 /// Interfaces of the old block that the new one has too: their connections stay.
@@ -247,7 +267,7 @@ impl Outcome<'_> {
         let text = writer.edits.apply(&document.path, &document.source)?;
         let none = BTreeMap::new();
         let places = self.inside.map_or(&none, |(_, places)| places);
-        let bar_after = map_after(site, config, &text, (self.bus.path.bar, places))?;
+        let bar_after = map_after(site, config, &text, self.bus.path.bar, places)?;
         let mut changes = writer.changes;
         let others = identity::other_systems(site, config, &mut changes)?;
         Ok(Rewritten {
@@ -276,7 +296,8 @@ fn map_after(
     site: &Site<'_>,
     config: &Config,
     text: &str,
-    (bar, inside): (u32, &BTreeMap<String, u64>),
+    bar: u32,
+    inside: &BTreeMap<String, u64>,
 ) -> Result<BarMap> {
     let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
     let mut system = system.generated(|_| false);

@@ -3,23 +3,23 @@
 //!
 //! The compiled files contain the old DMA. They come into a revision as a partition that is imported (`.qxp`), as the
 //! persona of the base revision (`.personax`, the CvP flow: s5_net porting guide 683645, 3.10.1.3) or as a netlist
-//! among the sources, or a step of a script makes Quartus use them (`extend/steps.rs`). Quartus would use them instead
+//! among the sources, or a step of a script makes Quartus use them (`extend/import_steps.rs`). Quartus would use them instead
 //! of the sources, without a message.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::file_edits::{FileEdits, STALE};
+use crate::import_steps;
 use crate::regions::{Members, Moved};
-use crate::report::Change;
-use crate::steps;
+use crate::step::{Change, Written};
 use peerlane_bsp_design::project::{Project, Role, Source};
 use peerlane_bsp_design::qsf::{Assignment, IMPORTS, assignment};
 use peerlane_bsp_design::tcl::{Command, Word};
 use peerlane_bsp_design::values::UNKNOWN;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
-use peerlane_bsp_platform::layout::{OWN_DIR, SCRIPT_DIR, has_extension};
-use peerlane_bsp_platform::xml::Edits;
+use peerlane_bsp_platform::layout::{OWN_DIR, has_extension};
 
 /// Usual name of the compiled partition.
 const USUAL_QXP: &str = "acl_iface_partition.qxp";
@@ -48,7 +48,6 @@ const PRO: &str = "QDB_FILE_PARTITION";
 /// The assignment for a netlist among the sources.
 const NETLIST: &str = "QXP_FILE";
 
-pub(super) const STALE: &str = "it was compiled with the old DMA: with the import every kernel would be built against the old DMA";
 const FROM_SOURCE: &str = "the partition is compiled from source until the import is made again";
 
 /// A compiled file that a revision imports.
@@ -75,20 +74,11 @@ impl Import {
     }
 }
 
-/// A file of the project with its new text.
-#[derive(Debug)]
-pub struct Rewritten {
-    /// The file.
-    pub path: PathBuf,
-    /// New text.
-    pub text: String,
-}
-
 /// The changes of the project.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// Files that change.
-    pub files: Vec<Rewritten>,
+    pub files: Vec<Written>,
     /// Changes.
     pub changes: Vec<Change>,
     /// The removed imports, which a script makes again.
@@ -114,7 +104,7 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
         notes: project.notes.clone(),
         ..Settings::default()
     };
-    steps::refuse_commands(project)?;
+    import_steps::refuse_commands(project)?;
     for source in &project.sources {
         refuse_unread(project, source)?;
         if source.role <= Role::Sourced {
@@ -122,7 +112,7 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
         }
     }
     imports(project, &mut settings)?;
-    for file in steps::files(project) {
+    for file in import_steps::files(project) {
         if !has_extension(Path::new(&file), "qxp") {
             settings.archives.insert(file.clone());
         }
@@ -140,11 +130,11 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
         if source.role == Role::Settings && !takes_in_a_revision(project, source) {
             edits.fragment();
         }
-        steps::hold_back(&mut edits)?;
+        import_steps::hold_back(&mut edits)?;
         settings.notes.extend(edits.netlists());
         settings.notes.append(&mut edits.notes);
         if !edits.edits.is_empty() {
-            settings.files.push(Rewritten {
+            settings.files.push(Written {
                 path: source.path.clone(),
                 text: edits.edits.apply(&source.path, &source.text)?,
             });
@@ -300,7 +290,7 @@ fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
                 continue;
             };
             for revision in &source.revisions {
-                add_import(project, settings, (revision, assignment, file));
+                add_import(project, settings, revision, assignment, file);
             }
         }
     }
@@ -308,8 +298,13 @@ fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
 }
 
 /// Adds an import of a revision, unless it is known.
-fn add_import(project: &Project, settings: &mut Settings, import: (&str, &Assignment, &str)) {
-    let (revision, assignment, file) = import;
+fn add_import(
+    project: &Project,
+    settings: &mut Settings,
+    revision: &str,
+    assignment: &Assignment,
+    file: &str,
+) {
     let section = assignment.section.clone().unwrap_or_default();
     let found = &mut settings.imports;
     if (found.iter()).any(|i| i.revision == *revision && i.section == section) {
@@ -407,36 +402,7 @@ fn is_import(assignment: &Assignment) -> bool {
     IMPORTS.contains(&assignment.name.as_str())
 }
 
-/// The edits of one file.
-pub(super) struct FileEdits<'a> {
-    pub(super) project: &'a Project,
-    pub(super) source: &'a Source,
-    pub(super) assignments: Vec<Assignment>,
-    pub(super) edits: Edits,
-    changes: Vec<Change>,
-    pub(super) notes: Vec<String>,
-}
-
-impl<'a> FileEdits<'a> {
-    fn new(project: &'a Project, source: &'a Source) -> Self {
-        Self {
-            project,
-            source,
-            assignments: source.assignments(),
-            edits: Edits::default(),
-            changes: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
-    pub(super) fn note(&mut self, what: String, why: &str) {
-        self.changes.push(Change {
-            file: self.source.path.clone(),
-            what,
-            why: why.into(),
-        });
-    }
-
+impl FileEdits<'_> {
     fn take_out(&mut self, assignment: &Assignment) {
         self.edits.delete(assignment.span.clone());
         let Assignment {
@@ -558,11 +524,6 @@ impl<'a> FileEdits<'a> {
         })
         .collect()
     }
-}
-
-/// Returns the path of the file that says that the imports are on again: `rebuild.tcl` makes it.
-pub fn marker() -> String {
-    format!("{SCRIPT_DIR}/imports_on")
 }
 
 /// Returns the path of the fragment that the settings files include.

@@ -10,6 +10,7 @@ use peerlane_hdl::{Params, Slaves};
 use crate::gen3;
 use crate::hard_ip::{self, HardIp, Wanted};
 use crate::host_bus::HostBus;
+use crate::step::Step;
 use peerlane_bsp_design::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use peerlane_bsp_design::interrupts::{RXM_IRQ, other_senders};
 use peerlane_bsp_design::kinds::OWN_HIP;
@@ -267,6 +268,14 @@ impl Streaming<'_> {
         }
         to_do.extend(gen3::to_do(site, hip));
         to_do
+    }
+}
+
+/// Returns the task about the version of Quartus for a board that gets a TLP port, and so another hard IP.
+pub(crate) fn step(site: &Site<'_>, sdk: &str, hip: Option<&HardIp>) -> Step {
+    Step {
+        to_do: (hip.and_then(|_| other_quartus(site, sdk)).into_iter()).collect(),
+        ..Step::default()
     }
 }
 

@@ -5,6 +5,7 @@
 //! version that last saved the settings, else the one that saved the systems, else the one that the project was made
 //! with.
 
+use crate::step::Step;
 use peerlane_bsp_design::qsf;
 use peerlane_bsp_generate::config::is_known_sdk;
 use peerlane_bsp_platform::error::Result;
@@ -17,7 +18,7 @@ const OLDEST: &str = "13.1";
 
 /// A version of the SDK.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub(crate) struct Version {
     /// The version as written, in any form.
     pub text: String,
     /// Its source.
@@ -30,7 +31,7 @@ pub struct Version {
 
 /// Source of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// The configuration.
     User,
     /// The vendor's `board_env.xml`.
@@ -45,7 +46,7 @@ pub enum Source {
 
 /// The version that the board's library finds in the platform's `board_env.xml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Description {
+pub(crate) enum Description {
     /// The version that the vendor wrote.
     Vendors,
     /// Another version: the configuration overrides the vendor's.
@@ -62,7 +63,7 @@ impl Version {
     ///
     /// # Errors
     /// Those of listing the project's files.
-    pub fn of(
+    pub(crate) fn of(
         layout: &Layout,
         asked: Option<&str>,
         described: Option<Option<&str>>,
@@ -106,17 +107,26 @@ impl Version {
 
     /// Reports whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`). If the
     /// platform's description has no version that it knows, the library reports 14.0 to its runtime.
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         is_known_sdk(&self.text)
     }
 
     /// Reports whether `board_env.xml` has it.
-    pub fn is_described(&self) -> bool {
+    pub(crate) fn is_described(&self) -> bool {
         !matches!(self.description, Description::Silent | Description::Other)
     }
 
+    /// Returns the notes on the version.
+    pub(crate) fn step(&self) -> Step {
+        Step {
+            notes: self.differing().into_iter().collect(),
+            to_do: self.note().into_iter().collect(),
+            ..Step::default()
+        }
+    }
+
     /// Returns a note on several versions.
-    pub fn differing(&self) -> Option<String> {
+    fn differing(&self) -> Option<String> {
         let (first, _) = self.named.first()?;
         if self.named.iter().all(|(version, _)| version == first) {
             return None;
@@ -133,7 +143,7 @@ impl Version {
     }
 
     /// Returns the note on a description without a version that the library knows.
-    pub fn note(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         const THEN: &str = "The library for the SDK's own runtimes then reports 14.0, and a runtime of an earlier \
                             version refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs";
         let text = &self.text;

@@ -7,7 +7,7 @@ use crate::hard_ip;
 use crate::host_bus::{HostBus, Placed};
 use crate::identity;
 use crate::old_master::OldMaster;
-use crate::report::Change;
+use crate::step::Change;
 use peerlane_bsp_design::host_bus::{HostPath, bar_number};
 use peerlane_bsp_design::interrupts::{CONDUITS, Table};
 use peerlane_bsp_design::qsys::{Connection, End, Module, NewConnection};

@@ -10,14 +10,16 @@ mod paths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::file_edits::FileEdits;
 use crate::resources::{ALMS_PER_LAB, Resources};
-use crate::settings::FileEdits;
+use crate::step::Step;
 use peerlane_bsp_design::project::{Project, Source};
 use peerlane_bsp_design::qsf::Assignment;
 use peerlane_bsp_design::values::UNKNOWN;
 
+pub use crate::host_bus::NewBridge;
 use paths::{Fate, Path, instance};
-pub use paths::{Moved, NewBridge, Way, matches};
+pub use paths::{Hip, Moved, Way, matches};
 
 /// The assignment that makes an instance a member of a region, which is its value.
 const MEMBER: &str = "LL_MEMBER_OF";
@@ -283,6 +285,14 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
         ));
     }
     notes
+}
+
+/// Returns the notes as tasks for the user.
+pub(crate) fn step(project: &Project, moved: &Moved, resources: Resources) -> Step {
+    Step {
+        to_do: notes(project, moved, resources),
+        ..Step::default()
+    }
 }
 
 /// Returns a region with a size of its own, and the lines with the size; `None` if Quartus sizes it, or ignores it.

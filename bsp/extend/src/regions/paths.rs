@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use crate::hip_paths::Hip;
+use crate::hard_ip::FROM;
+use crate::host_bus::NewBridge;
 use crate::rewrite::Rewritten;
 use peerlane_bsp_design::library::Library;
 use peerlane_bsp_design::site::Site;
@@ -17,17 +18,6 @@ use peerlane_bsp_platform::roles::OLD_DMA;
 
 /// Most ways from the top down to the DMA's system.
 const MOST_WAYS: usize = 64;
-
-/// A new bridge.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewBridge {
-    /// Its name.
-    pub name: String,
-    /// Its kind, which is its entity, too.
-    pub kind: String,
-    /// The instance that follows it.
-    pub beside: String,
-}
 
 /// A way from a top system down to the system with the DMA.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -51,6 +41,30 @@ impl Way {
             entity == kind || of_instance.is_some_and(|around| around.ends_with('_'))
         };
         down.position(is).map(|at| at + 1)
+    }
+}
+
+/// The hard IP that becomes another variant.
+#[derive(Debug, Clone)]
+pub struct Hip {
+    /// Its instance.
+    pub name: String,
+    /// Whether the design has no other hard IP of the old kind.
+    pub is_only: bool,
+}
+
+impl Hip {
+    /// Returns the hard IP of a board that gets a TLP port.
+    pub fn of(site: &Site<'_>, new: &Rewritten) -> Option<Self> {
+        let hip = new.hip.as_ref()?;
+        let modules = site.library.systems().flat_map(|system| &system.modules);
+        Some(Self {
+            name: hip.name.clone(),
+            is_only: modules
+                .filter(|module| FROM.contains(&module.kind.as_str()))
+                .count()
+                == 1,
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::settings::{FileEdits, STALE, marker};
+use crate::file_edits::{FileEdits, STALE, marker};
 use peerlane_bsp_design::project::{Project, Role, Source};
 use peerlane_bsp_design::tcl::Command;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};

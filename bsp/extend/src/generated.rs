@@ -1,0 +1,99 @@
+//! The generated block.
+
+use std::collections::BTreeMap;
+
+use crate::component;
+use crate::hard_ip::HardIp;
+use crate::resources::{self, Resources};
+use crate::rewrite::Rewritten;
+use crate::step::Step;
+use peerlane_bsp_design::site::Site;
+use peerlane_bsp_generate::block;
+use peerlane_bsp_generate::build;
+use peerlane_bsp_generate::config::Config;
+use peerlane_bsp_generate::generator::{self, Ids, VerilogModule};
+use peerlane_bsp_generate::memory_blocks::Blocks;
+use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
+use peerlane_bsp_platform::layout::OWN_DIR;
+use peerlane_bsp_platform::xml::Document;
+
+/// The generated block.
+pub(crate) struct Block {
+    modules: Vec<VerilogModule>,
+    /// Its hashes.
+    pub(crate) ids: Ids,
+    /// Facts that the board determines.
+    pub(crate) board: generator::Board,
+    /// Byte offset in the BAR of each slave, by the name of the interface.
+    pub(crate) places: BTreeMap<String, u64>,
+}
+
+impl Block {
+    /// Generates the block for a system, and for the memory blocks of the device, if they are known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inconsistent`] if the host would not reach a slave of the block; those of
+    /// [`resources::memory_log2`] and of the generator.
+    pub(crate) fn generate(
+        site: &Site<'_>,
+        new: &Rewritten,
+        config: &Config,
+        specification: &Document,
+        memory: Option<Blocks>,
+    ) -> Result<Self> {
+        let port_bits = new.port_bits;
+        let memory_log2 = resources::memory_log2(specification)?;
+        // `BUILD_ID` covers the places, so they are decided before the block is generated.
+        let places = new.bar_after.slaves_of(&new.instance);
+        let slaves = build::slaves(new.bar_after.bar, &places)
+            .map_err(|slave| unreached(site, new.bar_after.bar, slave))?;
+        let board = generator::Board {
+            port_bits,
+            memory_log2,
+            slaves,
+            bar_log2: new.bar_log2,
+            clock_mhz: (new.hip.as_ref()).map_or(build::USUAL_CLOCK, |hip| hip.clock.1),
+        };
+        let mut modules = generator::generate(config, board)?;
+        if let Some(memory) = memory {
+            generator::name_memory(&mut modules, memory);
+        }
+        let ids = generator::agree(config, board, &modules)?;
+        tracing::info!(modules = modules.len(), port_bits, "Verilog generated");
+        Ok(Self {
+            modules,
+            ids,
+            board,
+            places,
+        })
+    }
+
+    /// Estimates the block's resources. Unknown memory blocks count as the smaller ones.
+    ///
+    /// # Errors
+    /// Those of [`resources::estimate`].
+    pub(crate) fn resources(&self, config: &Config, memory: Option<Blocks>) -> Result<Resources> {
+        let memory = memory.unwrap_or(Blocks::M10k);
+        resources::estimate(&self.modules, block::top(config), memory)
+    }
+
+    /// Adds the block's Verilog, component and constraints, and those of the hard IP.
+    pub(crate) fn step(&self, config: &Config, hip: Option<&HardIp>) -> Step {
+        let mut added = component::ip_files(OWN_DIR, config, &self.board, self.ids, &self.modules);
+        let own = hip.map(|hip| component::hip_files(OWN_DIR, hip.soft_reset));
+        added.extend(own.into_iter().flatten());
+        Step {
+            added,
+            ..Step::default()
+        }
+    }
+}
+
+fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
+    Error::new(
+        ErrorKind::Inconsistent,
+        site.system.place(site.dma),
+        format!("the host would not reach {slave} of the block in BAR {bar}"),
+        "This is a defect of Peerlane; report it with the BSP.",
+    )
+}
