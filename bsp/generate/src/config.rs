@@ -302,15 +302,7 @@ impl Config {
             }
             config.sdk = Some(sdk.into());
         }
-        for key in [
-            Key::PortBits,
-            Key::PortKind,
-            Key::Generation,
-            Key::ChanBase,
-            Key::AttBase,
-            Key::MsixBase,
-            Key::SubsystemDevice,
-        ] {
+        for key in Key::ALL {
             if let Some(value) = file.get(key.name()) {
                 config.places.note(key, source.place(value.span()));
             }
@@ -498,6 +490,24 @@ mod tests {
         let vendors = parse("interconnect_stages = \"vendor\"").unwrap();
         assert_eq!(vendors.interconnect_stages, None);
         assert!(config.irq == Irq::Msix && config.bar.msix_base.is_some());
+    }
+
+    #[test]
+    fn the_printed_default_has_every_key() {
+        let lines = COMMENTED_DEFAULT.lines();
+        let lines = lines.map(|line| line.strip_prefix("#: ").unwrap_or(line));
+        let starts: Vec<_> = lines
+            .filter_map(|line| line.split([' ', ']']).next())
+            .collect();
+        for section in SECTIONS {
+            for key in section.keys() {
+                let inner = format!("[{key}");
+                assert!(
+                    starts.contains(&key) || starts.contains(&inner.as_str()),
+                    "{key}"
+                );
+            }
+        }
     }
 
     #[test]

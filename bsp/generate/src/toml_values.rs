@@ -36,7 +36,8 @@ impl Section {
         }
     }
 
-    fn keys(&self) -> impl Iterator<Item = &'static str> {
+    /// Returns the names of all keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
         let optional = self.optional.unwrap_or_default();
         self.needed
             .split_whitespace()

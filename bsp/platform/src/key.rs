@@ -22,6 +22,17 @@ pub enum Key {
 }
 
 impl Key {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::PortBits,
+        Self::PortKind,
+        Self::Generation,
+        Self::ChanBase,
+        Self::AttBase,
+        Self::MsixBase,
+        Self::SubsystemDevice,
+    ];
+
     /// Returns the name with the section, for errors.
     pub fn name(self) -> &'static str {
         match self {
