@@ -1,7 +1,7 @@
 //! The output of one step of the plan, and the collection of the steps.
 //!
-//! A step reads what its parameters name, and writes nothing: it returns a [`Step`], and separately the results that
-//! later steps need. So the parameters in `plan.rs` are all that steps know of each other.
+//! A step reads the facts that its parameters name, and writes no file: it returns a [`Step`], and separately the
+//! results that later steps need. So the parameters in `plan.rs` are all that steps know of each other.
 
 use std::path::{Path, PathBuf};
 
