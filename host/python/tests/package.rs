@@ -10,9 +10,9 @@ mod fake_cuda;
 use fake_amd::FakeAmd;
 use fake_cuda::FakeCuda;
 use peerlane_tools::{Cache, Python, Requirements};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{env, fs};
 
 fn here() -> &'static Path {
@@ -57,10 +57,11 @@ fn target() -> PathBuf {
     directory.to_owned()
 }
 
-/// Locks the build of the library: the one for tests has the same name.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks the build of the library, for this process and for others: the one for tests has the same name.
+fn alone() -> File {
+    let lock = File::create(target().join("peerlane-python.lock")).unwrap();
+    lock.lock().unwrap();
+    lock
 }
 
 /// `pip install host/python`, without a network: everything that it needs is here.

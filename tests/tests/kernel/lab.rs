@@ -4,7 +4,7 @@ use crate::outside::Outside;
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, OnceLock},
+    sync::OnceLock,
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use peerlane_bsp::system::shell::{Line, OpenCl, Range};
 use peerlane_endpoint::opencl::{CvpConfig, Program};
 use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Ranges, Resets};
 use peerlane_guest::{PERIPHERY, Request};
-use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
+use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu, Recipe};
 use peerlane_vm::{Initramfs, Log, Machine, guest_program};
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board is slower than the machine around it.
@@ -91,14 +91,14 @@ impl Default for Setup {
     }
 }
 
-/// Kernel, emulator and modules, which all tests share.
+/// Kernel, emulator and programs, which all tests share.
 struct Parts {
     qemu: Qemu,
     kernel: Kernel,
     fake_gpu: PathBuf,
     guest: PathBuf,
     example: PathBuf,
-    // The directory that contains the modules.
+    // The directory that contains the example.
     _built: tempfile::TempDir,
 }
 
@@ -111,7 +111,7 @@ fn parts() -> &'static Parts {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         Parts {
             qemu: cache.qemu().unwrap(),
-            fake_gpu: build(&kernel, &root.join("fake-gpu"), built.path()),
+            fake_gpu: build(&kernel, &root.join("fake-gpu"), "fakegpu.ko"),
             guest: guest_program("peerlane-guest").unwrap(),
             example: build_example(built.path()),
             kernel,
@@ -120,11 +120,41 @@ fn parts() -> &'static Parts {
     })
 }
 
-/// Builds the module in a directory.
-fn build(kernel: &Kernel, source: &Path, out: &Path) -> PathBuf {
-    let mut modules = kernel.build(source, out, Lint::Compiler).unwrap();
-    assert_eq!(modules.warnings, "", "{}", source.display());
-    modules.files.pop().unwrap()
+/// Builds the module in a directory, once for each content of that directory: each test may be a process of its own, so
+/// modules are kept next to cargo's builds.
+fn build(kernel: &Kernel, source: &Path, name: &str) -> PathBuf {
+    let mut recipe = Recipe::new("module", &format!("{name} of the tests"))
+        .part(kernel.vmlinuz().as_os_str().as_encoded_bytes())
+        .requires(name);
+    for file in files(source) {
+        let inner = file.strip_prefix(source).unwrap();
+        recipe = recipe
+            .part(inner.as_os_str().as_encoded_bytes())
+            .part(std::fs::read(&file).unwrap());
+    }
+    let store = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let kept = store.install::<peerlane_tools::Error>(&recipe, |directory, _| {
+        let out = tempfile::tempdir().unwrap();
+        let modules = kernel.build(source, out.path(), Lint::Compiler)?;
+        assert_eq!(modules.warnings, "", "{}", source.display());
+        std::fs::copy(out.path().join(name), directory.join(name)).unwrap();
+        Ok(())
+    });
+    kept.unwrap().join(name)
+}
+
+/// Returns all files in a directory and the directories in it.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(self::files(&path)),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    files
 }
 
 /// Builds the C program that only uses the driver's header.
@@ -212,14 +242,8 @@ fn the_simulated_board_is_the_reference_bsps() {
     );
 }
 
-/// Returns the driver with the table of a board, built once for each.
+/// Returns the driver with the table of a board.
 fn driver(kernel: &Kernel, board: &Board) -> PathBuf {
-    type Drivers = Vec<(Board, PathBuf, tempfile::TempDir)>;
-    static BUILT: Mutex<Drivers> = Mutex::new(Vec::new());
-    let mut built = BUILT.lock().unwrap();
-    if let Some((_, module, _)) = built.iter().find(|(other, ..)| other == board) {
-        return module.clone();
-    }
     let work = tempfile::tempdir().unwrap();
     let source = work.path().join("driver");
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver");
@@ -230,9 +254,7 @@ fn driver(kernel: &Kernel, board: &Board) -> PathBuf {
     assert!(copied.unwrap().success(), "{}", driver.display());
     let table = table(std::slice::from_ref(board)).unwrap();
     std::fs::write(source.join("src/boards_table.rs"), table).unwrap();
-    let module = build(kernel, &source, &work.path().join("built"));
-    built.push((board.clone(), module.clone(), work));
-    module
+    build(kernel, &source, "peerlane.ko")
 }
 
 impl Setup {

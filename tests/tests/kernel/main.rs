@@ -4,7 +4,6 @@
 //! The guest program (`tests/guest`) does the work in the machine. This program has the machines, and checks that need
 //! the outside: FPGA memory, faults of the bus, every address that the board has accessed.
 
-mod figures;
 mod lab;
 mod libraries;
 mod long;

@@ -1,13 +1,12 @@
 //! Answers to the requests of the programs in a machine.
 
-use crate::figures;
 use std::{error::Error, time::Duration};
 
 use peerlane_endpoint::opencl::{Contents, CvpFault, Program, Timing, cvp_image};
 use peerlane_endpoint::{Handle, Ranges, Touched};
 use peerlane_guest::{
-    Allowed, Answer, Counters, Fault, PERIPHERY, Programmed, Programming, Reply, Request, Stretch,
-    pattern,
+    Allowed, Answer, Counters, Fault, Figure, PERIPHERY, Programmed, Programming, Reply, Request,
+    Stretch, pattern,
 };
 use peerlane_vm::Qmp;
 use serde_json::json;
@@ -82,7 +81,8 @@ impl Outside {
                 Reply::Done {}
             }
             Request::Figure(figure) => {
-                figures::report(figure);
+                let Figure { name, value, unit } = figure;
+                println!("{name}: {value} {unit}");
                 Reply::Done {}
             }
         })

@@ -25,7 +25,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The library that a mock stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +37,6 @@ enum Kind {
     /// A library of another vendor's board.
     Foreign,
 }
-
-/// Mocks of libraries with the symbols by which a runtime recognizes one, and a version.
-static LIBRARIES: LazyLock<[Vec<u8>; 4]> =
-    LazyLock::new(|| [Kind::Open, Kind::Legacy, Kind::Less, Kind::Foreign].map(compiled));
 
 fn compiled(kind: Kind) -> Vec<u8> {
     let mut names = vec![
@@ -82,8 +78,10 @@ fn compiled(kind: Kind) -> Vec<u8> {
     fs::read(library).unwrap()
 }
 
+/// Returns the mock of a library, with the symbols by which a runtime recognizes one, and a version.
 fn library(kind: Kind) -> &'static [u8] {
-    &LIBRARIES[kind as usize]
+    static LIBRARIES: [OnceLock<Vec<u8>>; 4] = [const { OnceLock::new() }; 4];
+    LIBRARIES[kind as usize].get_or_init(|| compiled(kind))
 }
 
 /// A computer and a platform, both directories.
