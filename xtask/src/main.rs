@@ -1,13 +1,11 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
-mod beside;
 mod book;
 mod capi;
 mod dist;
 mod driver;
-mod figures;
 mod gpu;
-mod programs;
+mod junit;
 mod prose;
 mod regen;
 mod runner;
@@ -56,10 +54,9 @@ enum Task {
         /// Skip a suite; can be given several times.
         #[arg(long, value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
         skip: Vec<String>,
-        /// Run the suites with virtual machines concurrently with the others: faster, but time passes for programs in
-        /// them as on a busy computer.
-        #[arg(long)]
-        beside: bool,
+        /// Run only a part of the suites' tests: `slice:K/N` or `hash:K/N`.
+        #[arg(long, value_name = "PART")]
+        partition: Option<String>,
     },
     /// Build the demo of the `peerlane` command, and nothing else of it, and run it.
     #[command(
@@ -164,12 +161,17 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             suites,
             all,
             skip,
-            beside,
+            partition,
         } => {
             let chosen = suites::choose(&suites, all, &skip);
             let asked = env::var_os("PEERLANE_COMPLETE").is_some_and(|value| !value.is_empty());
             let complete = asked || !suites.is_empty();
-            Ok(exit(runner::run(&root(), &chosen, complete, beside)?))
+            Ok(exit(runner::run(
+                &root(),
+                &chosen,
+                complete,
+                partition.as_deref(),
+            )?))
         }
         Task::Demo { arguments } => {
             eprintln!(

@@ -1,21 +1,32 @@
-//! Runs suites, counts and reports.
+//! Runs suites, and reports.
 
 use std::{
-    io::{BufRead, BufReader},
+    env, fs, io,
     path::Path,
-    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use miette::{IntoDiagnostic, WrapErr};
+use peerlane_tools::{Cache, Program};
 
 use crate::{
-    beside::{self, Beside, Outcome},
-    figures::{self, Figures},
-    programs::{self, Program},
-    suites::{self, Step, Suite},
+    junit::{self, Test},
+    suites::{self, Step, Suite, Tests},
+    tools,
 };
+
+/// Number of tests in the closing list of the slowest.
+const SLOWEST: usize = 10;
+
+/// Outcome of a step or suite.
+#[derive(Debug)]
+struct Outcome {
+    /// The name. Suites are at the margin, their steps are indented.
+    label: String,
+    count: Count,
+    time: Duration,
+}
 
 /// How many passed and how many failed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +36,14 @@ struct Count {
 }
 
 impl Count {
+    /// Counts one check.
+    fn one(passed: bool) -> Self {
+        Self {
+            passed: u64::from(passed),
+            failed: u64::from(!passed),
+        }
+    }
+
     fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -38,8 +57,7 @@ impl Count {
     fn outcome(self, label: String, start: Instant) -> Outcome {
         Outcome {
             label,
-            passed: self.passed,
-            failed: self.failed,
+            count: self,
             time: start.elapsed(),
         }
     }
@@ -48,25 +66,25 @@ impl Count {
 /// Runs the suites, prints the report, and returns whether all tests passed. A suite that the machine cannot run is
 /// left out with a message, or has failed if the run is to be `complete`.
 ///
-/// With `share`, suites with machines run concurrently with the others as soon as the test programs are built.
+/// `partition` is nextest's: a part of the tests runs.
 pub(crate) fn run(
     root: &Path,
     suites: &[&Suite],
     complete: bool,
-    share: bool,
+    partition: Option<&str>,
 ) -> miette::Result<bool> {
     if suites.iter().any(|suite| suite.machines) {
         // The suites before compile in that time. The suite itself reports errors of the set-up.
         thread::spawn(suites::set_up_machines);
     }
+    let mut runner = Runner {
+        root,
+        partition,
+        nextest: None,
+        tests: Vec::new(),
+    };
     let mut report = Vec::new();
-    let mut programs = Programs::default();
-    let figures = Figures::new();
-    let mut beside: Option<Beside> = None;
-    for (index, suite) in suites.iter().enumerate() {
-        if beside.is_some() && suite.machines {
-            continue;
-        }
+    for suite in suites {
         let start = Instant::now();
         let mut count = Count::default();
         if let Some(obstacle) = suite.obstacle() {
@@ -83,159 +101,121 @@ pub(crate) fn run(
         }
         let mut steps = Vec::new();
         for step in suite.steps {
+            let (label, begun) = (step.label(), Instant::now());
+            println!("\n== {}: {label}", suite.name);
             if let Some(why) = step.left_out() {
-                println!("\n== {}: {}\nLEFT OUT: {why}", suite.name, step.label());
-                steps.push(Outcome {
-                    label: format!("  {} (left out)", step.label()),
-                    passed: 0,
-                    failed: 0,
-                    time: Duration::ZERO,
-                });
+                println!("LEFT OUT: {why}");
+                steps.push(Count::default().outcome(format!("  {label} (left out)"), begun));
                 continue;
             }
-            let begun = Instant::now();
-            let of_step = run_step(root, &mut programs, &figures, suite.name, step)?;
+            let of_step = match step {
+                Step::Check { cargo, env, .. } => runner.check(cargo, env)?,
+                Step::Tests(tests) => runner.tests(tests)?,
+            };
             count.add(of_step);
-            steps.push(of_step.outcome(format!("  {}", step.label()), begun));
+            steps.push(of_step.outcome(format!("  {label}"), begun));
         }
-        println!("\nsuite {}", suite.name);
-        if let Some(tables) = figures.take() {
-            println!("\n{tables}\n");
-        }
-        println!("{}", count.line());
+        println!("\nsuite {}\n{}", suite.name, count.line());
         report.push(count.outcome(suite.name.to_owned(), start));
         report.extend(steps);
-        if share && beside.is_none() && programs.are_built() {
-            beside = start_beside(root, &suites[index + 1..])?;
-        }
-    }
-    if let Some(beside) = beside {
-        report.extend(beside.finish()?);
     }
     println!("\n{}", table(&report));
-    beside::tell(&report)?;
-    Ok(report.iter().all(|outcome| outcome.failed == 0))
-}
-
-/// Starts those of the remaining suites that have machines, if there are others to run at the same time, and if this
-/// machine can run them.
-fn start_beside(root: &Path, to_come: &[&Suite]) -> miette::Result<Option<Beside>> {
-    let (machines, others): (Vec<&Suite>, Vec<&Suite>) =
-        to_come.iter().copied().partition(|suite| suite.machines);
-    let possible = machines
-        .first()
-        .is_some_and(|suite| suite.obstacle().is_none());
-    if !possible || others.is_empty() {
-        return Ok(None);
+    if !runner.tests.is_empty() {
+        println!("\nslowest tests\n{}", slowest(runner.tests));
     }
-    Beside::start(root, &machines).map(Some)
+    Ok(report.iter().all(|outcome| outcome.count.failed == 0))
 }
 
-fn run_step(
-    root: &Path,
-    programs: &mut Programs,
-    figures: &Figures,
-    suite: &str,
-    step: &Step,
-) -> miette::Result<Count> {
-    Ok(match step {
-        Step::Check { label, cargo, env } => {
-            announce(suite, label);
-            let mut command = crate::cargo(root);
-            command.args(*cargo).envs(env.iter().copied());
-            let passed = command
-                .status()
-                .into_diagnostic()
-                .wrap_err("cannot run cargo")?
-                .success();
-            if !passed {
-                println!("{suite}: {label} FAILED: cargo {}", cargo.join(" "));
-            }
-            Count {
-                passed: u64::from(passed),
-                failed: u64::from(!passed),
-            }
-        }
-        Step::Tests {
-            label,
-            of,
-            arguments,
-            env,
-            ..
-        } => {
-            announce(suite, label);
-            let mut count = Count::default();
-            let mut success = true;
-            match programs.get(root)? {
-                None => success = false,
-                Some(programs) => {
-                    for program in programs.iter().filter(|p| of.takes(&p.package, &p.target)) {
-                        println!("\n{} {}", program.package, program.target);
-                        let mut command = program.command();
-                        command.args(*arguments).envs(env.iter().copied());
-                        command.env(figures::VARIABLE, figures.path());
-                        let (more, ended_well) = count_tests(command, one_at_a_time(arguments))?;
-                        count.add(more);
-                        success &= ended_well;
-                    }
-                }
-            }
-            judged(suite, label, count, success)
-        }
-        Step::DocTests => {
-            let label = step.label();
-            announce(suite, label);
-            let mut command = crate::cargo(root);
-            command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
-            let (count, success) = count_tests(command, false)?;
-            judged(suite, label, count, success)
-        }
-    })
+/// Parts of a run that its steps share.
+struct Runner<'a> {
+    root: &'a Path,
+    partition: Option<&'a str>,
+    /// Set up by the first step that has tests.
+    nextest: Option<Program>,
+    /// All tests so far.
+    tests: Vec<Test>,
 }
 
-/// The test programs, built when the first step wants them.
-#[derive(Default)]
-struct Programs(Option<Option<Vec<Program>>>);
-
-impl Programs {
-    /// Reports whether they were built without an error.
-    fn are_built(&self) -> bool {
-        matches!(self.0, Some(Some(_)))
+impl Runner<'_> {
+    /// Runs a cargo command.
+    fn check(&self, cargo: &[&str], env: &[(&str, &str)]) -> miette::Result<Count> {
+        let mut command = crate::cargo(self.root);
+        let status = command.args(cargo).envs(env.iter().copied()).status();
+        let passed = status
+            .into_diagnostic()
+            .wrap_err("cannot run cargo")?
+            .success();
+        if !passed {
+            println!("FAILED: cargo {}", cargo.join(" "));
+        }
+        Ok(Count::one(passed))
     }
 
-    fn get(&mut self, root: &Path) -> miette::Result<Option<&[Program]>> {
-        let built = match self.0.take() {
-            Some(built) => built,
-            None => programs::build(root)?,
+    /// Runs the tests of a profile. All of the workspace is built: cargo joins the features of dependencies over the
+    /// packages that it is asked for, so that most would be compiled again for a part of it.
+    fn tests(&mut self, tests: &Tests) -> miette::Result<Count> {
+        let nextest = match self.nextest.take() {
+            Some(nextest) => nextest,
+            None => Cache::open()
+                .and_then(|cache| cache.nextest())
+                .map_err(tools::report)?,
         };
-        Ok(self.0.insert(built).as_deref())
+        let results = self.root.join("target/nextest").join(tests.profile);
+        let results = results.join("junit.xml");
+        remove(&results)?;
+        let mut command = nextest.command();
+        command
+            .current_dir(self.root)
+            .args(["nextest", "run", "--workspace", "--profile", tests.profile])
+            .args(tests.arguments)
+            .envs(tests.env.iter().copied());
+        if let Some(partition) = self.partition {
+            command.args(["--partition", partition, "--no-tests=pass"]);
+        }
+        if env::var_os("CI").is_some() {
+            command.arg("--locked");
+        }
+        self.nextest = Some(nextest);
+        let status = command.status();
+        let success = status
+            .into_diagnostic()
+            .wrap_err("cannot run cargo-nextest")?
+            .success();
+        let ran = junit::read(&results)?;
+        let mut count = Count::default();
+        for test in &ran {
+            count.add(Count::one(test.passed));
+        }
+        self.tests.extend(ran);
+        let (count, problem) = judge(count, success, self.partition.is_some());
+        if let Some(problem) = problem {
+            println!("{}: FAILED: {problem}", tests.profile);
+        }
+        Ok(count)
     }
 }
 
-fn announce(suite: &str, label: &str) {
-    println!("\n== {suite}: {label}");
-}
-
-/// Calls [`judge`], with a line for the user.
-fn judged(suite: &str, label: &str, count: Count, success: bool) -> Count {
-    let (count, problem) = judge(count, success);
-    if let Some(problem) = problem {
-        println!("{suite}: {label} FAILED: {problem}");
+/// Removes the results of an earlier run.
+fn remove(file: &Path) -> miette::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot remove {}", file.display())),
+        _ => Ok(()),
     }
-    count
 }
 
-/// Makes failures that no test reported count as one, and a run without tests a failure.
-fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
+/// Makes failures that no test reported count as one, and a run without tests a failure, unless it is a `part`.
+fn judge(count: Count, success: bool, part: bool) -> (Count, Option<&'static str>) {
     let problem = match (count, success) {
-        (Count { failed: 0, .. }, false) => "the build failed, or a test program crashed",
+        (Count { failed: 0, .. }, false) => "the build failed, or no test ran",
         (
             Count {
                 passed: 0,
                 failed: 0,
             },
             true,
-        ) => "no test ran",
+        ) if !part => "no test ran",
         _ => return (count, None),
     };
     let count = Count {
@@ -243,63 +223,6 @@ fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
         ..count
     };
     (count, Some(problem))
-}
-
-/// Reports whether a program with these arguments runs its tests one after the other.
-fn one_at_a_time(arguments: &[&str]) -> bool {
-    arguments.contains(&"--test-threads=1")
-}
-
-/// Runs a program with tests, shows its output as it comes, and adds up its results. If each test begins when the one
-/// before has ended (`in_turn`), its duration is shown next to it.
-fn count_tests(mut command: Command, in_turn: bool) -> miette::Result<(Count, bool)> {
-    let mut begun = Instant::now();
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .into_diagnostic()
-        .wrap_err_with(|| format!("cannot run {}", command.get_program().display()))?;
-    let mut count = Count::default();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = line.into_diagnostic()?;
-            let line = String::from_utf8_lossy(&line);
-            if in_turn && is_end_of_test(&line) {
-                println!("{line}  {:.1} s", begun.elapsed().as_secs_f32());
-                begun = Instant::now();
-            } else {
-                println!("{line}");
-            }
-            if let Some(result) = test_result(&line) {
-                count.add(result);
-            }
-        }
-    }
-    let status = child.wait().into_diagnostic()?;
-    Ok((count, status.success()))
-}
-
-/// Reports whether this is libtest's line of a test that has ended: `test a::b ... ok`.
-fn is_end_of_test(line: &str) -> bool {
-    ["ok", "FAILED"].iter().any(|result| {
-        line.strip_suffix(result)
-            .is_some_and(|test| test.ends_with("... "))
-    })
-}
-
-/// Reads libtest's closing line: `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
-fn test_result(line: &str) -> Option<Count> {
-    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-    let number = |what: &str| {
-        counts
-            .split("; ")
-            .find_map(|part| part.strip_suffix(what))
-            .and_then(|number| number.trim().parse().ok())
-    };
-    Some(Count {
-        passed: number(" passed")?,
-        failed: number(" failed")?,
-    })
 }
 
 /// Returns the summary. Suites are at the margin, their steps are indented.
@@ -314,13 +237,8 @@ fn table(report: &[Outcome]) -> String {
         "{:<width$}  {:>7}  {:>7}  {:>8}",
         "suite", "passed", "failed", "time"
     )];
-    for outcome in report {
-        let Outcome {
-            label,
-            passed,
-            failed,
-            time,
-        } = outcome;
+    for Outcome { label, count, time } in report {
+        let Count { passed, failed } = count;
         let mark = if *failed == 0 { "" } else { "  FAILED" };
         let seconds = time.as_secs_f32();
         lines.push(format!(
@@ -330,59 +248,34 @@ fn table(report: &[Outcome]) -> String {
     lines.join("\n")
 }
 
+/// Returns the list of the slowest tests.
+fn slowest(mut tests: Vec<Test>) -> String {
+    tests.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let lines = tests.iter().take(SLOWEST);
+    let lines = lines.map(|test| format!("{:>8.1} s  {}", test.seconds, test.name));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suites::{Installed, Of, tests_with};
+    use crate::suites::Installed;
 
     fn count(passed: u64, failed: u64) -> Count {
         Count { passed, failed }
     }
 
     #[test]
-    fn libtest_results_are_read() {
-        let line = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; \
-                    finished in 0.00s";
-        assert_eq!(test_result(line), Some(count(12, 0)));
-        let line = "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered \
-                    out; finished in 1.10s";
-        assert_eq!(test_result(line), Some(count(3, 2)));
-        assert_eq!(test_result("test a::b ... ok"), None);
-        assert_eq!(test_result("all doctests ran in 0.18s"), None);
-        assert_eq!(test_result("test result: ok."), None);
-    }
-
-    #[test]
     fn nothing_run_and_nothing_built_are_failures() {
-        assert_eq!(judge(count(3, 0), true), (count(3, 0), None));
-        assert_eq!(judge(count(3, 1), false), (count(3, 1), None));
-        let (ran_none, why) = judge(count(0, 0), true);
+        for part in [false, true] {
+            assert_eq!(judge(count(3, 0), true, part), (count(3, 0), None));
+            assert_eq!(judge(count(3, 1), false, part), (count(3, 1), None));
+            let (crashed, why) = judge(count(7, 0), false, part);
+            assert_eq!((crashed, why.is_some()), (count(7, 1), true));
+        }
+        let (ran_none, why) = judge(count(0, 0), true, false);
         assert_eq!((ran_none, why.is_some()), (count(0, 1), true));
-        let (crashed, why) = judge(count(7, 0), false);
-        assert_eq!((crashed, why.is_some()), (count(7, 1), true));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn results_of_several_programs_are_added_and_the_exit_status_kept() {
-        let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'; \
-             echo 'test result: FAILED. 1 passed; 4 failed; 0 ignored'; exit 101",
-        ]);
-        assert_eq!(count_tests(command, true).unwrap(), (count(3, 4), false));
-    }
-
-    #[test]
-    fn ends_of_tests_are_known() {
-        for line in ["test a::b ... ok", "test a ... FAILED"] {
-            assert!(is_end_of_test(line), "{line}");
-        }
-        let result = "test result: ok. 1 passed; 0 failed; 0 ignored; finished in 0.00s";
-        for line in [result, "running 2 tests", "ok", "test a ... ignored, long"] {
-            assert!(!is_end_of_test(line), "{line}");
-        }
+        assert_eq!(judge(count(0, 0), true, true), (count(0, 0), None));
     }
 
     #[test]
@@ -396,14 +289,30 @@ mod tests {
             about: "",
             default: true,
             machines: false,
-            steps: &[tests_with(&NOWHERE, "with a thing", Of::Package("a"), &[])],
+            steps: &[Step::Tests(Tests {
+                profile: "with-a-thing",
+                arguments: &[],
+                env: &[],
+                needs: Some(&NOWHERE),
+            })],
         };
         // There is no workspace to build.
-        assert!(run(Path::new("/nowhere"), &[&SUITE], true, true).unwrap());
+        assert!(run(Path::new("/nowhere"), &[&SUITE], true, None).unwrap());
     }
 
     #[test]
-    fn the_closing_line_stands_as_others_read_it() {
-        assert_eq!(count(5, 0).line(), "5 passed, 0 failed");
+    fn the_slowest_come_first() {
+        let test = |name: &str, seconds: f64| Test {
+            name: name.to_owned(),
+            passed: true,
+            seconds,
+        };
+        let tests = (0..20).map(|number| test(&format!("t{number}"), f64::from(number)));
+        let text = slowest(tests.collect());
+        assert!(
+            text.starts_with("    19.0 s  t19\n    18.0 s  t18\n"),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), SLOWEST);
     }
 }

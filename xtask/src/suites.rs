@@ -1,7 +1,8 @@
 //! The table of test suites.
 //!
-//! A new suite is a new entry of [`SUITES`]. Tests that need external tools are marked
-//! `#[ignore = "external tools: cargo xtask test rtl"]`, so that a plain `cargo test` needs none.
+//! A new suite is a new entry of [`SUITES`], with a profile in `.config/nextest.toml` that chooses its tests. Tests that
+//! need external tools are marked `#[ignore = "external tools: cargo xtask test rtl"]`, so that a plain `cargo test` needs
+//! none.
 
 use peerlane_tools::{Cache, Flavour};
 
@@ -74,21 +75,21 @@ pub(crate) enum Step {
         /// Environment variables set for it.
         env: &'static [(&'static str, &'static str)],
     },
-    /// Test programs of the workspace; their tests are counted. Must run at least one.
-    Tests {
-        /// Its name in the report.
-        label: &'static str,
-        /// Which programs.
-        of: Of,
-        /// Arguments of each program.
-        arguments: &'static [&'static str],
-        /// Environment variables set for it.
-        env: &'static [(&'static str, &'static str)],
-        /// The program that the user has to have installed for it.
-        needs: Option<&'static Installed>,
-    },
-    /// The examples in the documentation.
-    DocTests,
+    /// Tests, of which at least one must run.
+    Tests(Tests),
+}
+
+/// Tests that a profile of nextest chooses.
+#[derive(Debug)]
+pub(crate) struct Tests {
+    /// The profile in `.config/nextest.toml`, which is also the name in the report.
+    pub(crate) profile: &'static str,
+    /// Other arguments of `cargo nextest run`.
+    pub(crate) arguments: &'static [&'static str],
+    /// Environment variables set for it.
+    pub(crate) env: &'static [(&'static str, &'static str)],
+    /// The program that the user has to have installed for it.
+    pub(crate) needs: Option<&'static Installed>,
 }
 
 impl Step {
@@ -96,20 +97,18 @@ impl Step {
     const fn with(self, env: &'static [(&'static str, &'static str)]) -> Self {
         match self {
             Self::Check { label, cargo, .. } => Self::Check { label, cargo, env },
-            Self::Tests {
-                label,
-                of,
-                arguments,
-                needs,
-                ..
-            } => Self::Tests {
-                label,
-                of,
-                arguments,
-                env,
-                needs,
-            },
-            Self::DocTests => self,
+            Self::Tests(tests) => Self::Tests(Tests { env, ..tests }),
+        }
+    }
+
+    /// With a program that the user has to have installed.
+    const fn needs(self, program: &'static Installed) -> Self {
+        match self {
+            Self::Tests(tests) => Self::Tests(Tests {
+                needs: Some(program),
+                ..tests
+            }),
+            check => check,
         }
     }
 
@@ -117,72 +116,33 @@ impl Step {
     /// even if the step was asked for.
     pub(crate) fn left_out(&self) -> Option<String> {
         match self {
-            Self::Tests {
-                needs: Some(needs), ..
-            } => needs.missing(),
-            _ => None,
+            Self::Tests(tests) => tests.needs.and_then(Installed::missing),
+            Self::Check { .. } => None,
         }
     }
 
     /// Returns its name in the report.
     pub(crate) fn label(&self) -> &'static str {
         match self {
-            Self::Check { label, .. } | Self::Tests { label, .. } => label,
-            Self::DocTests => "examples in the documentation",
+            Self::Check { label, .. } => label,
+            Self::Tests(tests) => tests.profile,
         }
     }
 }
 
-/// A choice of test programs.
-#[derive(Debug)]
-pub(crate) enum Of {
-    /// All of the workspace but for these packages.
-    Others(&'static [&'static str]),
-    /// All of a package.
-    Package(&'static str),
-    /// All of these packages.
-    Packages(&'static [&'static str]),
-    /// Some integration tests of a package.
-    Targets(&'static str, &'static [&'static str]),
+/// Makes a step of those tests of a profile that need external tools.
+const fn external(profile: &'static str) -> Step {
+    tests(profile, &["--run-ignored=only"])
 }
 
-impl Of {
-    /// Reports whether a target of a package is meant.
-    pub(crate) fn takes(&self, package: &str, target: &str) -> bool {
-        match self {
-            Self::Others(without) => !without.contains(&package),
-            Self::Package(name) => *name == package,
-            Self::Packages(names) => names.contains(&package),
-            Self::Targets(name, targets) => *name == package && targets.contains(&target),
-        }
-    }
-}
-
-/// Makes a step of test programs that need no installation.
-const fn tests(label: &'static str, of: Of, arguments: &'static [&'static str]) -> Step {
-    Step::Tests {
-        label,
-        of,
+/// Makes a step of a profile's tests.
+const fn tests(profile: &'static str, arguments: &'static [&'static str]) -> Step {
+    Step::Tests(Tests {
+        profile,
         arguments,
         env: &[],
         needs: None,
-    }
-}
-
-/// Makes a step of test programs that need a program which the user has to have installed.
-pub(crate) const fn tests_with(
-    needs: &'static Installed,
-    label: &'static str,
-    of: Of,
-    arguments: &'static [&'static str],
-) -> Step {
-    Step::Tests {
-        label,
-        of,
-        arguments,
-        env: &[],
-        needs: Some(needs),
-    }
+    })
 }
 
 /// Makes a step of a cargo command.
@@ -194,77 +154,13 @@ const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
     }
 }
 
-/// Arguments of a test program for the tests that need external tools.
-const EXTERNAL: &[&str] = &["--ignored"];
-
-/// Arguments for a test that takes an hour, and prints its progress.
-const PROGRESS: &[&str] = &["--ignored", "--nocapture"];
+/// Arguments for all tests of a profile.
+const ALL: &[&str] = &["--run-ignored=all"];
 
 /// Variables under which AddressSanitizer is compiled in: the stable compiler has the sanitizer, but not the option.
 const ADDRESSES: [(&str, &str); 2] = [
     ("RUSTC_BOOTSTRAP", "1"),
     ("RUSTFLAGS", "-Zsanitizer=address"),
-];
-
-/// Arguments of a test program for all of its tests.
-const ALL: &[&str] = &["--include-ignored"];
-
-/// The packages of suite `bsp`, which has all of their tests: minutes of these tests need no external tools, and none
-/// is to run twice.
-const BSP: &[&str] = &[
-    "peerlane",
-    "peerlane-bsp",
-    "peerlane-bsp-check",
-    "peerlane-bsp-design",
-    "peerlane-bsp-extend",
-    "peerlane-bsp-generate",
-    "peerlane-bsp-platform",
-];
-
-/// The packages of [`BSP`] without the command.
-const BOARD_PACKAGES: &[&str] = BSP.split_at(1).1;
-
-/// Tests of the OpenCL driver around a vendor library that have PoCL as one.
-const POCL: &[&str] = &[
-    "copies",
-    "description",
-    "exercise",
-    "loading",
-    "platforms",
-    "wrapped",
-];
-
-/// The driver's tests on a kernel that checks: each path of the driver once. Such a kernel is slow, so that all tests
-/// would take four hours. The other machines and boards run the same code of the driver.
-const CHECKED: &[&str] = &[
-    "--ignored",
-    "--test-threads=1",
-    "--exact",
-    "transfers_under_an_iommu",
-    "the_host_library_kept_regions_and_tracepoints",
-    "wrong_ioctls",
-    "ends_in_every_order",
-    "memory_of_a_gpu_under_an_iommu",
-    "the_opencl_side_of_a_board",
-    "variants::what_an_administrator_sees_and_sets",
-    "variants::an_attacker_beside_a_victim",
-    "variants::reprogrammed_over_pcie",
-    "variants::faults",
-    "variants::memory_of_a_gpu_that_gives_raw_addresses",
-    "variants::errors_that_nobody_mends",
-    "variants::programmed_in_a_slot_for_hot_plugging",
-    "variants::a_machine_that_goes_off_under_load",
-];
-
-/// OpenCL programs that are short enough for valgrind, and a test that valgrind finds errors.
-const MEMCHECKED: &[&str] = &[
-    "--ignored",
-    "--test-threads=1",
-    "described",
-    "filled_and_mapped",
-    "several_transfers",
-    "queue_in_hardware",
-    "memcheck",
 ];
 
 /// Defaults of the suites that run when no suite is named.
@@ -326,177 +222,64 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "the tests of every crate except those of the suite `bsp`, and the register map read by independent \
                 tools",
         steps: &[
-            tests("crates", Of::Others(BSP), &[]),
-            Step::DocTests,
-            tests(
-                "register map, external tools",
-                Of::Package("peerlane-regmap"),
-                EXTERNAL,
+            tests("unit", &[]),
+            check(
+                "examples in the documentation",
+                &["test", "--workspace", "--doc", "--no-fail-fast"],
             ),
+            external("unit-tools"),
         ],
         ..EVERY_RUN
     },
     Suite {
         name: "rtl",
         about: "the Verilog: linted, simulated, compared with the rust-hdl simulator",
-        steps: &[
-            tests("tools", Of::Targets("peerlane-tools", &["real"]), EXTERNAL),
-            tests(
-                "Verilog back-end",
-                Of::Package("peerlane-verilog"),
-                EXTERNAL,
-            ),
-            tests(
-                "Verilated models",
-                Of::Package("peerlane-verilated"),
-                EXTERNAL,
-            ),
-            tests(
-                "lint",
-                Of::Targets("peerlane-tests", &["lint_verilog"]),
-                EXTERNAL,
-            ),
-            tests(
-                "block",
-                Of::Package("peerlane-hdl"),
-                &[
-                    "--ignored",
-                    "--skip",
-                    "long::",
-                    "--skip",
-                    "full_matrix",
-                    "--skip",
-                    "planted",
-                ],
-            ),
-            tests("simulated board", Of::Package("peerlane-sim"), EXTERNAL),
-            tests(
-                "host library on the simulated board",
-                Of::Package("peerlane-simulated"),
-                &["--ignored", "--skip", "half_a"],
-            ),
-            tests(
-                "host library for C and examples in C, on the simulated board",
-                Of::Package("peerlane-capi"),
-                EXTERNAL,
-            ),
-            tests(
-                "the thesis's calls, on the simulated board and its GPU",
-                Of::Package("peerlane-clrdma"),
-                EXTERNAL,
-            ),
-            tests(
-                "diagnosis of the simulated board",
-                Of::Targets("peerlane-utilities", &["simulated"]),
-                EXTERNAL,
-            ),
-            tests(
-                "transfers that a GPU starts, on the simulated board",
-                Of::Package("peerlane-gpu-check"),
-                EXTERNAL,
-            ),
-            tests(
-                "benchmarks: all of them run",
-                Of::Package("peerlane-bench"),
-                EXTERNAL,
-            ),
-        ],
+        steps: &[external("rtl")],
         ..EVERY_RUN
     },
     Suite {
         name: "rtl-long",
         about: "the block's randomized tests, with many times as many rounds; routes with half a gigabyte",
-        steps: &[
-            tests(
-                "block",
-                Of::Package("peerlane-hdl"),
-                &["--ignored", "long::"],
-            ),
-            tests(
-                "routes",
-                Of::Package("peerlane-simulated"),
-                &["--ignored", "half_a"],
-            ),
-        ],
+        steps: &[external("rtl-long")],
         ..ON_DEMAND
     },
     Suite {
         name: "pcie",
         about: "the PCIe transaction layer with every address, length and sequence of completions; faults injected \
                 into it and into the block",
-        steps: &[tests(
-            "matrix and injected faults",
-            Of::Targets("peerlane-hdl", &["pcie", "dma"]),
-            &["--ignored", "full_matrix", "planted"],
-        )],
+        steps: &[external("pcie")],
         ..ON_DEMAND
     },
     Suite {
         name: "python",
         about: "the Python package: installed by pip, and on the simulated board",
-        steps: &[tests(
-            "Python package",
-            Of::Package("peerlane-python"),
-            EXTERNAL,
-        )],
+        steps: &[external("python")],
         ..EVERY_RUN
     },
     Suite {
         name: "runtime",
         about: "the OpenCL runtime's calls, and OpenCL programs if PEERLANE_RUNTIME names a runtime",
         steps: &[
-            tests(
-                "the runtime's calls, board in memory",
-                Of::Targets("peerlane-mmd-core", &["contract"]),
-                &[],
-            ),
-            tests(
-                "the runtime's calls, simulated board",
-                Of::Targets("peerlane-opencl", &["contract"]),
-                EXTERNAL,
-            ),
-            tests_with(
-                &RUNTIME,
-                "OpenCL programs, simulated board",
-                Of::Targets("peerlane-opencl", &["runtime", "wrapped"]),
-                EXTERNAL,
-            ),
+            tests("runtime", ALL),
+            external("runtime-programs").needs(&RUNTIME),
         ],
         ..EVERY_RUN
     },
     Suite {
         name: "memcheck",
         about: "OpenCL programs over the simulated board under valgrind, if PEERLANE_RUNTIME names a runtime",
-        steps: &[tests_with(
-            &RUNTIME,
-            "OpenCL programs under valgrind's memcheck",
-            Of::Targets("peerlane-opencl", &["runtime"]),
-            MEMCHECKED,
-        )
-        .with(&[("PEERLANE_MEMCHECK", "1")])],
+        steps: &[external("memcheck")
+            .needs(&RUNTIME)
+            .with(&[("PEERLANE_MEMCHECK", "1")])],
         ..ON_DEMAND
     },
     Suite {
         name: "icd",
         about: "the OpenCL driver for a vendor library, with PoCL as that library",
         steps: &[
-            tests("the driver's own parts", Of::Package("peerlane-icd"), &[]),
-            tests(
-                "PoCL bare and wrapped",
-                Of::Targets("peerlane-icd-tests", POCL),
-                &["--ignored", "--skip", "million", "--skip", "hangs"],
-            ),
-            tests(
-                "routes between two OpenCL devices",
-                Of::Package("peerlane-routes"),
-                EXTERNAL,
-            ),
-            tests_with(
-                &RUNTIME,
-                "an FPGA runtime bare and wrapped",
-                Of::Targets("peerlane-icd-tests", &["runtime"]),
-                EXTERNAL,
-            ),
+            tests("icd-parts", &[]),
+            external("icd"),
+            external("icd-runtime").needs(&RUNTIME),
         ],
         ..EVERY_RUN
     },
@@ -505,34 +288,9 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "the OpenCL driver with a million objects; memory, threads, PyOpenCL's own tests, the cost of calls, \
                 and an FPGA runtime if PEERLANE_RUNTIME names one",
         steps: &[
-            tests("the driver's own parts", Of::Package("peerlane-icd"), &[]),
-            tests(
-                "PoCL bare and wrapped",
-                Of::Targets("peerlane-icd-tests", POCL),
-                EXTERNAL,
-            ),
-            tests(
-                "memory by valgrind, and threads by ThreadSanitizer",
-                Of::Targets("peerlane-icd-tests", &["memory", "threads"]),
-                &["--ignored", "--test-threads=1"],
-            ),
-            tests(
-                "PyOpenCL's own tests",
-                Of::Targets("peerlane-icd-tests", &["python"]),
-                EXTERNAL,
-            ),
-            tests_with(
-                &RUNTIME,
-                "an FPGA runtime bare and wrapped",
-                Of::Targets("peerlane-icd-tests", &["runtime"]),
-                EXTERNAL,
-            ),
-            tests_with(
-                &RUNTIME,
-                "an FPGA runtime wrapped, together with PoCL, simulated board",
-                Of::Targets("peerlane-opencl", &["wrapped"]),
-                EXTERNAL,
-            ),
+            tests("icd-parts", &[]),
+            external("icd-all"),
+            external("icd-all-runtime").needs(&RUNTIME),
             check(
                 "cost of calls",
                 &[
@@ -549,24 +307,13 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "bsp",
         about: "board packages extended and checked, and the `peerlane` command",
-        steps: &[
-            tests(
-                "board packages",
-                Of::Packages(BOARD_PACKAGES),
-                &["--include-ignored", "--skip", "long_run"],
-            ),
-            tests("peerlane command", Of::Package(BSP[0]), ALL),
-        ],
+        steps: &[tests("bsp", ALL)],
         ..EVERY_RUN
     },
     Suite {
         name: "bsp-all",
         about: "hundreds of random board packages, and one with each of its elements removed or changed",
-        steps: &[tests(
-            "board packages",
-            Of::Packages(BOARD_PACKAGES),
-            &["--ignored", "long_run"],
-        )],
+        steps: &[external("bsp-all")],
         ..ON_DEMAND
     },
     Suite {
@@ -606,37 +353,8 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "the kernel driver on Debian's kernel, in virtual machines",
         machines: true,
         steps: &[
-            tests(
-                "QEMU and the kernel's build",
-                Of::Targets("peerlane-tools", &["linux"]),
-                EXTERNAL,
-            ),
-            tests("virtual machines", Of::Package("peerlane-vm"), EXTERNAL),
-            tests(
-                "the board as a PCIe device",
-                Of::Package("peerlane-endpoint"),
-                EXTERNAL,
-            ),
-            tests(
-                "driver",
-                Of::Targets("peerlane-tests", &["kernel"]),
-                &[
-                    "--ignored",
-                    "--test-threads=1",
-                    "--skip",
-                    "long::",
-                    "--skip",
-                    "runtime::",
-                    "--skip",
-                    "variants::",
-                ],
-            ),
-            tests_with(
-                &RUNTIME,
-                "OpenCL programs, driver",
-                Of::Targets("peerlane-tests", &["kernel"]),
-                &["--ignored", "--test-threads=1", "runtime::"],
-            ),
+            external("kernel"),
+            external("kernel-runtime").needs(&RUNTIME),
             check(
                 "driver: clippy",
                 &[
@@ -651,33 +369,21 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "an attacker, an administrator, the OpenCL libraries, all faults, costs, and the tests of the suite \
                 kernel on other machines and boards: on a line, with another GPU",
         machines: true,
-        steps: &[tests(
-            "driver",
-            Of::Targets("peerlane-tests", &["kernel"]),
-            &["--ignored", "--test-threads=1", "variants::"],
-        )],
+        steps: &[external("kernel-variants")],
         ..ON_DEMAND
     },
     Suite {
         name: "kernel-long",
         about: "the driver in hundreds of rounds, and with the largest transfers",
         machines: true,
-        steps: &[tests(
-            "driver",
-            Of::Targets("peerlane-tests", &["kernel"]),
-            &["--ignored", "--test-threads=1", "long::"],
-        )],
+        steps: &[external("kernel-long")],
         ..ON_DEMAND
     },
     Suite {
         name: "dkms",
         about: "the driver's package, installed on a Debian system by DKMS",
         machines: true,
-        steps: &[tests(
-            "DKMS",
-            Of::Targets("peerlane-tests", &["dkms"]),
-            EXTERNAL,
-        )],
+        steps: &[external("dkms")],
         ..ON_DEMAND
     },
     Suite {
@@ -695,23 +401,9 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "the driver on kernels that check locks, sleeping, DMA mappings and memory",
         machines: true,
         steps: &[
-            tests(
-                "injected bugs",
-                Of::Targets("peerlane-tests", &["planted"]),
-                &["--ignored", "--test-threads=1"],
-            ),
-            tests(
-                "driver, locks",
-                Of::Targets("peerlane-tests", &["kernel"]),
-                CHECKED,
-            )
-            .with(&[("PEERLANE_KERNEL", "locks")]),
-            tests(
-                "driver, memory",
-                Of::Targets("peerlane-tests", &["kernel"]),
-                CHECKED,
-            )
-            .with(&[("PEERLANE_KERNEL", "memory")]),
+            external("kernel-planted"),
+            external("kernel-locks").with(&[("PEERLANE_KERNEL", "locks")]),
+            external("kernel-memory").with(&[("PEERLANE_KERNEL", "memory")]),
         ],
         ..ON_DEMAND
     },
@@ -723,11 +415,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "cargo-semver-checks",
                 &["run", "--quiet", "--bin", "xtask", "--", "semver"],
             ),
-            tests(
-                "rust-hdl and a newer compiler",
-                Of::Targets("peerlane-tests", &["language"]),
-                EXTERNAL,
-            ),
+            external("language"),
         ],
         ..ON_DEMAND
     },
@@ -788,40 +476,28 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "referee",
         about: "the block with independent Avalon and PCIe models (cocotb)",
-        steps: &[tests(
-            "cocotb",
-            Of::Targets("peerlane-tests", &["referee"]),
-            EXTERNAL,
-        )],
+        steps: &[external("referee")],
         ..ON_DEMAND
     },
     Suite {
         name: "proofs",
         about: "properties of the blocks, proved on their Verilog",
-        steps: &[tests(
-            "proofs",
-            Of::Targets("peerlane-tests", &["proofs"]),
-            EXTERNAL,
-        )],
+        steps: &[external("proofs")],
         ..ON_DEMAND
     },
     Suite {
         name: "coverage",
         about: "lines, branches and edges of the transaction layer that its tests reach, with a reason for each gap",
-        steps: &[tests(
-            "coverage",
-            Of::Targets("peerlane-tests", &["coverage"]),
-            EXTERNAL,
-        )],
+        steps: &[external("coverage")],
         ..ON_DEMAND
     },
     Suite {
         name: "mutation",
         about: "hundreds of small changes to the block's Verilog, which its tests and proofs must detect: an hour",
         steps: &[tests(
-            "mutants",
-            Of::Targets("peerlane-tests", &["mutation"]),
-            PROGRESS,
+            "mutation",
+            // It takes an hour, and prints its progress.
+            &["--run-ignored=only", "--no-capture"],
         )],
         ..ON_DEMAND
     },
@@ -829,29 +505,14 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "budgets",
         about: "the area of the default build, compared with the recorded area (a plain `cargo test` checks that \
                 the record is of the present Verilog)",
-        steps: &[tests(
-            "area",
-            Of::Targets("peerlane-tests", &["budgets"]),
-            &["--ignored", "the_default_build_keeps_its_area"],
-        )],
+        steps: &[external("budgets")],
         ..ON_DEMAND
     },
     Suite {
         name: "speed",
         about: "the area of the transaction layer, and the clocks that it and the default build reach on an ECP5, placed \
                 and routed",
-        steps: &[
-            tests(
-                "area",
-                Of::Targets("peerlane-tests", &["budgets"]),
-                &["--ignored", "the_transaction_layer_keeps_its_area"],
-            ),
-            tests(
-                "clock",
-                Of::Targets("peerlane-tests", &["budgets"]),
-                &["--ignored", "keeps_its_speed"],
-            ),
-        ],
+        steps: &[external("speed")],
         ..ON_DEMAND
     },
 ];
@@ -894,7 +555,10 @@ pub(crate) fn help() -> String {
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
          cargo xtask test --skip kernel   without virtual machines\n  \
-         cargo xtask test --beside        virtual machines concurrently with the other suites\n\n\
+         cargo xtask test rtl --partition slice:1/2   every second test of a suite\n\
+         cargo nextest run --workspace --profile rtl --run-ignored only   the suite's tests by nextest itself\n\n\
+         The results of the tests are in target/nextest/PROFILE/junit.xml. A profile has the name in the closing \
+         table.\n\n\
          A suite that the machine cannot run is skipped, and the reason is printed. If PEERLANE_COMPLETE is \
          set, as in the forge's workflow, the suite fails instead. Some steps need software that the project \
          does not download: without that, the step is skipped, and the variable that names it is printed.",
@@ -931,28 +595,18 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_chosen_by_package_and_target() {
-        assert!(Of::Others(&["a"]).takes("b", "a") && !Of::Others(&["a"]).takes("a", "b"));
-        assert!(Of::Package("a").takes("a", "b") && !Of::Package("a").takes("b", "a"));
-        let two = Of::Packages(&["a", "b"]);
-        assert!(two.takes("a", "c") && two.takes("b", "c") && !two.takes("c", "a"));
-        let some = Of::Targets("a", &["b"]);
-        assert!(some.takes("a", "b") && !some.takes("a", "c") && !some.takes("c", "b"));
-    }
-
-    #[test]
     fn a_step_is_left_out_where_something_is_not_installed() {
         const NOWHERE: Installed = Installed {
             variable: "PEERLANE_NOBODY_SETS_THIS",
             what: "a thing",
         };
-        let step = tests_with(&NOWHERE, "things", Of::Package("a"), &[]);
+        let step = external("things").needs(&NOWHERE);
         let why = step.left_out().unwrap();
         assert_eq!(
             why,
             "PEERLANE_NOBODY_SETS_THIS is not set. Set it to a thing"
         );
-        assert_eq!(tests("things", Of::Package("a"), &[]).left_out(), None);
+        assert_eq!(external("things").left_out(), None);
     }
 
     #[test]
@@ -961,6 +615,25 @@ mod tests {
             assert!(!suite.steps.is_empty(), "{}", suite.name);
             assert!(SUITES[..index].iter().all(|other| other.name != suite.name));
         }
+    }
+
+    /// The profiles of nextest that are a step, and those that only others inherit from.
+    #[test]
+    fn every_profile_is_a_step() {
+        let text = include_str!("../../.config/nextest.toml");
+        let config: toml::Table = toml::from_str(text).unwrap();
+        let profiles = config["profile"].as_table().unwrap().keys();
+        let mut expected = vec!["default", "hours", "machines", "models"];
+        for step in SUITES.iter().flat_map(|suite| suite.steps) {
+            if let Step::Tests(tests) = step {
+                expected.push(tests.profile);
+            }
+        }
+        expected.sort_unstable();
+        expected.dedup();
+        let mut found: Vec<_> = profiles.map(String::as_str).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
     }
 
     /// Suites of a workflow: words of the list or lines below `suites:`.

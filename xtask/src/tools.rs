@@ -26,7 +26,7 @@ pub(crate) fn run() -> bool {
         }
     };
     let version = |set: Requirements| set.top().replace("==", " ");
-    let tools: [(&str, Found); 12] = [
+    let tools: [(&str, Found); 13] = [
         (
             "C++ compiler",
             cxx().map(|tool| (tool.version, tool.bin.display().to_string())),
@@ -101,6 +101,15 @@ pub(crate) fn run() -> bool {
             cache
                 .deny()
                 .map(|tool| (version(Requirements::Deny), tool.bin.display().to_string())),
+        ),
+        (
+            "cargo-nextest",
+            cache.nextest().map(|tool| {
+                (
+                    version(Requirements::Nextest),
+                    tool.bin.display().to_string(),
+                )
+            }),
         ),
         (
             "qemu",
