@@ -14,11 +14,21 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Version of the C library that releases are linked for (xtask/src/dist.rs).
 const GLIBC: (u32, u32) = (2, 28);
 
-/// Makes a release of the tree, once for all tests, and returns its directory. A user's files lie beside the release's.
+/// Makes a release of the tree, once for all tests of a run, and returns its directory. A user's files lie beside the
+/// release's.
 fn release() -> &'static Path {
     static RELEASE: OnceLock<PathBuf> = OnceLock::new();
     RELEASE.get_or_init(|| {
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (out, made_by) = (target.join("dist"), target.join("dist.run"));
+        // Each test may be a process of its own; nextest names the run.
+        let run =
+            std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string());
+        let lock = fs::File::create(target.join("dist.lock")).unwrap();
+        lock.lock().unwrap();
+        if fs::read_to_string(&made_by).is_ok_and(|by| by == run) {
+            return out;
+        }
         let made = Command::new(env!("CARGO"))
             .current_dir(ROOT)
             .args(["run", "--quiet", "--bin", "xtask", "--"])
@@ -37,6 +47,7 @@ fn release() -> &'static Path {
             .status()
             .unwrap();
         assert!(copied.success());
+        fs::write(made_by, run).unwrap();
         out
     })
 }

@@ -389,11 +389,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "dist",
         about: "the files of a release, as users install them on a Debian system",
-        steps: &[tests(
-            "release",
-            Of::Targets("peerlane-tests", &["dist"]),
-            EXTERNAL,
-        )],
+        steps: &[external("dist")],
         ..ON_DEMAND
     },
     Suite {
