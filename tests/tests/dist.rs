@@ -14,7 +14,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Version of the C library that releases are linked for (xtask/src/dist.rs).
 const GLIBC: (u32, u32) = (2, 28);
 
-/// Makes a release of the tree, once for all tests of a run, and returns its directory. A user's files lie beside the
+/// Makes a release of the tree, once for all tests of a run, and returns its directory. A user's files lie next to the
 /// release's.
 fn release() -> &'static Path {
     static RELEASE: OnceLock<PathBuf> = OnceLock::new();

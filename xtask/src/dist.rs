@@ -28,7 +28,7 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 const ZIG_TARGET: &str = "x86_64-linux-gnu.2.28";
 /// The same in the name of a wheel.
 const MANYLINUX: &str = "manylinux_2_28";
-/// The packages of a release, and what is compiled into them.
+/// The packages of a release. Their dependencies are compiled into them.
 const PACKAGES: [&str; 4] = [
     "peerlane",
     "peerlane-capi",
@@ -107,7 +107,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     Ok(true)
 }
 
-/// Reports on stderr what is made next: each step takes minutes.
+/// Reports the next step on stderr: each takes minutes.
 fn step(what: &str) {
     eprintln!("dist: {what}");
 }

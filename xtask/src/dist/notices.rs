@@ -22,7 +22,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns the parts of a release: what Rust's, Verilator's and Zig's compilers add.
+    /// Returns the parts of a release that the compilers of Rust, Verilator and Zig add.
     pub(crate) fn all(rust: &str) -> [Self; 3] {
         let version = |of: Requirements, name| of.version(name).unwrap_or("unknown");
         let verilator = version(Requirements::Verilator, "verilator");
