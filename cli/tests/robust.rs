@@ -132,16 +132,23 @@ fn a_signal_leaves_nothing_behind() {
     let run = common::peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&extended)]);
     assert!(run.status.success());
     interrupted(&["revert", "--bsp", text(&extended)]);
+    interrupted_in(&["check", text(&extended)], &[]);
 }
 
 /// Runs a command that makes a directory D, and interrupts it after it has started.
 fn interrupted(arguments: &[&str]) {
+    interrupted_in(arguments, &["--out", "D"]);
+}
+
+/// Runs a command with its temporary files in its own directory, and interrupts it after it has started.
+fn interrupted_in(arguments: &[&str], more: &[&str]) {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = tempfile::tempdir().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_peerlane"))
             .args(arguments)
-            .args(["--out", "D"])
+            .args(more)
             .current_dir(place.path())
+            .env("TMPDIR", place.path())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -299,7 +306,6 @@ fn a_tree_that_may_only_be_read() {
             as="setpriv --reuid 65534 --regid 65534 --clear-groups"
         fi
         $as ./peerlane extend --bsp bsp --out place/E > /dev/null
-        # The check has a tclsh, which may be in this user's cache.
         ./peerlane check place/E > /dev/null
         $as ./peerlane revert --bsp place/E --out place/R > /dev/null
         diff -r bsp place/R

@@ -73,9 +73,20 @@ fn an_extension_knows_neither_host_library_nor_benchmarks() {
 }
 
 #[test]
-fn the_check_does_not_know_who_extends() {
+fn the_second_model_does_not_know_who_extends() {
     assert_without(
         "peerlane-bsp-check",
-        &["peerlane-bsp-design", "peerlane-bsp-extend"],
+        &[
+            "peerlane-bsp-compare",
+            "peerlane-bsp-design",
+            "peerlane-bsp-extend",
+        ],
     );
+}
+
+#[test]
+fn the_second_model_is_for_tests() {
+    for package in ["peerlane", "peerlane-bsp", "peerlane-bsp-compare"] {
+        assert_without(package, &["peerlane-bsp-check"]);
+    }
 }

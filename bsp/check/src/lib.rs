@@ -1,7 +1,8 @@
-//! `peerlane check`: proves an extended BSP correct, as far as that is possible without Quartus.
+//! A second model of an extended BSP, for tests: it proves a BSP correct, as far as that is possible without Quartus.
 //!
 //! This crate depends neither on `peerlane-bsp-design` nor on `peerlane-bsp-extend`. It has readers of its own, so that
-//! one error does not hide in both.
+//! one error does not hide in both. The tests run it on every extension that they make. Commands do not use it:
+//! `peerlane check` is `peerlane-bsp-compare`.
 
 #![warn(unreachable_pub)]
 
@@ -10,128 +11,21 @@ pub mod ids;
 pub mod read;
 pub mod result;
 
-use std::path::{Path, PathBuf};
+pub use peerlane_bsp_platform::finding::{Finding, Findings, Level};
+
+use std::path::Path;
 
 use peerlane_bsp_generate::build::Build;
 use peerlane_bsp_platform::error::{Error, Place, Result};
 use peerlane_bsp_platform::hint::{Hint, Owner};
 use peerlane_bsp_platform::kept::{Origin, Record};
 use peerlane_bsp_platform::layout::Layout;
-use peerlane_bsp_platform::message::{Message, moved};
+use peerlane_bsp_platform::message::moved;
 use peerlane_bsp_platform::output;
 use peerlane_bsp_platform::revert;
 
 /// Most changed files that are listed by name.
 const MOST: usize = 12;
-
-/// Severity of a diagnostic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Proved.
-    Good,
-    /// Not provable, or already so in the vendor's BSP; not a fault of the extension.
-    Note,
-    /// Wrong.
-    Bad,
-}
-
-/// The result of one test, or one of its diagnostics.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// Its severity.
-    pub level: Level,
-    /// The test.
-    pub test: &'static str,
-    /// Its place.
-    pub place: PathBuf,
-    /// Line, if there is one.
-    pub line: Option<usize>,
-    /// The message.
-    pub what: Message,
-    /// The hint; `None` unless the diagnostic is a fault.
-    pub hint: Option<Hint>,
-    /// Whether the vendor's BSP has the fault too. A test with such a diagnostic does not report success.
-    pub inherited: bool,
-}
-
-/// All diagnostics.
-#[derive(Debug, Default)]
-pub struct Findings(pub Vec<Finding>);
-
-impl Findings {
-    /// Adds a proved fact.
-    pub fn good(&mut self, test: &'static str, what: impl Into<Message>) {
-        self.push(Level::Good, test, Place::file(""), what.into(), None);
-    }
-
-    /// Adds a fact that could not be proved.
-    pub fn note(&mut self, test: &'static str, place: Place, what: impl Into<Message>) {
-        self.push(Level::Note, test, place, what.into(), None);
-    }
-
-    /// Adds a fault that the vendor's BSP has too.
-    pub fn inherited(&mut self, test: &'static str, place: Place, what: impl Into<Message>) {
-        self.note(test, place, what);
-        if let Some(last) = self.0.last_mut() {
-            last.inherited = true;
-        }
-    }
-
-    /// Adds a fault.
-    pub fn bad(
-        &mut self,
-        test: &'static str,
-        place: Place,
-        what: impl Into<Message>,
-        hint: impl Into<Hint>,
-    ) {
-        self.push(Level::Bad, test, place, what.into(), Some(hint.into()));
-    }
-
-    fn push(
-        &mut self,
-        level: Level,
-        test: &'static str,
-        place: Place,
-        what: Message,
-        hint: Option<Hint>,
-    ) {
-        let Place { path, line } = place;
-        self.0.push(Finding {
-            level,
-            test,
-            place: path,
-            line,
-            what,
-            hint,
-            inherited: false,
-        });
-    }
-
-    /// Returns the first fault.
-    pub fn first_error(&self) -> Option<&Finding> {
-        self.0.iter().find(|f| f.level == Level::Bad)
-    }
-
-    /// Counts the faults.
-    pub fn errors(&self) -> usize {
-        self.0.iter().filter(|f| f.level == Level::Bad).count()
-    }
-
-    /// Counts the faults, including those that the vendor's BSP has too.
-    fn found(&self) -> usize {
-        let faults = self
-            .0
-            .iter()
-            .filter(|f| f.level == Level::Bad || f.inherited);
-        faults.count()
-    }
-
-    /// Reports whether a test found no fault since there were `before` of them ([`Self::found`]).
-    fn unchanged(&self, before: usize) -> bool {
-        self.found() == before
-    }
-}
 
 /// Runs all tests, with the component under `tclsh`.
 ///
@@ -213,7 +107,7 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Reports the origin of the platform and the changes of its files since they were written. The check judges the files
+/// Reports the origin of the platform and the changes of its files since they were written. The model judges the files
 /// as they are, but it does not understand all of them: of Verilog it knows only the names of the files.
 fn edits(layout: &Layout, findings: &mut Findings) -> Result<()> {
     let record = Record::read(&layout.root)?;

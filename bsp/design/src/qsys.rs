@@ -1,6 +1,7 @@
 //! A Platform Designer system (`.qsys`): instances, connections, exported interfaces, and the edits
 //! that change them in place.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -139,7 +140,8 @@ impl System {
     /// Converts a parsed document into a system.
     ///
     /// # Errors
-    /// [`ErrorKind::BadXml`] if the outermost element is not a `<system>`, or an instance or a connection lacks a name.
+    /// [`ErrorKind::BadXml`] if the outermost element is not a `<system>`, an instance or a connection lacks a name, or
+    /// two instances have the same one.
     pub fn from_document(document: Document) -> Result<Self> {
         let root = &document.root;
         if root.name != "system" {
@@ -173,9 +175,17 @@ impl System {
                 )
             })
         };
-        let mut modules = Vec::new();
+        let (mut modules, mut names) = (Vec::new(), BTreeSet::new());
         for element in root.shared_children("module") {
             let (kind, name) = (need(element, "kind")?, need(element, "name")?);
+            if !names.insert(name.clone()) {
+                return Err(Error::new(
+                    ErrorKind::BadXml,
+                    document.place(element),
+                    format!("instance {name} exists twice"),
+                    "Rename or remove one of the two in Platform Designer.",
+                ));
+            }
             modules.push(Module {
                 kind,
                 name,

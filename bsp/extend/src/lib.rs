@@ -1,11 +1,13 @@
 //! `peerlane extend`: a vendor BSP goes in, a complete extended copy comes out.
 //!
-//! This crate depends on all crates below `peerlane-bsp`: it uses the check on its own result before a user gets it. So
-//! none of them may depend on it.
+//! An extension is deterministic: the vendor's tree and the request, both of which are recorded, determine each byte.
+//! [`again`] makes a platform again from its record, and `peerlane check` compares.
 
 #![warn(unreachable_pub)]
 
+pub mod again;
 pub mod area;
+mod around;
 pub mod bonus;
 mod build_file;
 mod compiled;
@@ -24,7 +26,6 @@ mod host_writer;
 pub mod identity;
 mod import_steps;
 mod input;
-mod input_places;
 mod interconnect;
 pub mod interrupts;
 pub mod ipx;
@@ -56,13 +57,12 @@ pub mod writer;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use peerlane_bsp_check as check;
 use peerlane_bsp_design::missing;
 use peerlane_bsp_generate::config::Config;
-use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
+use peerlane_bsp_platform::error::{Error, Result};
 use peerlane_bsp_platform::interrupt;
-use peerlane_bsp_platform::layout::Layout;
-use peerlane_bsp_platform::message::Message;
+use peerlane_bsp_platform::kept::{self, Request};
+use peerlane_bsp_platform::layout::{self, Layout};
 use peerlane_bsp_platform::output;
 
 use tempfile::TempDir;
@@ -88,7 +88,7 @@ pub struct Options {
 /// Extends a BSP. On failure it leaves no files.
 ///
 /// # Errors
-/// All kinds of [`ErrorKind`], with the place and the hint.
+/// All kinds of [`peerlane_bsp_platform::error::ErrorKind`], with the place and the hint.
 pub fn extend(options: &Options) -> Result<Report> {
     output::check_for_aoc(&options.out)?;
     with_canonical(&options.bsp, |bsp| extend_from(bsp, options, None))
@@ -102,7 +102,7 @@ pub fn extend_new(options: &Options, title: &str) -> Result<Report> {
     with_canonical(&options.bsp, |bsp| extend_from(bsp, options, Some(title)))
 }
 
-/// Previews [`extend`]: makes the extended BSP in the system's temporary directory, checks it, and removes it. The
+/// Previews [`extend`]: makes the extended BSP in the system's temporary directory, and removes it. The
 /// report is written to `file`, if given: Markdown, or JSON if the name ends in `.json`.
 ///
 /// # Errors
@@ -168,7 +168,7 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     Ok(report)
 }
 
-/// Makes the extended BSP, checked, in a temporary directory below another. Errors of writing name the final directory.
+/// Makes the extended BSP in a temporary directory below another. Errors of writing name the final directory.
 fn make(
     layout: &Layout,
     config: &Config,
@@ -181,27 +181,21 @@ fn make(
         Err(_) => error,
     };
     let plan = Plan::best(layout, config, title).map_err(with_missing)?;
+    let request = Request {
+        title: title.map(str::to_string),
+        config: config.request(),
+        around: around::read(layout)?,
+    };
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-extend-")
         .tempdir_in(parent)
         .map_err(|e| output::not_writable(parent, &e))?;
-    let written = plan.write(layout, temporary.path());
-    written.map_err(|e| e.named_as_given(temporary.path(), out))?;
-    tracing::info!(directory = %temporary.path().display(), "written, to be checked");
-    let made = Layout {
-        root: temporary.path().to_path_buf(),
-        hardware: plan.report.hardware.clone(),
-    };
-    let proof =
-        check::structure(&made).map_err(|e| input_places::of_the_input(e, &made, layout))?;
-    match proof.first_error() {
-        None => Ok((temporary, plan.report)),
-        Some(finding) => Err(with_missing(Error::new(
-            ErrorKind::Inconsistent,
-            input_places::in_the_input(finding, &made, layout),
-            Message::from("the extended BSP would have a fault: ")
-                .then(input_places::what_of(finding, &made, layout)),
-            "If the input has the same fault, correct it there; else report it with the BSP.",
-        ))),
-    }
+    let to = temporary.path();
+    let written = plan.write(layout, to).and_then(|mut record| {
+        record.request = Some(request);
+        layout::write_below(to, Path::new(kept::RECORD), record.json().as_bytes())
+    });
+    written.map_err(|e| e.named_as_given(to, out))?;
+    tracing::info!(directory = %to.display(), "written");
+    Ok((temporary, plan.report))
 }

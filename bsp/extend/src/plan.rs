@@ -197,8 +197,8 @@ impl Plan {
         );
     }
 
-    /// Writes the extended BSP into a directory.
-    pub(super) fn write(&self, layout: &Layout, to: &Path) -> Result<()> {
+    /// Writes the extended BSP into a directory, without its record, which is returned.
+    pub(super) fn write(&self, layout: &Layout, to: &Path) -> Result<Record> {
         let skip = |path: &Path| self.left_out.iter().any(|left| left == path);
         let made = Layout {
             root: to.to_path_buf(),
@@ -226,7 +226,6 @@ impl Plan {
             layout::write_below(to, Path::new(path), text.as_bytes())?;
         }
         kept::copy_files(&self.vendor, &layout.root, &to.join(kept::VENDOR))?;
-        let record = Record::new(self.report.origin, layout, self.vendor.clone(), &made)?;
-        layout::write_below(to, Path::new(kept::RECORD), record.json().as_bytes())
+        Record::new(self.report.origin, layout, self.vendor.clone(), &made)
     }
 }

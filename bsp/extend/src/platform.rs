@@ -20,7 +20,7 @@ use peerlane_bsp_platform::text::render;
 use peerlane_bsp_platform::xml::{Document, Edits, Element, escape};
 
 /// The description of a platform.
-const ENVIRONMENT: &str = "board_env.xml";
+pub(crate) const ENVIRONMENT: &str = "board_env.xml";
 /// The name in `board_env.xml` of the system that the driver is for, and the directory of its programs.
 const LINUX: &str = "linux64";
 /// The name of the MMD library: `lib….so`, and as the linker gets it.
@@ -522,7 +522,7 @@ fn words(text: &str, old: &dyn Fn(&str) -> bool, new: &str) -> String {
 }
 
 /// Returns the path in the platform that a word of `board_env.xml` names: `%b/…`, also in the spelling of Windows.
-fn below(word: &str) -> Option<PathBuf> {
+pub(crate) fn below(word: &str) -> Option<PathBuf> {
     let rest = word.strip_prefix("%b")?.replace('\\', "/");
     let path = PathBuf::from(rest.trim_matches('/'));
     let inside = path
@@ -532,7 +532,7 @@ fn below(word: &str) -> Option<PathBuf> {
 }
 
 /// Returns the platform that a board's directory lies in.
-fn around(hardware: &Path) -> Option<PathBuf> {
+pub(crate) fn around(hardware: &Path) -> Option<PathBuf> {
     const MOST: usize = 3;
     let parent = hardware.parent()?;
     let mut all = hardware.ancestors().skip(1).take(MOST);

@@ -16,6 +16,7 @@ use peerlane_bsp_platform::kept::Origin;
 use peerlane_bsp_platform::size::size;
 
 pub use crate::step::Change;
+pub use crate::to_do_list::headline;
 
 /// The heading of the list of tasks that are left to a user.
 pub const TO_DO: &str = "## What to do";
@@ -144,8 +145,8 @@ impl Report {
         )?;
         writeln!(
             out,
-            "- Nothing here was compiled with Quartus. `peerlane check` proves the properties that can be proved \
-             without it.\n"
+            "- Nothing here was compiled with Quartus. `peerlane check` finds edits that break the extension; it \
+             does not replace a compile.\n"
         )?;
         let irq = match c.irq {
             Irq::Rxm => "the hard IP's RxmIrq (`irq = \"rxm\"`)".to_string(),

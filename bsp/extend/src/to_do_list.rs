@@ -205,13 +205,21 @@ fn filled(example: &str, note: &str) -> String {
     example
 }
 
+/// Returns the line of a note in the list.
+pub fn headline(note: &str) -> String {
+    let headline = known(note);
+    headline.map_or_else(|| first_sentence(note), |headline| headline.line.into())
+}
+
+fn known(note: &str) -> Option<&'static Headline> {
+    HEADLINES.iter().find(|headline| note.contains(headline.of))
+}
+
 /// Writes the list and its details.
 pub(crate) fn write(out: &mut String, notes: &[String]) -> std::fmt::Result {
     for (n, note) in notes.iter().enumerate() {
-        let headline = HEADLINES.iter().find(|headline| note.contains(headline.of));
-        let line = headline.map_or_else(|| first_sentence(note), |headline| headline.line.into());
-        writeln!(out, "{}. {line}", n + 1)?;
-        if let Some((before, after)) = headline.and_then(|headline| headline.example) {
+        writeln!(out, "{}. {}", n + 1, headline(note))?;
+        if let Some((before, after)) = known(note).and_then(|headline| headline.example) {
             // The details have the project's own lines.
             writeln!(
                 out,

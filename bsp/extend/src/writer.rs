@@ -225,6 +225,16 @@ impl<'a> Writer<'a> {
             )
         })?;
         if let Some(at) = site.of_dma("clock", "clk") {
+            if !self.stays(at) {
+                return Err(site.unsupported(
+                    site.place(at),
+                    format!(
+                        "{dma}.clk is not connected without {}, which the block does not need",
+                        at.start.instance
+                    ),
+                    "Connect the DMA's clock to the source of the clock in Platform Designer.",
+                ));
+            }
             let new = NewConnection {
                 kind: "clock",
                 version: &at.version,

@@ -6,8 +6,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use peerlane_bsp::check::read;
-use peerlane_bsp::check::read::design::Design;
 use peerlane_bsp::config::{Config, Irq};
 use peerlane_bsp::extend::regions::{Hip, Moved, NewBridge, Way};
 use peerlane_bsp::extend::{ipx, migration, resources, rewrite, settings};
@@ -19,6 +17,8 @@ use peerlane_bsp::system::qsys::System;
 use peerlane_bsp::system::site::Site;
 use peerlane_bsp::xml::{Document, Edits};
 use peerlane_bsp::{text, verilog};
+use peerlane_bsp_check::read;
+use peerlane_bsp_check::read::design::Design;
 
 fn document(data: &[u8]) -> Option<Document> {
     let source = text::decode(data.to_vec()).ok()?;

@@ -9,7 +9,7 @@ pub use peerlane_bsp_platform::key::Key;
 pub use peerlane_hdl::Irq;
 
 use crate::toml_values::{Section, Source, Table};
-use peerlane_bsp_platform::error::Result;
+use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::text;
 
 /// Bytes of the slave with the MSI-X table and its pending bits.
@@ -166,6 +166,17 @@ impl Default for Config {
     }
 }
 
+/// A configuration with the facts about its file that an extension depends on: the choice of the port, and the places
+/// that its report names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    config: Config,
+    irq: bool,
+    /// Name of each key, file and line.
+    keys: Vec<(String, String, Option<usize>)>,
+}
+
 /// The keys of a file.
 const SECTIONS: [Section; 4] = [
     Section::of(
@@ -305,6 +316,38 @@ impl Config {
         for key in Key::ALL {
             if let Some(value) = file.get(key.name()) {
                 config.places.note(key, source.place(value.span()));
+            }
+        }
+        Ok(config)
+    }
+
+    /// Returns the configuration as it was asked for, as JSON, for the record of an extension.
+    pub fn request(&self) -> String {
+        let place = |key: &Key| {
+            let place = self.places.of(*key)?;
+            let path = place.path.display().to_string();
+            Some((key.name().to_string(), path, place.line))
+        };
+        let asked = Asked {
+            config: self.clone(),
+            irq: self.irq_asked,
+            keys: Key::ALL.iter().filter_map(place).collect(),
+        };
+        serde_json::to_string(&asked).expect("plain data only")
+    }
+
+    /// Reads the configuration that [`Self::request`] wrote.
+    ///
+    /// # Errors
+    /// If this version has other keys.
+    pub fn of_request(text: &str) -> serde_json::Result<Self> {
+        let asked: Asked = serde_json::from_str(text)?;
+        let mut config = asked.config;
+        config.irq_asked = asked.irq;
+        for (name, path, line) in asked.keys {
+            if let Some(key) = Key::ALL.iter().find(|key| key.name() == name) {
+                let path = path.into();
+                config.places.note(*key, Place { path, line });
             }
         }
         Ok(config)

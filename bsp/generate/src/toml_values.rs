@@ -304,6 +304,11 @@ impl Places {
         self.0.insert(key, place);
     }
 
+    /// Returns the place of a key.
+    pub fn of(&self, key: Key) -> Option<&Place> {
+        self.0.get(&key)
+    }
+
     /// Reports whether the file has a key.
     pub fn has(&self, key: Key) -> bool {
         self.0.contains_key(&key)

@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::hash::{digest, digest_of};
 use crate::interrupt;
-use crate::layout::Layout;
+use crate::layout::{self, Layout};
 
 /// Directory of the stored data, in the platform's root.
 pub const DIR: &str = "peerlane";
@@ -268,6 +268,35 @@ impl Origin {
     }
 }
 
+/// The request from which a platform was made. Together with the vendor's tree it determines each of the platform's
+/// bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Title of a board that `peerlane new` made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The configuration that was asked for, as JSON: the extension chooses the port if it names none.
+    pub config: String,
+    /// The platform around a board's directory that was extended alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Around>,
+}
+
+/// The facts that an extension reads from the platform around a board's directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Around {
+    /// The board's directory in that platform, as [`name`] writes it.
+    pub hardware: String,
+    /// Its `board_env.xml`.
+    pub environment: String,
+    /// Names of its other boards.
+    pub boards: Vec<String>,
+    /// Libraries in the directories that it names for the linker; a directory ends in a slash.
+    pub libraries: Vec<String>,
+}
+
 /// Both trees: the vendor's, and the platform that was made from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -275,6 +304,9 @@ pub struct Record {
     /// Origin of the vendor's tree.
     #[serde(default)]
     pub origin: Origin,
+    /// The request; older versions of Peerlane did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
     /// The board's directory in the vendor's tree; empty if it is the tree itself.
     vendor_hardware: String,
     /// The board's directory in the platform.
@@ -306,6 +338,7 @@ impl Record {
     ) -> Result<Self> {
         Ok(Self {
             origin,
+            request: None,
             vendor_hardware: name(&vendor.hardware),
             hardware: name(&made.hardware),
             vendor: tree_of_vendor,
@@ -372,7 +405,11 @@ impl Record {
                 return Err(damaged(path, &format!("\"{name}\" does not belong in it")));
             }
         }
-        for name in [&record.vendor_hardware, &record.hardware] {
+        let request = record.request.as_ref();
+        let around = request.and_then(|request| request.around.as_ref());
+        let directories = [&record.vendor_hardware, &record.hardware];
+        let around = around.map(|around| &around.hardware);
+        for name in directories.into_iter().chain(around) {
             if inside(name).is_none() {
                 return Err(damaged(
                     path,
@@ -386,6 +423,11 @@ impl Record {
     /// Returns the board's directory in the vendor's tree.
     pub fn vendor_hardware(&self) -> PathBuf {
         inside(&self.vendor_hardware).unwrap_or_default()
+    }
+
+    /// Returns the path in the vendor's tree for one in the platform.
+    pub fn in_vendors_tree(&self, inside: &Path) -> PathBuf {
+        layout::place(inside, (&self.hardware(), &self.vendor_hardware()))
     }
 
     /// Returns the board's directory in the platform.

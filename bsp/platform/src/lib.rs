@@ -7,6 +7,7 @@
 #![warn(unreachable_pub)]
 
 pub mod error;
+pub mod finding;
 pub mod hash;
 pub mod hexadecimal;
 pub mod hint;

@@ -99,6 +99,35 @@ fn revert_from(bsp: &Path, options: &Options) -> Result<Reverted> {
     })
 }
 
+/// The vendor's tree in a temporary directory; it is removed with this value.
+#[derive(Debug)]
+pub struct Restored {
+    tree: Tree,
+    path: PathBuf,
+}
+
+impl Restored {
+    /// Restores the vendor's tree of a platform into a new directory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inconsistent`] if the stored data is damaged; [`ErrorKind::Interrupted`], [`ErrorKind::Io`].
+    pub fn new(root: &Path, record: &Record, to: &Path) -> Result<Self> {
+        let restored = Self {
+            tree: record.vendor.clone(),
+            path: to.to_path_buf(),
+        };
+        write(&restored.tree, &root.join(kept::VENDOR), to)?;
+        directory_modes(&restored.tree, to)?;
+        Ok(restored)
+    }
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        remove(&self.tree, &self.path);
+    }
+}
+
 fn edited(root: &Path, edits: &[(PathBuf, Edit)]) -> Error {
     let shown = edits.iter().take(MOST);
     let shown: Vec<_> = shown
@@ -213,7 +242,7 @@ fn directory_modes(tree: &Tree, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a tree that could not be moved to its place. This process made it; a failure has no better handling.
+/// Removes a tree that could not be moved to its place, or has none. This process made it; a failure has no better handling.
 fn remove(tree: &Tree, path: &Path) {
     for (path, entry) in entries(tree, path) {
         if matches!(entry, Entry::Directory { .. }) {

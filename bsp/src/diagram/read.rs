@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::build::Build;
-use crate::check::read::vendor::{Vendor, from_hardware};
 use crate::diagram::{Address, Clock, Diagram, Instance, Interrupt, Part, State, Wire};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::hash::digest_of;
+use crate::kept::{self, Entry, Record};
 use crate::layout::Layout;
 use crate::roles::NEW_DMA;
 use crate::system::clocks;
@@ -62,15 +63,25 @@ fn read(bsp: &Path) -> Result<Diagram> {
 
 /// Returns the design before it was extended, with the stored systems of the vendor.
 fn vendors(layout: &Layout, library: &Library) -> Result<Library> {
-    let vendor = Vendor::read(layout)?;
+    let record = Record::read(&layout.root)?;
     let mut old = library.clone();
     for system in library.systems() {
-        let inside = from_hardware(layout, &system.document.path);
-        if let Some(path) = vendor.kept(&inside)? {
-            let mut kept = System::read(&path)?.generated(|_| false);
-            kept.kind.clone_from(&system.kind);
-            old = old.with(kept);
+        let inside = record.in_vendors_tree(&layout.inside(&system.document.path)?);
+        let Some(Entry::File { sha256, .. }) = record.vendor.get(&kept::name(&inside)) else {
+            continue;
+        };
+        let path = layout.root.join(kept::VENDOR).join(inside);
+        if !path.is_file() || digest_of(&path)? != *sha256 {
+            return Err(Error::new(
+                ErrorKind::Inconsistent,
+                Place::file(&path),
+                "the kept copy of the vendor's file was changed: nothing can be compared with it",
+                "Extend the vendor's BSP again.",
+            ));
         }
+        let mut kept = System::read(&path)?.generated(|_| false);
+        kept.kind.clone_from(&system.kind);
+        old = old.with(kept);
     }
     Ok(old)
 }

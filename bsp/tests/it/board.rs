@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{self, expect, one_paragraph};
 use peerlane_bsp::board::{Board, Description, Options, SHIPPED, blank_pins, make};
-use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, check};
 use peerlane_tools::Cache;
 
 const DE5NET: &str = include_str!("../../boards/de5net.toml");

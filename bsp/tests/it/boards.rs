@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::common::faults::{each, faults};
 use crate::common::{self, Work, expect, extend_to, reference_net, snapshot};
-use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::diagram::Diagram;
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::{self, Layout};
 use peerlane_bsp::revert;
+use peerlane_bsp_check::{Level, structure};
 
 /// Makes a platform with the reference board and another one that is never changed.
 fn two_boards() -> Work {

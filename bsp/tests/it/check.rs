@@ -3,9 +3,9 @@
 use std::fs;
 
 use crate::common::{self, Work, edit, extended_with, finds_in};
-use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, check};
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{self, Work, edit, reference, reference_net};
 use peerlane_bsp::by_hand::{self, Options, Stream};
-use peerlane_bsp::check::component;
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp_check::component;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 const COMPONENT: &str = "iface/peerlane/peerlane_dma_hw.tcl";
@@ -520,8 +520,7 @@ fn parameters_are_those_of_the_build() {
     // The check compares them with the record of the build.
     edit(&file, "        CHANNELS 4 ", "        CHANNELS 2 ");
     let findings =
-        peerlane_bsp::check::check(&peerlane_bsp::layout::Layout::find(&work.out).unwrap())
-            .unwrap();
+        peerlane_bsp_check::check(&peerlane_bsp::layout::Layout::find(&work.out).unwrap()).unwrap();
     let says = "its parameter CHANNELS is 2, but the build has 4";
     assert!(
         findings.0.iter().any(|f| f.what.to_string() == says),

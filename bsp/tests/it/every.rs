@@ -7,8 +7,8 @@ use std::fs;
 use std::ops::Range;
 
 use crate::common::{Work, reference_net};
-use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, structure};
 
 const BOARD: &str = "board.qsys";
 const STREAM: &str = "[port]\nkind = \"tlp\"";

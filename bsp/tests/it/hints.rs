@@ -3,9 +3,9 @@
 use std::fs;
 
 use crate::common::{Work, edit, reference_net};
-use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, structure};
 
 /// Returns every fault of the check about a file, with its hint.
 fn hints(work: &Work) -> Vec<(String, String)> {

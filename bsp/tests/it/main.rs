@@ -6,6 +6,7 @@ mod board;
 mod boards;
 mod check;
 mod common;
+mod comparison;
 mod counted;
 mod cvp;
 mod design;

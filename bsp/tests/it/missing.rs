@@ -5,9 +5,9 @@ use std::fs;
 
 use crate::common::faults::{faults, notes};
 use crate::common::{Work, reference_net};
-use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, structure};
 
 /// Returns the line of a file that has a text, from 1.
 fn line(work: &Work, file: &str, text: &str) -> usize {

@@ -5,9 +5,9 @@ use std::fs;
 
 use crate::common::elements::{connections, elements, minus, parameters, set};
 use crate::common::{Work, edit, expect, extended_with, finds_in, vendor_bsp};
-use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, check};
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use crate::common::elements::{connections, elements, minus, parameters, set};
 use crate::common::{self, Work, expect, reference_net};
-use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, check};
 
 const SYSTEM: &str = "board.qsys";
 

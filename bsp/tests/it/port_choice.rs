@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::common::{Work, edit, expect, finds_in, fixture, reference, reference_net, vendor_bsp};
 use peerlane_bsp::board::{Description, Options, make};
 use peerlane_bsp::build::Build;
-use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{ErrorKind, Place};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, check};
 
 const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 const TXS: &str = "[port]\nkind = \"txs\"\n";

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{self, Work, finds_in, fixture, reference, reference_net, vendor_bsp};
-use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind, Problems};
 use peerlane_bsp::extend::hard_ip::{FROM, Wanted, streaming};
@@ -14,6 +13,7 @@ use peerlane_bsp::hip_parameters::is_parameter;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::qsys::{Module, System};
 use peerlane_bsp::xml::Document;
+use peerlane_bsp_check::{Level, check};
 
 /// Parameters that the extension sets, or whose meaning such a parameter takes over.
 const SET: [&str; 5] = [

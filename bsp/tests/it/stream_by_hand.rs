@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::common::{Work, edit, finds_in, reference_net};
-use peerlane_bsp::check::{Finding, Level, check};
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Finding, Level, check};
 
 const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 const GEN_3: &str = "[port]\nkind = \"tlp\"\ngen = 3\n";

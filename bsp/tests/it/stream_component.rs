@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::common::streaming;
-use peerlane_bsp::check::component::{self, Component};
 use peerlane_bsp::extend::component::ip_files;
 use peerlane_bsp::generator;
+use peerlane_bsp_check::component::{self, Component};
 use tempfile::TempDir;
 
 /// Makes the files of a block of this width at a BAR, and the component as Platform Designer sees it.

@@ -3,9 +3,9 @@
 use std::fs;
 
 use crate::common::{self, Work, edit, finds_in, reference_net, vendor_bsp};
-use peerlane_bsp::check::{Finding, Level, check};
 use peerlane_bsp::extend::report::Change;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Finding, Level, check};
 
 const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 const GEN_3: &str = "[port]\nkind = \"tlp\"\ngen = 3\n";

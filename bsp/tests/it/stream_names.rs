@@ -4,9 +4,9 @@
 use std::fs;
 
 use crate::common::{Work, finds_in, reference_net};
-use peerlane_bsp::check::{Finding, check};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Finding, check};
 
 const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 const ABOVE: &str = "system:system_inst|system_board:board";

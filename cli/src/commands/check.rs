@@ -9,23 +9,26 @@ use comfy_table::{Cell, Color};
 use serde::Serialize;
 
 use crate::commands::{FAILED, Outcome, count, table};
-use peerlane_bsp::check::{self, Finding, Level};
+use peerlane_bsp::check;
 use peerlane_bsp::extend::report;
+use peerlane_bsp::finding::{Finding, Level};
 use peerlane_bsp::layout::{Layout, REPORT};
 use peerlane_demo::progress::Step;
 
 /// Check a BSP that was extended before.
 ///
-/// The files are read again and compared with the vendor's originals, which the platform contains, and with the
-/// requirements of the block. Nothing is written. On a terminal the diagnostics are a table; elsewhere each is a line
-/// `test: state: file:line: text`. File names are relative to DIR.
+/// The vendor's files, which the platform contains, are extended again in the system's temporary directory, and each
+/// file is compared with the result. In an edited file, each element that the extension wrote or removed must be as the
+/// extension left it. All other edits are listed, and not judged. The platform is only read. On a terminal the
+/// diagnostics are a table; elsewhere each is a line `test: state: file:line: text`. File names are relative to DIR.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane check de5net_peerlane
   peerlane check de5net_peerlane/hardware/de5net_a7_peerlane
   peerlane check de5net_peerlane --json > findings.json
 
-A diagnostic is `ok` (proved), `note` (not proved, or as it was before the extension) or `wrong`.
+A diagnostic is `ok` (proved), `note` (an edit that leaves the extension as it is, a task, or a fact that cannot be
+proved) or `wrong`.
 The exit status is 0 if nothing is wrong, else 2.")]
 pub struct Args {
     /// A platform that `peerlane extend` or `peerlane new` wrote, or its hardware/<board> directory.

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use peerlane_bsp::check::{Level, structure};
+use peerlane_bsp::check::Comparison;
 use peerlane_bsp::error::Error;
 use peerlane_bsp::layout::Layout;
+use peerlane_bsp_check::{Level, structure};
 
 use super::Work;
 
@@ -21,6 +22,16 @@ pub fn faults(work: &Work) -> Vec<(&'static str, String)> {
         (f.test, f.what.to_string())
     })
     .collect()
+}
+
+/// Makes the platform of a BSP again, to compare its present files many times.
+pub fn comparison(work: &Work) -> Comparison {
+    Comparison::new(&Layout::of_result(&work.out).unwrap()).unwrap()
+}
+
+/// Reports whether `peerlane check` finds a fault, or refuses a damaged record.
+pub fn is_wrong(comparison: &Comparison) -> bool {
+    comparison.findings().map_or(true, |all| all.errors() > 0)
 }
 
 /// Returns the notes of the check.
@@ -42,17 +53,22 @@ pub fn refusal(work: &Work) -> Error {
     structure(&Layout::find(&work.out).unwrap()).unwrap_err()
 }
 
-/// A BSP that is corrupted and restored for each fault.
+/// A BSP that is corrupted and restored for each fault. The second model must find each of them; `peerlane check` must
+/// judge each of them, too.
 pub struct Planted {
     pub work: Work,
+    comparison: Comparison,
     missed: Vec<String>,
 }
 
 impl Planted {
     pub fn new(work: Work) -> Self {
         assert_eq!(faults(&work), []);
+        let comparison = comparison(&work);
+        assert!(!is_wrong(&comparison));
         Self {
             work,
+            comparison,
             missed: Vec::new(),
         }
     }
@@ -71,6 +87,9 @@ impl Planted {
         assert_ne!(before, after, "{name}: nothing was changed");
         fs::write(&path, after).unwrap();
         let found = faults(&self.work);
+        if !is_wrong(&self.comparison) && found.is_empty() {
+            self.missed.push(format!("{name}: by none of the two"));
+        }
         fs::write(&path, before).unwrap();
         if !found.iter().any(|(t, w)| *t == test && w.contains(words)) {
             self.missed.push(format!("{name}: {found:#?}"));
@@ -86,6 +105,9 @@ impl Planted {
     ) {
         spoil(&self.work);
         let found = faults(&self.work);
+        if !is_wrong(&self.comparison) && found.is_empty() {
+            self.missed.push(format!("{name}: by none of the two"));
+        }
         mend(&self.work);
         if !found.iter().any(|(t, w)| *t == test && w.contains(words)) {
             self.missed.push(format!("{name}: {found:#?}"));
@@ -96,6 +118,7 @@ impl Planted {
     pub fn all_were_found(self) {
         assert!(self.missed.is_empty(), "{}", self.missed.join("\n"));
         assert_eq!(faults(&self.work), []);
+        assert!(!is_wrong(&self.comparison));
     }
 }
 

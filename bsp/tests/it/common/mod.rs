@@ -8,12 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use fixtures::{fixture, vendor_bsp};
-use peerlane_bsp::check::{Level, check};
+use peerlane_bsp::check;
 use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
+use peerlane_bsp::finding::{Finding, Findings, Level};
 use peerlane_bsp::generator::Board;
 use peerlane_bsp::layout::{self, Layout};
+use peerlane_bsp_check::structure;
 use peerlane_hdl::Slaves;
 
 /// Returns the reference BSP of this crate.
@@ -125,11 +127,8 @@ impl Work {
         let report = self
             .extend(config)
             .unwrap_or_else(|e| panic!("{}", e.message()));
-        let findings = check(&Layout::find(&self.out).unwrap()).unwrap();
-        let bad: Vec<_> = (findings.0.iter())
-            .filter(|f| f.level == Level::Bad)
-            .collect();
-        assert!(bad.is_empty(), "{bad:#?}");
+        let findings = peerlane_bsp_check::check(&Layout::find(&self.out).unwrap()).unwrap();
+        assert_eq!(bad(findings), []);
         report
     }
 
@@ -173,8 +172,22 @@ pub fn extend_to(
     extend_as_asked(bsp, out, config, report)
 }
 
-/// Extends a BSP that is not copied first. The input must stay unchanged, also on failure.
+/// Extends a BSP that is not copied first. The input must stay unchanged, also on failure; the result must be correct.
 pub fn extend_as_asked(
+    bsp: &Path,
+    out: &Path,
+    config: Config,
+    report: Option<&Path>,
+) -> Result<Report> {
+    let done = extend_unproved(bsp, out, config, report);
+    if done.is_ok() {
+        proved(out);
+    }
+    done
+}
+
+/// Extends a BSP whose fault may be in the result, too.
+pub fn extend_unproved(
     bsp: &Path,
     out: &Path,
     config: Config,
@@ -191,6 +204,43 @@ pub fn extend_as_asked(
     // Not `assert_eq`: it would print every file.
     assert!(snapshot(bsp) == before, "the input was changed");
     done
+}
+
+/// Checks an extension with the second model of the whole system, and by an extension of its own record.
+fn proved(out: &Path) {
+    let layout = Layout::of_result(out).unwrap();
+    let findings = structure(&layout).unwrap_or_else(|e| panic!("{}", e.message()));
+    assert_eq!(bad(findings), []);
+    let findings = check::check(&layout).unwrap_or_else(|e| panic!("{}", e.message()));
+    let expected = |f: &Finding| f.level == Level::Good || f.test == "to do";
+    let others: Vec<_> = findings.0.into_iter().filter(|f| !expected(f)).collect();
+    assert_eq!(others, []);
+}
+
+/// Returns the faults of a check.
+pub fn bad(findings: Findings) -> Vec<Finding> {
+    let all = findings.0.into_iter();
+    all.filter(|f| f.level == Level::Bad).collect()
+}
+
+/// Returns the faults of an extension that the second model finds: the messages, or the error if it cannot read the
+/// result.
+pub fn found_by_the_model(out: &Path) -> Vec<String> {
+    match structure(&Layout::of_result(out).unwrap()) {
+        Ok(findings) => (bad(findings).iter().map(|f| f.what.to_string())).collect(),
+        Err(error) => vec![error.paragraph()],
+    }
+}
+
+/// Extends a BSP with a fault of the vendor's, which the result has, too. The second model must find it.
+pub fn inherits(work: &Work, config: &str, words: &[&str]) {
+    let mut config = Config::parse(Path::new("c.toml"), config).unwrap();
+    config.port.kind.get_or_insert(PortKind::Txs);
+    extend_unproved(&work.bsp, &work.out, config, None)
+        .unwrap_or_else(|e| panic!("{}", e.message()));
+    let found = found_by_the_model(&work.out);
+    let has = |text: &String| words.iter().all(|word| text.contains(word));
+    assert!(found.iter().any(has), "no {words:?} in {found:#?}");
 }
 
 /// Checks that an error is a paragraph with a place and a hint.
@@ -272,12 +322,7 @@ pub fn expect(error: &Error, kind: ErrorKind, words: &[&str]) {
 /// Corrupts a file of an extended BSP; the test of this name must find it, with the words.
 pub fn finds_in(work: &Work, file: &str, from: &str, to: &str, test: &str, words: &str) {
     edit(&work.output(file), from, to);
-    let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
-    let bad: Vec<_> = findings
-        .0
-        .iter()
-        .filter(|f| f.level == Level::Bad)
-        .collect();
+    let bad = bad(peerlane_bsp_check::check(&Layout::find(&work.out).unwrap()).unwrap());
     assert!(
         bad.iter()
             .any(|f| f.test == test && f.what.to_string().contains(words)),

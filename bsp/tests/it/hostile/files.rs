@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::common::faults::faults;
 use crate::common::{Work, expect, reference_net};
-use peerlane_bsp::check::structure;
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::revert;
+use peerlane_bsp_check::structure;
 
 const IMPORT: &str = "set_global_assignment -name INPUT_PERSONA persona/base.root_partition.personax -section_id Top";
 

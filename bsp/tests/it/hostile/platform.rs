@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::common::faults::faults;
 use crate::common::{Work, edit, reference_net};
 use peerlane_bsp::board::{Description, Options, make};
-use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::kept::Origin;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::revert;
+use peerlane_bsp_check::{Level, structure};
 
 #[test]
 fn every_description_of_linux_leads_to_peerlane() {

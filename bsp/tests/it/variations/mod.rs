@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 use design::Design;
-use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::revert;
+use peerlane_bsp_check::{Level, structure};
 use random::Random;
 
 /// Changes a BSP and describes the change; `None` if it is not possible.
