@@ -70,7 +70,7 @@ impl Again {
             root: at.clone(),
             hardware: record.vendor_hardware(),
         };
-        let made = make(&vendor, (&config, title.as_deref()), (&root, &root));
+        let made = make(&vendor, &config, title.as_deref(), &root, &root);
         let (made, report) = made.map_err(named)?;
         Ok(Self {
             vendor,
