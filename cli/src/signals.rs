@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use peerlane_bsp::interrupt;
 use peerlane_demo::error::Error;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 /// The signal that was received; 0 before.
@@ -20,7 +20,7 @@ impl Signals {
     pub fn watch() -> Result<Self, Error> {
         let failed = |e| Error::io("peerlane", "watch for signals", &e);
         let number = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             // Handlers run in the order of registration: the first one finds the flag set only at the second signal.
             flag::register_conditional_default(signal, interrupt::flag()).map_err(failed)?;
             flag::register(signal, interrupt::flag()).map_err(failed)?;

@@ -169,14 +169,14 @@ mod tests {
     #[test]
     fn files_are_made_ready_for_root() {
         let work = tempfile::tempdir().unwrap();
-        let (target, below) = (work.path().join("target"), work.path().join("root"));
-        fs::create_dir_all(target.join("release")).unwrap();
+        let (built, below) = (work.path().join("built"), work.path().join("root"));
+        fs::create_dir_all(&built).unwrap();
         let library = &LIBRARIES[0];
-        fs::write(target.join("release/libpeerlane.so"), "library").unwrap();
+        fs::write(built.join("libpeerlane.so"), "library").unwrap();
         let prefix = Path::new("/nowhere/peerlane");
         let place = below.join("nowhere/peerlane");
         let root = super::super::root();
-        let files = library.install(&root, &target, prefix, &place).unwrap();
+        let files = library.install(&root, &built, prefix, &place).unwrap();
         assert!(files.iter().all(|file| file.starts_with(&below)));
         let text = fs::read_to_string(place.join("lib/pkgconfig/libpeerlane.pc")).unwrap();
         assert!(text.starts_with("prefix=/nowhere/peerlane\n"), "{text}");
@@ -198,14 +198,14 @@ mod tests {
     fn every_library_goes_under_the_prefix() {
         let root = super::super::root();
         let work = tempfile::tempdir().unwrap();
-        let (target, prefix) = (work.path().join("target"), work.path().join("opt/peerlane"));
-        fs::create_dir_all(target.join("release")).unwrap();
+        let (built, prefix) = (work.path().join("built"), work.path().join("opt/peerlane"));
+        fs::create_dir_all(&built).unwrap();
         for library in &LIBRARIES {
             let name = format!("lib{}.so", library.name);
-            fs::write(target.join("release").join(&name), library.name).unwrap();
+            fs::write(built.join(&name), library.name).unwrap();
             // Twice: the second time over existing files.
             for _ in 0..2 {
-                let files = library.install(&root, &target, &prefix, &prefix).unwrap();
+                let files = library.install(&root, &built, &prefix, &prefix).unwrap();
                 assert!(files.iter().all(|file| file.starts_with(&prefix)));
             }
             let link = fs::read_to_string(prefix.join("lib").join(&name)).unwrap();

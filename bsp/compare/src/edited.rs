@@ -13,7 +13,7 @@ use peerlane_bsp_platform::xml::Document;
 
 use crate::elements::Elements;
 use crate::lines::Texts;
-use crate::verdict::{EDITS, EXTENSION, report};
+use crate::verdict::{Difference, EDITS, EXTENSION, report};
 use crate::{States, elements, has_content, hash, is_same, lines, systems, xml};
 
 /// Texts for people, which no program reads.
@@ -26,8 +26,14 @@ const DOCUMENTS: [&str; 5] = [
 ];
 /// Endings of files that Quartus compiles. The vendor's contain the old DMA.
 const COMPILED: [&str; 8] = ["aocx", "personax", "pof", "qar", "qdb", "qxp", "rbf", "sof"];
+const AGAIN: &str = "Extend the vendor's BSP again, and repeat the edits.";
 const GENERATED: &str = "Extend the vendor's BSP again, and do not edit generated files.";
 const BACK: &str = "Put the file back, or extend the vendor's BSP again.";
+
+/// Reports whether Quartus writes a file of this name when it compiles.
+pub(crate) fn is_compiled(path: &Path) -> bool {
+    COMPILED.iter().any(|ending| has_extension(path, ending))
+}
 
 /// Judges a file of the platform that is neither as this program writes it nor as it was written.
 pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) -> Result<()> {
@@ -43,7 +49,7 @@ pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) ->
     if !has_content(made) {
         // The vendor's file, which the extension left out.
         let what = "the vendor's file is back, which the extension left out";
-        match COMPILED.iter().any(|ending| has_extension(&path, ending)) {
+        match is_compiled(&path) {
             true => findings.bad(
                 EXTENSION,
                 Place::file(&path),
@@ -70,9 +76,8 @@ pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) ->
     }
     let as_recorded = is_same(made, states.record.made.get(name));
     if !as_recorded && states.is_of_another() {
-        let what = "edited, and this version writes it otherwise, so the edits cannot be judged: extend again, and \
-                    repeat the edits";
-        findings.note(EDITS, Place::file(&path), what);
+        let what = "edited, and this version writes it otherwise, so the edits cannot be judged";
+        findings.bad(EXTENSION, Place::file(&path), what, AGAIN);
         return Ok(());
     }
     if DOCUMENTS.contains(&name) {
@@ -90,14 +95,12 @@ pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) ->
     let writes = made_path(states, name);
     let paths = (was, writes.as_path(), path.as_path());
     let judged = match path.extension().and_then(|e| e.to_str()) {
-        Some("qsys") => system(paths, findings),
-        Some("xml" | "ipx") => document(paths, findings),
+        // A file of the vendor's that cannot be read has no elements.
+        Some("qsys") if System::read(&writes).is_ok() => system(paths),
+        Some("xml" | "ipx") if Document::read(&writes).is_ok() => document(paths),
         _ => match plain(states, paths)? {
-            Some(all) => {
-                report(&path, all, findings);
-                Ok(())
-            }
-            None => whole(&path, is_set, findings),
+            Some(all) => Ok(all),
+            None => return whole(&path, is_set, findings),
         },
     };
     match judged {
@@ -106,7 +109,17 @@ pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) ->
             findings.bad(EXTENSION, error.place, error.what, Hint::of_result(&path));
             Ok(())
         }
-        judged => judged,
+        Err(error) => Err(error),
+        // Platform Designer writes a saved system again.
+        Ok(all) if all.is_empty() && !has_extension(&path, "qsys") => {
+            let what = "edited in its form only: order, blanks, quotes, comments or line ends";
+            findings.note(EDITS, Place::file(&path), what);
+            Ok(())
+        }
+        Ok(all) => {
+            report(&path, all, findings);
+            Ok(())
+        }
     }
 }
 
@@ -115,7 +128,11 @@ fn made_path(states: &States<'_>, name: &str) -> std::path::PathBuf {
     states.again.made.root.join(inside)
 }
 
+/// Reports whether the extension alone wrote a file that programs read.
 fn is_generated(states: &States<'_>, name: &str) -> bool {
+    if states.vendors(name).is_none() {
+        return !DOCUMENTS.contains(&name);
+    }
     let hardware = &states.again.made.hardware;
     let is_it = |path: &str| kept::name(&hardware.join(path)) == name;
     is_it(BUILD_FILE) || states.writes.generated.keys().any(|path| is_it(path))
@@ -171,23 +188,18 @@ fn read<T, K: elements::Key>(
     ))
 }
 
-fn system(paths: Paths<'_>, findings: &mut Findings) -> Result<()> {
+fn system(paths: Paths<'_>) -> Result<Vec<Difference>> {
     let all = read(paths, System::read, systems::elements)?;
-    report(paths.2, systems::differences(states(&all)), findings);
-    Ok(())
+    Ok(systems::differences(states(&all)))
 }
 
-fn document(paths: Paths<'_>, findings: &mut Findings) -> Result<()> {
+fn document(paths: Paths<'_>) -> Result<Vec<Difference>> {
     let all = read(paths, Document::read, xml::elements)?;
-    report(paths.2, xml::differences(states(&all)), findings);
-    Ok(())
+    Ok(xml::differences(states(&all)))
 }
 
 /// Returns the differences of a text file; `None` if it is not a text.
-fn plain(
-    states: &States<'_>,
-    (vendor, made, now): Paths<'_>,
-) -> Result<Option<Vec<crate::verdict::Difference>>> {
+fn plain(states: &States<'_>, (vendor, made, now): Paths<'_>) -> Result<Option<Vec<Difference>>> {
     let texts = |path: &Path| match text::read(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind == ErrorKind::Unsupported => Ok(None),

@@ -83,13 +83,17 @@ impl<K: Key> States<'_, K> {
     }
 
     /// Compares the present file with the one that this program writes. `is_set` names further elements that the
-    /// extension decided; `place` finds a line and words for an element that is missing.
+    /// extension decided; `place` finds a line and words for an element that is missing, and words for one that was
+    /// added.
     pub(crate) fn differences(
         &self,
         is_set: impl Fn(&K) -> bool,
         place: impl Fn(&K) -> (Option<usize>, String),
     ) -> Vec<Difference> {
         let keys: BTreeSet<&K> = self.made.0.keys().chain(self.now.0.keys()).collect();
+        let changed = self.made.0.keys().filter(|key| self.is_changed(key));
+        let above = |key: &K| std::iter::successors(key.parent(), K::parent);
+        let changed_within: BTreeSet<K> = changed.flat_map(above).collect();
         let mut found = Vec::new();
         for key in keys {
             let (made, now) = (self.made.get(key), self.now.get(key));
@@ -98,7 +102,10 @@ impl<K: Key> States<'_, K> {
             if are_same(made, now) || parent.as_ref().is_some_and(said) {
                 continue;
             }
-            let is_fault = self.is_changed(key) || is_set(key);
+            // With an element that is gone, all go that the extension changed in it.
+            let is_fault = self.is_changed(key)
+                || is_set(key)
+                || now.is_empty() && changed_within.contains(key);
             let line = now.first().map(|value| value.line);
             let of = |verb: &str| match is_fault {
                 true => format!("the extension {verb} {key}"),
@@ -113,7 +120,10 @@ impl<K: Key> States<'_, K> {
                     line,
                     format!("the extension removed {key}, which is back{}", value(now)),
                 ),
-                ([], _) => (line, format!("{key}{} was added", value(now))),
+                ([], _) => (
+                    line,
+                    format!("{key}{} was added{}", value(now), place(key).1),
+                ),
                 (_, []) => {
                     let (other, words) = place(key);
                     let parent = || parent.as_ref().and_then(|key| self.now.line(key));

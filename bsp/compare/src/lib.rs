@@ -315,7 +315,10 @@ impl States<'_> {
                 }
                 Kind::Equal => {}
                 Kind::Written => written.push(name.as_str()),
-                Kind::Edited if self.is_added(name) => added.push(name.as_str()),
+                Kind::Edited if self.is_added(name) => {
+                    self.copied(name, &mut edited);
+                    added.push(name.as_str());
+                }
                 Kind::Edited => edited::judge(self, name, &mut edited)?,
             }
         }
@@ -337,6 +340,24 @@ impl States<'_> {
         let ours = has_content(self.made.get(name)) || has_content(self.record.made.get(name));
         let now = self.now.get(name);
         !ours && !(self.vendors(name)).is_some_and(|(was, _)| is_same(Some(was), now))
+    }
+
+    /// Reports a compiled file of the vendor's that is back under another name.
+    fn copied(&self, name: &str, findings: &mut Findings) {
+        let now = self.now.get(name);
+        let left_out = |(was, _): &(&String, &Entry)| !self.made.contains_key(was.as_str());
+        let mut vendors = self.record.vendor.iter().filter(left_out);
+        let found = vendors.find(|(was, entry)| {
+            edited::is_compiled(Path::new(was.as_str())) && is_same(Some(entry), now)
+        });
+        if let Some((was, _)) = found {
+            findings.bad(
+                verdict::EXTENSION,
+                Place::file(self.path(name)),
+                format!("a copy of the vendor's {was}, which was compiled with the old DMA"),
+                "Remove it, or make it again with the block: the README has the steps.",
+            );
+        }
     }
 
     /// Reports a program that nobody can run any more.

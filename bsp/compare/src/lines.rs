@@ -33,6 +33,8 @@ pub(crate) struct Texts<'a> {
 
 /// Returns a line in the form in which lines are compared.
 pub(crate) fn normal(line: &str) -> String {
+    // A comment of Tcl's after a command.
+    let line = line.split_once(";#").map_or(line, |(before, _)| before);
     let words = line.split_whitespace().map(|word| word.replace('"', ""));
     words.collect::<Vec<_>>().join(" ")
 }

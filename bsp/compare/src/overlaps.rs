@@ -5,7 +5,7 @@ use peerlane_bsp_design::library::{Library, is_pcie_hip, is_streaming_hip};
 use peerlane_bsp_design::qsys::Module;
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::build::Build;
-use peerlane_bsp_platform::error::Result;
+use peerlane_bsp_platform::error::{ErrorKind, Result};
 use peerlane_bsp_platform::finding::Findings;
 use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::roles::NEW_DMA;
@@ -14,16 +14,20 @@ use crate::States;
 use crate::verdict::EXTENSION;
 
 /// Reports slaves of one master that overlap in the present system with the block, but not in the one that this program
-/// writes. A system that cannot be read was reported before.
+/// writes, and files that keep the systems from being read.
 pub(crate) fn check(states: &States<'_>, findings: &mut Findings) -> Result<()> {
     let made = find(&states.again.made, &states.writes);
     let now = find(states.layout, &states.wrote);
-    if let (Ok(()), Err(error)) = (made, now)
-        && error.kind == peerlane_bsp_platform::error::ErrorKind::Unsupported
-    {
-        findings.bad(EXTENSION, error.place, error.what, error.hint);
+    match (made, now) {
+        (_, Err(error)) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Io) => {
+            Err(error)
+        }
+        (Ok(()), Err(error)) => {
+            findings.bad(EXTENSION, error.place, error.what, error.hint);
+            Ok(())
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn find(layout: &Layout, build: &Build) -> Result<()> {

@@ -25,7 +25,9 @@ const IGNORED: [(&str, &str); 4] = [
 /// Kinds of connections whose end has one start.
 const OF_ONE: [&str; 3] = ["avalon_streaming", "clock", "conduit"];
 /// Kinds of connections whose start at the block belongs to the extension.
-const OF_BLOCK: [&str; 3] = ["avalon", "avalon_streaming", "conduit"];
+const OF_BLOCK: [&str; 4] = ["avalon", "avalon_streaming", "conduit", "interrupt"];
+/// Parameters of connections that the extension writes. Newer versions of Platform Designer add others.
+const OF_CONNECTION: [&str; 3] = ["arbitrationPriority", "baseAddress", "irqNumber"];
 /// The block's masters of the BARs, which a user may connect to slaves of the own design.
 const BAR: &str = "Rxm_BAR";
 
@@ -162,37 +164,80 @@ pub(crate) fn differences(states: States<'_, Name>) -> Vec<Difference> {
             _ => false,
         })
     };
+    let of_block = |end: &End| blocks.contains(end.instance.as_str());
     // All connections of the block are the extension's, and so are connections that the extension made alone at an
-    // interface of an instance that it changed.
+    // interface of an instance that it changed. An interface that has such a connection is not exported.
     let is_set = |key: &Name| {
-        let (Name::Connection(kind, start, end) | Name::OfConnection(kind, start, end, _)) = key
-        else {
-            return false;
+        let (kind, start, end) = match key {
+            Name::OfConnection(.., name)
+                if !states.made.has(key) && !OF_CONNECTION.contains(&name.as_str()) =>
+            {
+                return false;
+            }
+            Name::Connection(kind, start, end) | Name::OfConnection(kind, start, end, _) => {
+                (kind, start, end)
+            }
+            Name::Export(_) => {
+                let mut interfaces = states.now.get(key).iter();
+                return interfaces.any(|value| is_taken(&states, &blocks, &value.text));
+            }
+            // Its state: enabled or not.
+            Name::Instance(name) => return states.made.has(key) && changed.contains(name.as_str()),
+            Name::Requirement(of, _) => {
+                let instance = of.split(['.', '|']).next().unwrap_or_default();
+                return blocks.contains(instance);
+            }
+            Name::Parameter(..) | Name::OfSystem(_) => return false,
         };
         if states
             .made
             .has(&Name::Connection(kind.clone(), start.clone(), end.clone()))
         {
-            let of_block = |end: &End| blocks.contains(end.instance.as_str());
             return of_block(start) || of_block(end);
         }
+        if of_block(end) || missing(&states, start, end).is_some() {
+            return true;
+        }
         let is_alone = OF_ONE.contains(&kind.as_str());
-        let into = |_: &End, other: &End, made: bool| {
-            other == end && (made || is_alone || blocks.contains(end.instance.as_str()))
-        };
-        let from = |other: &End, _: &End, _: bool| other == start;
-        let is_own = blocks.contains(start.instance.as_str())
+        let into = |_: &End, other: &End, made: bool| other == end && (made || is_alone);
+        let is_own = of_block(start)
             && OF_BLOCK.contains(&kind.as_str())
             && !start.interface.starts_with(BAR);
-        (kind != "interrupt" && changed.contains(end.instance.as_str()) && others(&into, kind))
-            || (is_own && others(&from, kind))
+        is_own
+            || kind != "interrupt" && changed.contains(end.instance.as_str()) && others(&into, kind)
     };
     let place = |key: &Name| match key {
+        Name::Connection(_, start, end) if !states.made.has(key) => {
+            let missing = missing(&states, start, end);
+            let words = missing.map(|name| format!("; there is no instance {name}"));
+            (None, words.unwrap_or_default())
+        }
         Name::Connection(kind, start, end) => instead(&states, kind, (start, end)),
         Name::Instance(name) => (at(&states, name), String::new()),
         _ => (None, String::new()),
     };
     states.differences(is_set, place)
+}
+
+/// Returns the name of an end's instance that the present system does not have.
+fn missing<'a>(states: &States<'_, Name>, start: &'a End, end: &'a End) -> Option<&'a str> {
+    let names = [start, end].map(|end| end.instance.as_str());
+    let mut names = names.into_iter();
+    names.find(|name| !states.now.has(&Name::Instance((*name).into())))
+}
+
+/// Reports whether an interface is one of a block, or has a connection that the extension made.
+fn is_taken(states: &States<'_, Name>, blocks: &BTreeSet<&str>, interface: &str) -> bool {
+    let of_block =
+        (interface.split_once('.')).is_some_and(|(instance, _)| blocks.contains(instance));
+    let mut made = states.made.0.keys().filter(|key| states.is_changed(key));
+    of_block
+        || made.any(|key| match key {
+            Name::Connection(_, start, end) => {
+                [start, end].iter().any(|end| end.to_string() == interface)
+            }
+            _ => false,
+        })
 }
 
 fn instances(of: &Elements<Name>) -> impl Iterator<Item = (&str, &str)> {

@@ -14,7 +14,7 @@ pub(crate) const EDITS: &str = "edits";
 /// Most faults of a file that are listed one by one.
 const MOST_FAULTS: usize = 12;
 /// Most edits of a file that are listed one by one.
-const MOST_EDITS: usize = 3;
+const MOST_EDITS: usize = 12;
 
 /// A difference between the file that this program writes and the present one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) fn report(path: &Path, all: Vec<Difference>, findings: &mut Findings)
         );
     }
     if more > 0 {
-        let what = format!("{more} more elements are not as the extension made them");
+        let what = format!("more elements that are not as the extension made them: {more}");
         findings.bad(EXTENSION, Place::file(path), what, Hint::of_result(path));
     }
     let more = edits.len().saturating_sub(MOST_EDITS);
@@ -55,7 +55,7 @@ pub(crate) fn report(path: &Path, all: Vec<Difference>, findings: &mut Findings)
         findings.note(
             EDITS,
             Place::file(path),
-            format!("{more} more edits, which leave the extension as it is"),
+            format!("edited in {more} more places, which leave the extension as it is"),
         );
     }
 }

@@ -241,9 +241,59 @@ fn an_instance_of_the_users_is_a_note() {
         }),
         "{notes:#?}"
     );
-    // A few at most, and a count of the rest.
     assert_eq!(notes.len(), 4, "{notes:#?}");
-    assert!(notes[3].2.starts_with("1 more edits"), "{notes:#?}");
+}
+
+/// Of many edits the first are listed, and the rest are counted.
+#[test]
+fn many_edits_are_counted() {
+    let work = extended_with("");
+    let many: Vec<_> = (0..20)
+        .map(|number| OWN.replace("own_timer", &format!("own_timer_{number}")))
+        .collect();
+    with_elements(&work, &many.concat());
+    assert_eq!(told(&work, Level::Bad), []);
+    let notes = told(&work, Level::Note);
+    assert_eq!(notes.len(), 13, "{notes:#?}");
+    assert!(
+        notes[12].2.starts_with("edited in 8 more places"),
+        "{notes:#?}"
+    );
+}
+
+/// A user's own connection or export that takes an interface of the block's, or leads nowhere.
+#[test]
+fn additions_at_the_block_are_wrong() {
+    for (elements, words) in [
+        (
+            connection("avalon", "control_pipe.m0", "dma_engine.nothing", "0x7000"),
+            "control_pipe.m0 → dma_engine.nothing was added",
+        ),
+        (
+            connection("avalon", "dma_engine.own", "control_pipe.s0", "0x7000"),
+            "dma_engine.own → control_pipe.s0 was added",
+        ),
+        (
+            connection("interrupt", "dma_engine.kernel_irq", "own_timer.irq", ""),
+            "own_timer.irq was added; there is no instance own_timer",
+        ),
+        (
+            connection("avalon", "control_pipe.m0", "nowhere.s1", "0x7000"),
+            "there is no instance nowhere",
+        ),
+        (
+            " <interface name=\"taken\" internal=\"dma_engine.csr\" type=\"avalon\" dir=\"end\" />\n".into(),
+            "the export taken",
+        ),
+    ] {
+        let work = extended_with("");
+        with_elements(&work, &elements);
+        let faults = told(&work, Level::Bad);
+        assert!(
+            faults.iter().any(|(_, _, what)| what.contains(words)),
+            "{words}: {faults:#?}"
+        );
+    }
 }
 
 /// Files of the vendor's own, and files that are new, are the user's.
@@ -765,7 +815,7 @@ fn each_fault_is_found_by_one_of_both() {
             "iface/board_status.qsys",
             "kind=\"version_id\"",
             "kind=\"acl_dma\"",
-            MODEL,
+            BOTH,
         ),
         ("top.qsf", settings, "", BOTH),
         (
@@ -824,4 +874,157 @@ fn each_fault_is_found_by_one_of_both() {
         assert!(found.0 || found.1);
     }
     assert!(!wrong(comparison.findings()) && !wrong(structure(&layout)));
+}
+
+/// Returns whether a fault of a file has these words.
+fn is_wrong(work: &Work, file: &str, words: &str) -> bool {
+    let found = told(work, Level::Bad);
+    let is_it =
+        |(name, _, what): &(String, Option<usize>, String)| name == file && what.contains(words);
+    found.iter().any(is_it) || panic!("{file} {words}: {found:#?}")
+}
+
+/// Elements that the extension wrote go with an element of the vendor's.
+#[test]
+fn elements_that_go_with_their_parent_are_wrong() {
+    let work = extended_with("");
+    let specification = work.made("board_spec.xml");
+    let alms = specification.lines().find(|line| line.contains("<alms"));
+    edit(&work.output("board_spec.xml"), alms.unwrap(), "");
+    assert!(is_wrong(&work, "board_spec.xml", "alms"));
+
+    let work = Work::of(&reference_net());
+    work.extend("").unwrap();
+    let system = work.made("board.qsys");
+    let name = system.find("name=\"identity\"").unwrap();
+    let begin = system[..name].rfind("<module").unwrap();
+    let end = name + system[name..].find("</module>").unwrap() + "</module>".len();
+    let module = &system[begin..end];
+    edit(&work.output("board.qsys"), module, "");
+    assert!(is_wrong(&work, "board.qsys", "the instance identity"));
+    fs::write(
+        work.output("board.qsys"),
+        system.replace(module, &module.replace("enabled=\"1\"", "enabled=\"0\"")),
+    )
+    .unwrap();
+    assert!(is_wrong(&work, "board.qsys", "not enabled"));
+}
+
+#[test]
+fn more_at_the_block_is_wrong() {
+    let interrupt = connection("interrupt", "dma_engine.kernel_irq", "own_timer.irq", "");
+    let requirement = " <interconnectRequirement for=\"dma_engine.mem_wr\" \
+                       name=\"qsys_mm.maxAdditionalLatency\" value=\"4\" />\n";
+    for (elements, words) in [
+        (format!("{OWN}{interrupt}"), "own_timer.irq was added"),
+        (
+            requirement.into(),
+            "the requirement qsys_mm.maxAdditionalLatency of dma_engine.mem_wr",
+        ),
+    ] {
+        let work = extended_with("");
+        with_elements(&work, &elements);
+        assert!(is_wrong(&work, SYSTEM, words));
+    }
+    // Platform Designer writes parameters of its own.
+    let work = extended_with("");
+    let system = work.made(SYSTEM);
+    let at = system.find("start=\"dma_engine.mem_rd\"").unwrap();
+    let end = at + system[at..].find('>').unwrap();
+    let parameter = "<parameter name=\"domainAlias\" value=\"\" />";
+    let after = match system[..end].strip_suffix('/') {
+        Some(open) => format!("{open}>{parameter}</connection>{}", &system[end + 1..]),
+        None => format!("{}{parameter}{}", &system[..=end], &system[end + 1..]),
+    };
+    fs::write(work.output(SYSTEM), after).unwrap();
+    assert_eq!(told(&work, Level::Bad), []);
+}
+
+/// A file that another version writes otherwise cannot be judged once it is edited.
+#[test]
+fn an_edited_file_of_another_version_is_wrong() {
+    let work = extended_with("");
+    let system = work.output(SYSTEM);
+    let written = format!("{} ", work.made(SYSTEM));
+    fs::write(&system, &written).unwrap();
+    let name = system
+        .strip_prefix(&work.out)
+        .unwrap()
+        .display()
+        .to_string();
+    let mut record = Record::read(&work.out).unwrap();
+    if let Some(Entry::File { sha256, .. }) = record.made.get_mut(&name) {
+        *sha256 = digest(written.as_bytes());
+    }
+    fs::write(work.out.join("peerlane/files.json"), record.json()).unwrap();
+    as_of_another(&work, |build| build.version = "9.9.9".into());
+    assert_eq!(told(&work, Level::Bad), []);
+    fs::write(&system, "<garbage").unwrap();
+    assert!(is_wrong(&work, SYSTEM, "cannot be judged"));
+}
+
+#[test]
+fn systems_that_cannot_be_read_any_more_are_wrong() {
+    let work = extended_with("");
+    fs::write(work.output("zzz.ipx"), "<").unwrap();
+    assert!(is_wrong(&work, "zzz.ipx", ""));
+}
+
+#[test]
+fn a_copy_of_a_compiled_file_is_wrong() {
+    let work = Work::of(&reference_net());
+    work.extend("").unwrap();
+    fs::create_dir_all(work.output("persona")).unwrap();
+    let vendors = work.input("persona/base.root_partition.personax");
+    fs::copy(vendors, work.output("persona/mine.personax")).unwrap();
+    assert!(is_wrong(
+        &work,
+        "mine.personax",
+        "base.root_partition.personax"
+    ));
+}
+
+/// A file of the vendor's that nobody can read is judged by its lines.
+#[test]
+fn a_malformed_file_of_the_vendors_may_be_edited() {
+    let work = Work::of(&reference());
+    fs::write(work.input("notes.xml"), "<a><b>\n").unwrap();
+    work.extend("").unwrap();
+    fs::write(work.output("notes.xml"), "<a><b>\nmine\n").unwrap();
+    assert_eq!(told(&work, Level::Bad), []);
+    let notes = told(&work, Level::Note);
+    assert!(
+        notes.iter().any(|(file, _, _)| file == "notes.xml"),
+        "{notes:#?}"
+    );
+}
+
+#[test]
+fn an_edit_of_the_form_alone_is_a_note() {
+    let work = extended_with("");
+    let settings = work.made("top.qsf");
+    let own = settings.lines().find(|line| line.contains("peerlane.qsf"));
+    edit(
+        &work.output("top.qsf"),
+        own.unwrap(),
+        &format!("{} ;# mine", own.unwrap()),
+    );
+    assert_eq!(told(&work, Level::Bad), []);
+    let notes = told(&work, Level::Note);
+    assert!(
+        notes
+            .iter()
+            .any(|(file, _, what)| file == "top.qsf" && what.contains("form only")),
+        "{notes:#?}"
+    );
+}
+
+/// No line of a program that the extension wrote alone is the user's.
+#[test]
+fn a_program_of_the_extension_is_not_edited() {
+    let work = extended_with("");
+    let program = work.out.join("linux64/libexec/install");
+    let text = fs::read_to_string(&program).unwrap();
+    fs::write(&program, text.replacen('\n', "\nexit 0\n", 1)).unwrap();
+    assert!(is_wrong(&work, "install", "changed since it was generated"));
 }

@@ -168,7 +168,11 @@ impl Said<'_> {
             true => format!("; \"What to do\" of {REPORT} may have more"),
             false => String::new(),
         };
-        format!("{}: sound{to_do}{more}", self.dir)
+        let verdict = match self.findings.iter().any(|line| line.test == "edits") {
+            true => "the extension is intact; other edits were not judged",
+            false => "sound",
+        };
+        format!("{}: {verdict}{to_do}{more}", self.dir)
     }
 }
 
