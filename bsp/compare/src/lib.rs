@@ -2,7 +2,7 @@
 //! and compares.
 //!
 //! `peerlane extend` is deterministic, so a file that is equal is as the extension wrote it. A file that was edited is
-//! judged by one rule ([`verdict`]): the elements that the extension added, changed or removed must be as the extension
+//! judged by one rule (`verdict`): the elements that the extension added, changed or removed must be as the extension
 //! made them. Everything else is the user's, and is only listed.
 //!
 //! So this check does not prove that an extension is right. The tests do that for the BSPs that they have, with a

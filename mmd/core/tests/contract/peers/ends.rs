@@ -597,9 +597,10 @@ fn copies_to_a_peer_that_takes_nothing_end_within_a_minute() {
             .map(|copy| copy.join().unwrap())
             .collect()
     });
+    // The board's time goes on while any thread waits, also for a thread that a busy computer does not run.
     for (status, took) in &ends {
         assert_eq!(*status, TIMEOUT, "{ends:?}");
-        assert!(*took < Duration::from_secs(90), "{ends:?}");
+        assert!(*took < Duration::from_secs(180), "{ends:?}");
     }
     program.toys.fake.lock().tricks.stuck_side = None;
     assert_eq!(program.copy(Direction::FromFpga, &peer, (0, 0), MIB), 0);
