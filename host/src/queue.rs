@@ -662,11 +662,7 @@ impl Shared {
             state.suspect = true;
             self.wake_all(&mut state);
         }
-        // The rest of a write that began before.
-        let began = state.flow.finishing();
-        while began.is_some() && state.flow.finishing() == began {
-            state = self.follow(state, waits::LOOK);
-        }
+        let state = self.await_rest(state);
         self.unlock(state);
         is_gone
     }
@@ -707,14 +703,20 @@ impl Shared {
 
     /// Calls `f` while the board gets no descriptors, and then waits for copies that began before.
     fn between_descriptors(&self, f: &dyn Fn() -> bool) -> bool {
-        let mut state = self.lock();
+        let state = self.lock();
         let done = f();
         // A write whose rest begins later sees the change of `f`.
+        drop(self.await_rest(state));
+        done
+    }
+
+    /// Waits until the rest of a write is done that another thread does now.
+    fn await_rest<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let began = state.flow.finishing();
         while began.is_some() && state.flow.finishing() == began {
             state = self.follow(state, waits::LOOK);
         }
-        done
+        state
     }
 
     /// Takes the records that have come.

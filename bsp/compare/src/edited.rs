@@ -95,13 +95,17 @@ pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) ->
     let writes = made_path(states, name);
     let paths = (was, writes.as_path(), path.as_path());
     let judged = match path.extension().and_then(|e| e.to_str()) {
-        // A file of the vendor's that cannot be read has no elements.
-        Some("qsys") if System::read(&writes).is_ok() => system(paths),
-        Some("xml" | "ipx") if Document::read(&writes).is_ok() => document(paths),
-        _ => match plain(states, paths)? {
+        Some("qsys") => system(paths),
+        Some("xml" | "ipx") => document(paths),
+        _ => Ok(None),
+    };
+    let judged = match judged {
+        Ok(None) => match plain(states, paths)? {
             Some(all) => Ok(all),
             None => return whole(&path, is_set, findings),
         },
+        Ok(Some(all)) => Ok(all),
+        Err(error) => Err(error),
     };
     match judged {
         // The present file cannot be read, as Quartus could not.
@@ -164,9 +168,7 @@ fn whole(path: &Path, is_set: bool, findings: &mut Findings) -> Result<()> {
 
 type Paths<'a> = (Option<&'a Path>, &'a Path, &'a Path);
 
-fn states<'a, K: elements::Key>(
-    all: &'a (Elements<K>, Elements<K>, Elements<K>),
-) -> elements::States<'a, K> {
+fn states<'a, K: elements::Key>(all: &'a Three<K>) -> elements::States<'a, K> {
     elements::States {
         vendor: &all.0,
         made: &all.1,
@@ -174,28 +176,34 @@ fn states<'a, K: elements::Key>(
     }
 }
 
-/// Reads the three states of a file. A vendor's file that cannot be read has no elements.
+type Three<K> = (Elements<K>, Elements<K>, Elements<K>);
+
+/// Reads the three states of a file; `None` if this program writes one that cannot be read: it was the vendor's. A
+/// vendor's file that cannot be read has no elements.
 fn read<T, K: elements::Key>(
     (vendor, made, now): Paths<'_>,
     read: impl Fn(&Path) -> Result<T>,
     elements: impl Fn(&T) -> Elements<K>,
-) -> Result<(Elements<K>, Elements<K>, Elements<K>)> {
+) -> Result<Option<Three<K>>> {
+    let Ok(made) = read(made) else {
+        return Ok(None);
+    };
     let vendor = vendor.and_then(|path| read(path).ok());
-    Ok((
+    Ok(Some((
         vendor.as_ref().map(&elements).unwrap_or_default(),
-        elements(&read(made)?),
+        elements(&made),
         elements(&read(now)?),
-    ))
+    )))
 }
 
-fn system(paths: Paths<'_>) -> Result<Vec<Difference>> {
+fn system(paths: Paths<'_>) -> Result<Option<Vec<Difference>>> {
     let all = read(paths, System::read, systems::elements)?;
-    Ok(systems::differences(states(&all)))
+    Ok(all.map(|all| systems::differences(states(&all))))
 }
 
-fn document(paths: Paths<'_>) -> Result<Vec<Difference>> {
+fn document(paths: Paths<'_>) -> Result<Option<Vec<Difference>>> {
     let all = read(paths, Document::read, xml::elements)?;
-    Ok(xml::differences(states(&all)))
+    Ok(all.map(|all| xml::differences(states(&all))))
 }
 
 /// Returns the differences of a text file; `None` if it is not a text.

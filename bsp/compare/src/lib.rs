@@ -57,14 +57,14 @@ pub fn check(layout: &Layout) -> Result<Findings> {
     let found = || {
         let mut findings = Findings::default();
         let record = Record::read(&real.root)?;
-        Build::read(&real)?;
+        let build = Build::read(&real)?;
         vendors_files(&real, &record, &mut findings)?;
         if findings.errors() > 0 {
             return Ok(findings);
         }
-        match Comparison::of(real.clone()) {
-            Ok(comparison) => comparison.add(&mut findings)?,
-            Err(error) => findings.bad(FILES, error.place.clone(), refused(&real, error)?, AGAIN),
+        match Again::new(&real, &record, &build.config) {
+            Ok(again) => compare(&real, &again, record, build, &mut findings)?,
+            Err(error) => findings.bad(FILES, error.place.clone(), refused(&build, error)?, AGAIN),
         }
         Ok(findings)
     };
@@ -81,13 +81,13 @@ pub fn check(layout: &Layout) -> Result<Findings> {
 }
 
 /// Returns the message about an extension that this program refuses. Other errors are returned as they are.
-fn refused(real: &Layout, error: Error) -> Result<Message> {
+fn refused(build: &Build, error: Error) -> Result<Message> {
     match error.kind {
         ErrorKind::Interrupted | ErrorKind::Io | ErrorKind::Output | ErrorKind::Inconsistent => {
             Err(error)
         }
         _ => {
-            let wrote = Build::read(real)?.program();
+            let wrote = build.program();
             let what = format!(
                 "Peerlane {wrote} wrote this platform, and {} does not extend its vendor's BSP: ",
                 Program::this()
@@ -189,10 +189,7 @@ impl Comparison {
     /// # Errors
     /// Those of [`Again::new`].
     pub fn new(layout: &Layout) -> Result<Self> {
-        Self::of(canonical(layout)?.0)
-    }
-
-    fn of(layout: Layout) -> Result<Self> {
+        let (layout, _) = canonical(layout)?;
         let record = Record::read(&layout.root)?;
         let build = Build::read(&layout)?;
         let again = Again::new(&layout, &record, &build.config)?;
@@ -204,31 +201,38 @@ impl Comparison {
     /// # Errors
     /// Those of [`check`].
     pub fn findings(&self) -> Result<Findings> {
+        let Self { layout, again } = self;
+        let record = Record::read(&layout.root)?;
         let mut findings = Findings::default();
-        self.add(&mut findings)?;
+        compare(layout, again, record, Build::read(layout)?, &mut findings)?;
         Ok(findings)
     }
+}
 
-    fn add(&self, findings: &mut Findings) -> Result<()> {
-        let record = Record::read(&self.layout.root)?;
-        let made = Record::read(&self.again.made.root)?;
-        if record.origin == Origin::New {
-            let what = "`peerlane new` made this board: \"the vendor's\" means the board without the block here";
-            findings.good("origin", what);
-        }
-        let states = States {
-            layout: &self.layout,
-            again: &self.again,
-            now: kept::tree(&self.layout.root, &kept::is_kept)?,
-            wrote: Build::read(&self.layout)?,
-            writes: Build::read(&self.again.made)?,
-            record,
-            made: made.made,
-        };
-        states.compare(findings)?;
-        overlaps::check(&states, findings)?;
-        to_do::check(&states, findings)
+/// Compares the present files, of which `record` and `wrote` are the records.
+fn compare(
+    layout: &Layout,
+    again: &Again,
+    record: Record,
+    wrote: Build,
+    findings: &mut Findings,
+) -> Result<()> {
+    if record.origin == Origin::New {
+        let what = "`peerlane new` made this board: \"the vendor's\" means the board without the block here";
+        findings.good("origin", what);
     }
+    let states = States {
+        layout,
+        again,
+        now: kept::tree(&layout.root, &kept::is_kept)?,
+        wrote,
+        writes: Build::read(&again.made)?,
+        record,
+        made: Record::read(&again.made.root)?.made,
+    };
+    states.compare(findings)?;
+    overlaps::check(&states, findings)?;
+    to_do::check(&states, findings)
 }
 
 /// The states of all files.
@@ -360,7 +364,7 @@ impl States<'_> {
         }
     }
 
-    /// Reports a program that nobody can run any more.
+    /// Reports a program that lost its permission to run.
     fn executable(&self, name: &str, findings: &mut Findings) {
         let runs = |tree: &Tree| match tree.get(name) {
             Some(Entry::File { mode, .. }) => mode.0 & 0o100 != 0,

@@ -33,8 +33,8 @@ pub(crate) struct Texts<'a> {
 
 /// Returns a line in the form in which lines are compared.
 pub(crate) fn normal(line: &str) -> String {
-    // A comment of Tcl's after a command.
-    let line = line.split_once(";#").map_or(line, |(before, _)| before);
+    // A comment of Tcl's after a command. Without a blank it may be a delay of Verilog's.
+    let line = line.split_once(";# ").map_or(line, |(before, _)| before);
     let words = line.split_whitespace().map(|word| word.replace('"', ""));
     words.collect::<Vec<_>>().join(" ")
 }
@@ -181,6 +181,11 @@ mod tests {
             (MADE.to_string(), vec![]),
             (MADE.replace('\n', "  \r\n"), vec![]),
             (MADE.replace("set A 1", "set  \"A\" 1"), vec![]),
+            (MADE.replace("set A 1", "set A 1 ;# mine"), vec![]),
+            (
+                MADE.replace("set A 1", "set A 1;#5 set C 1"),
+                vec![(Some(1), false)],
+            ),
             (MADE.replace("A 1", "A 7"), vec![(Some(1), false)]),
             (
                 MADE.replace("B 3", "B 2"),

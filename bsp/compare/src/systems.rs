@@ -156,14 +156,6 @@ pub(crate) fn differences(states: States<'_, Name>) -> Vec<Difference> {
             _ => None,
         })
         .collect();
-    let others = |is_it: &dyn Fn(&End, &End, bool) -> bool, of: &str| {
-        states.made.0.keys().any(|key| match key {
-            Name::Connection(kind, start, end) => {
-                kind == of && is_it(start, end, states.is_changed(key))
-            }
-            _ => false,
-        })
-    };
     let of_block = |end: &End| blocks.contains(end.instance.as_str());
     // All connections of the block are the extension's, and so are connections that the extension made alone at an
     // interface of an instance that it changed. An interface that has such a connection is not exported.
@@ -199,12 +191,18 @@ pub(crate) fn differences(states: States<'_, Name>) -> Vec<Difference> {
             return true;
         }
         let is_alone = OF_ONE.contains(&kind.as_str());
-        let into = |_: &End, other: &End, made: bool| other == end && (made || is_alone);
+        let has_another = || {
+            states.made.0.keys().any(|key| match key {
+                Name::Connection(of, _, other) => {
+                    of == kind && other == end && (is_alone || states.is_changed(key))
+                }
+                _ => false,
+            })
+        };
         let is_own = of_block(start)
             && OF_BLOCK.contains(&kind.as_str())
             && !start.interface.starts_with(BAR);
-        is_own
-            || kind != "interrupt" && changed.contains(end.instance.as_str()) && others(&into, kind)
+        is_own || kind != "interrupt" && changed.contains(end.instance.as_str()) && has_another()
     };
     let place = |key: &Name| match key {
         Name::Connection(_, start, end) if !states.made.has(key) => {

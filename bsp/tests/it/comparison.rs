@@ -758,8 +758,8 @@ fn refusal(out: &Path) -> Error {
     }
 }
 
-/// The two checks find different faults. The comparison finds each edit of the extension's elements, whatever the edit
-/// means. The second model knows meanings, and so judges elements of the vendor's, too. Each fault is found by one of
+/// The two checks find different faults. The comparison finds each edit of the extension's elements, independent of its
+/// meaning. The second model knows meanings, and so judges elements of the vendor's, too. Each fault is found by one of
 /// the two at least.
 #[test]
 fn each_fault_is_found_by_one_of_both() {
@@ -984,7 +984,7 @@ fn a_copy_of_a_compiled_file_is_wrong() {
     ));
 }
 
-/// A file of the vendor's that nobody can read is judged by its lines.
+/// A malformed file of the vendor's is judged by its lines.
 #[test]
 fn a_malformed_file_of_the_vendors_may_be_edited() {
     let work = Work::of(&reference());

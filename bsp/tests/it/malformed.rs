@@ -108,7 +108,7 @@ fn outcome(case: &Case) -> Result<(), Error> {
         Ok(_) => {
             assert_eq!(left, std::slice::from_ref(&work.out));
             let layout = Layout::of_result(&work.out).unwrap();
-            // It is as it was written, whatever the input has.
+            // It is as it was written, with any input.
             assert_eq!(bad(check::check(&layout).unwrap()), []);
             let found = found_by_the_model(&work.out);
             match case.want {

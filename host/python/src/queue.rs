@@ -116,12 +116,13 @@ impl Queue {
     fn stop(&self, py: Python<'_>) {
         // A child of a fork has the object, but not the transfers.
         let is_unknown = self.queue.is_inherited() || self.queue.under_way() > 0 && is_exiting();
-        let stopped = is_unknown
-            || self.queue.under_way() == 0
-            || detached(py, || self.queue.restart()).is_ok();
-        let mut transfers = std::mem::take(&mut *self.transfers());
-        let moving = transfers.moving.iter_mut().flat_map(std::mem::take);
-        for one in moving.filter(|_| is_unknown || !stopped) {
+        let goes_on = is_unknown
+            || self.queue.under_way() > 0 && detached(py, || self.queue.restart()).is_err();
+        let transfers = std::mem::take(&mut *self.transfers());
+        if !goes_on {
+            return;
+        }
+        for one in transfers.moving.into_iter().flatten() {
             // A board that is gone reaches no memory any more.
             let region = one.memory.get().region(py);
             let in_use = |region: &peerlane_host::Region| detached(py, || region.is_in_use());
