@@ -41,12 +41,14 @@ fn transfer(
     let device = mover.device().clone();
     let length = mib * MIB;
     let buffer = Buffer::of(&device, huge(length)?)?;
+    // The library asks the driver once a second, from the start of the queue on. On a slow machine that is earlier
+    // than the transfer.
+    let begin = Instant::now();
     let queue = mover.queue()?;
     queue.set_spin(spin);
     let board = lab.host.counters()?;
     let (before, kernel) = (queue.statistics(), interrupts()?);
     let local = device.range().start;
-    let begin = Instant::now();
     let id = queue.submit(direction, buffer.region.part(0..length as u64), local)?;
     let moved = id.wait(Some(LIMIT)).map_err(told)?;
     ensure!(moved == length as u64, "{moved} bytes of {length}");
