@@ -10,6 +10,8 @@
 pub(crate) mod att;
 #[path = "../core/src/bits.rs"]
 mod bits;
+#[path = "../core/src/board.rs"]
+pub(crate) mod board;
 #[path = "../core/src/brake.rs"]
 pub(crate) mod brake;
 #[path = "../core/src/bus.rs"]

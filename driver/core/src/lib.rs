@@ -39,6 +39,7 @@ extern crate std;
 
 pub mod att;
 mod bits;
+pub mod board;
 pub mod brake;
 pub mod bus;
 pub mod capability;
