@@ -401,18 +401,8 @@ impl Board {
     }
 
     fn link(&self) -> Option<Link> {
-        let (speed, lanes) = self.link_status();
-        // Coded 8b/10b, then 128b/130b.
-        let lane = match speed {
-            1 => 250_000_000,
-            2 => 500_000_000,
-            3 => 984_615_384,
-            _ => return None,
-        };
-        (lanes > 0).then_some(Link {
-            bytes_per_second: u64::from(lanes) * lane,
-            clock: self.hw.place().clock,
-        })
+        let status = self.pcie_capability(bindings::PCI_EXP_LNKSTA)?;
+        link::trained(status, self.hw.place().clock)
     }
 
     /// Returns the frame at an offset of the block's BAR.
@@ -517,7 +507,10 @@ impl Board {
             (context, opened)
         });
         match made {
-            Ok((context, opened)) => Ok(opened.map(|()| context)?),
+            Ok((context, opened)) => {
+                opened.map_err(|failure| self.reported(failure))?;
+                Ok(context)
+            }
             Err(error) => {
                 self.dismiss(number);
                 Err(error)

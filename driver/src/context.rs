@@ -278,6 +278,11 @@ impl Context {
                 ended = Ok(());
             }
         }
+        // The block has none of its descriptors any more. Those without a record were lost on the way to it.
+        if ended.is_ok() && !self.has_all_records() {
+            self.board.settle_by(|_| Err(Failure::Forgotten));
+            ended = Err(Failure::Forgotten);
+        }
         // The channel may have been started again in the meantime, and its process not know it.
         let accepting = {
             let writer = self.writer.lock();

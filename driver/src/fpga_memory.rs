@@ -425,7 +425,8 @@ impl Context {
         if filling.borrowed {
             *writer = Writer::Nobody;
             // The next writer finds the ring at its first slot.
-            self.start_channel(writer, Opening::First)?;
+            let started = self.start_channel(writer, Opening::First);
+            started.map_err(|failure| self.board.reported(failure))?;
         }
         self.share.lock().ready = true;
         Ok(())

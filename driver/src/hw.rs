@@ -122,6 +122,23 @@ pub(crate) struct Hw {
 struct Block {
     life: Lifecycle,
     fences: Fences,
+    /// The start in which a read had no answer while the board ran.
+    silent: Option<Epoch>,
+}
+
+impl Block {
+    /// Notes that a read had no answer. The board does not take stores at such a time either, so nothing is known about
+    /// the block any more until it is started again, also if it answers the next read.
+    fn note_silence(&mut self) {
+        if let Ok(epoch) = self.life.usable() {
+            self.silent = Some(epoch);
+        }
+    }
+
+    /// Whether a read had no answer in this start, and the board was neither cut off nor stopped since.
+    fn is_silent(&self) -> bool {
+        self.life.usable().is_ok_and(|epoch| self.silent == Some(epoch))
+    }
 }
 
 /// Time for which requests may still leave after Bus Master Enable was cleared. The hard IP answers the configuration
@@ -227,7 +244,7 @@ impl Hw {
             device,
             place,
             patience,
-            block <- new_mutex!(Block { life: Lifecycle::new(), fences: Fences::new() }),
+            block <- new_mutex!(Block { life: Lifecycle::new(), fences: Fences::new(), silent: None }),
         })
     }
 
@@ -290,11 +307,14 @@ impl Hw {
         &self,
         access: impl FnOnce(&pci::Bar<'_>) -> Option<bool>,
     ) -> Result<(), Failure> {
-        let block = self.block.lock();
+        let mut block = self.block.lock();
         block.life.usable()?;
         match self.shell(access)? {
             // If this read fails, too, no board answers, and that may be the reason for all ones.
-            true if self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID => Err(Failure::Gone),
+            true if self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID => {
+                block.note_silence();
+                Err(Failure::Gone)
+            }
             _ => Ok(()),
         }
     }
@@ -425,11 +445,15 @@ fn carry_out(
 impl Access<'_> {
     /// Checks the state, which may have changed while the lock was released.
     fn permitted(&self) -> Result<(), Failure> {
-        let life = &self.guard.as_ref().ok_or(Failure::Gone)?.life;
+        let block = self.guard.as_ref().ok_or(Failure::Gone)?;
         match self.right {
-            Right::Use => Ok(life.usable().map(|_| ())?),
-            Right::Upkeep(epoch) if life.is_live(epoch) => Ok(()),
-            Right::Upkeep(_) => Err(Failure::Away),
+            // The watchdog starts it again.
+            Right::Use if block.is_silent() => Err(Failure::Away),
+            Right::Use => Ok(block.life.usable().map(|_| ())?),
+            Right::Upkeep(epoch) if !block.life.is_live(epoch) => Err(Failure::Away),
+            // The caller cuts it off.
+            Right::Upkeep(_) if block.is_silent() => Err(Failure::Gone),
+            Right::Upkeep(_) => Ok(()),
         }
     }
 
@@ -470,7 +494,11 @@ impl Bus for Access<'_> {
     /// of the thread's own fence.
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
-        let value = self.hw.answer(register)?;
+        let answer = self.hw.answer(register);
+        if let (Err(Failure::Gone), Some(block)) = (answer, &mut self.guard) {
+            block.note_silence();
+        }
+        let value = answer?;
         match (register, &mut self.guard) {
             (Register::Csr(csr::ATT_INVALIDATE), Some(block)) => {
                 let busy = value & csr::ATT_INVALIDATE_BUSY_MASK != 0;

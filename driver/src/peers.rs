@@ -185,7 +185,7 @@ impl Proofs<'_> {
             Ok(false) => {}
             Err(failure) => {
                 self.peers.forget(|known, _| known == pair);
-                return Err(failure.into());
+                return Err(board.reported(failure));
             }
         }
         dev_err!(

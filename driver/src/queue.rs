@@ -91,6 +91,14 @@ impl Context {
         Ok(!Direction::BOTH.into_iter().any(busy))
     }
 
+    /// Whether each descriptor that the driver wrote has its record, on a channel that was stopped.
+    pub(crate) fn has_all_records(&self) -> bool {
+        match &mut *self.writer.lock() {
+            Writer::Driver(queue) => self.is_idle(queue).unwrap_or(false),
+            Writer::Process(_) | Writer::Nobody => true,
+        }
+    }
+
     /// Records the descriptors that have ended.
     fn collect(&self, queue: &mut Queue) -> Result {
         let seen = |record: &Record| trace::ended(&self.board, record);

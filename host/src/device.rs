@@ -128,10 +128,11 @@ impl Device {
         Self::over(Node::open(path.as_ref().to_path_buf())?)
     }
 
-    /// Opens the first device node, by number, that can be opened.
+    /// Opens the first board that can be opened: device nodes of the kernel driver by number, then boards of VFIO by PCI
+    /// address ([`vfio`](crate::vfio)).
     ///
     /// # Errors
-    /// [`Error::None`] if there is no node, else the error of [`open`](Self::open) for the last one.
+    /// [`Error::None`] if there is neither, else the error of the last one.
     pub fn first() -> Result<Self> {
         let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
             .into_iter()
@@ -147,14 +148,30 @@ impl Device {
             })
             .collect();
         numbers.sort_unstable();
+        let nodes = numbers
+            .into_iter()
+            .map(|number| Self::open(format!("/dev/peerlane{number}")));
+        let by_vfio = || {
+            crate::vfio::boards()
+                .into_iter()
+                .map(|board| Self::by_vfio(&board))
+        };
         let mut failed = Error::None;
-        for number in numbers {
-            match Self::open(format!("/dev/peerlane{number}")) {
+        for opened in nodes.chain(std::iter::once_with(by_vfio).flatten()) {
+            match opened {
                 Ok(device) => return Ok(device),
                 Err(error) => failed = error,
             }
         }
         Err(failed)
+    }
+
+    /// Opens a channel of the board at a PCI address, `0000:01:00.0`, that is bound to vfio-pci.
+    ///
+    /// # Errors
+    /// As [`vfio::open`](crate::vfio::open), and [`Error::ChannelsTaken`].
+    pub fn by_vfio(address: &str) -> Result<Self> {
+        crate::vfio::open(address, &Default::default())?.open()
     }
 
     /// Makes a device of a device node that is open already: inherited, or sent by another process. Both processes then

@@ -172,7 +172,8 @@ impl Context for Node {
     }
 
     fn register(&self, region: &mut uapi::Register) -> Result<()> {
-        self.try_call(region).map_err(|source| match source {
+        // A signal comes in a wait for the owner of a dma-buf.
+        self.try_again(region).map_err(|source| match source {
             Errno::FBIG => Error::TooLarge {
                 length: region.length,
                 entries: region.entries.into(),
@@ -386,7 +387,8 @@ impl SlowPath for Node {
     }
 
     fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
-        self.call(probe)
+        self.try_again(probe)
+            .map_err(|source| Error::call(uapi::Probe::NAME, source))
     }
 }
 

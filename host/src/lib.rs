@@ -91,6 +91,7 @@ mod submitted;
 mod sync;
 mod sys;
 mod terms;
+pub mod vfio;
 mod window;
 pub mod words;
 

@@ -32,6 +32,25 @@ impl Link {
     }
 }
 
+/// Returns the link of a function as it was trained, by its Link Status register (PCI Express Base Specification,
+/// 7.5.3.8); `None` for a speed that is not known, or without lanes. `clock` is that of the block's port, in hertz.
+pub const fn trained(status: u16, clock: u64) -> Option<Link> {
+    // Coded 8b/10b, then 128b/130b.
+    let lane = match status & 0xf {
+        1 => 250_000_000,
+        2 => 500_000_000,
+        3 => 984_615_384,
+        _ => return None,
+    };
+    match (status >> 4 & 0x3f) as u64 {
+        0 => None,
+        lanes => Some(Link {
+            bytes_per_second: lanes.saturating_mul(lane),
+            clock,
+        }),
+    }
+}
+
 /// Sets the speed of the link in the block, so that reads do not wait for writes in the queue of the port. `None`
 /// where the speed is not known: writes then go as fast as the port takes them.
 pub const fn set_pace(link: Option<Link>) -> Step {
@@ -108,6 +127,18 @@ mod tests {
         assert_eq!(pace(4_000_000_000, 250_000_000), 4032);
         // Gen1 x1 at 62.5 MHz: 4 bytes.
         assert_eq!(pace(250_000_000, 62_500_000), 1008);
+    }
+
+    #[test]
+    fn a_trained_link_has_its_lanes() {
+        let rate = |status| trained(status, 250_000_000).map(|link| link.bytes_per_second);
+        // Gen2 x8, with the slot's clock (bit 12).
+        assert_eq!(rate(0x1082), Some(4_000_000_000));
+        assert_eq!(rate(0x0013), Some(984_615_384));
+        assert_eq!(rate(0x0011), Some(250_000_000));
+        for unknown in [0, 0x0080, 0x0084, 0x0002, u16::MAX] {
+            assert_eq!(rate(unknown), None, "{unknown:#x}");
+        }
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Board {
             // Steps that the block got while it was being reset are lost, and look as if they were done.
             match self.remembers_all() {
                 // It is not running: the next start wipes it first.
-                Err(Failure::Away) => Ok(()),
+                Err(Failure::Away) if self.hw.usable().is_err() => Ok(()),
                 remembers => remembers,
             }
         };

@@ -2,6 +2,7 @@
 
 use crate::memory::{SimMemory, UserMemory};
 use crate::{NOWHERE, Sim, SimBoard, failed};
+use peerlane_core::att::Permissions;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
@@ -97,7 +98,13 @@ impl Backend for SimBoard {
         }))
     }
 
-    fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
+    fn pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        _: Permissions,
+    ) -> BackendResult<Pinned> {
         let mut sim = self.lock();
         if kind == MemoryKind::Host && address & NOWHERE == 0 {
             let range = address..address.saturating_add(length);

@@ -1,11 +1,14 @@
 //! The interface between the driver and a board.
 
 use crate::error::{BackendError, BackendResult};
+use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::Area;
+use peerlane_core::att::Permissions;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
-use rustix::fd::BorrowedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The register spaces of the block.
@@ -84,6 +87,12 @@ pub trait Backend: Send {
     /// Lets some time pass, independent of the interrupt line.
     fn pause(&mut self, time: Duration) -> BackendResult<()>;
 
+    /// Returns a file that can be read while there are interrupts that [`wait_interrupt`](Self::wait_interrupt) has not
+    /// returned. Threads wait for it without the driver's lock. `None`: time only passes in `wait_interrupt`.
+    fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {
+        None
+    }
+
     /// Lets time pass until the interrupt line is high or `limit` is over. Returns whether the line is high.
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool>;
 
@@ -91,8 +100,19 @@ pub trait Backend: Send {
     /// not pinned any more.
     fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory>;
 
-    /// Pins a part of a user's memory, and makes it reachable for the board.
-    fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned>;
+    /// Returns whether memory of a GPU can be pinned by the GPU's own addresses.
+    fn has_gpu_addresses(&self) -> bool {
+        true
+    }
+
+    /// Pins a part of a user's memory, and makes it reachable for the board, with these permissions at least.
+    fn pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> BackendResult<Pinned>;
 
     /// Returns whether there are dma-bufs that can be pinned.
     fn has_dmabufs(&self) -> bool {
@@ -146,6 +166,11 @@ pub trait Backend: Send {
     /// Writes memory of the driver.
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()>;
 
+    /// Maps the window into FPGA memory into the process, where the board has one.
+    fn window(&self) -> Option<BackendResult<Mapping>> {
+        None
+    }
+
     /// Returns the OpenCL side of the board, where it has one.
     fn opencl(&mut self) -> Option<&mut dyn Bar> {
         None
@@ -164,8 +189,12 @@ pub trait Bar: Send {
     /// Writes bytes as [`OpenCl::write`](crate::OpenCl::write).
     fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()>;
 
-    /// Returns whether the line of the kernels' interrupt is high.
+    /// Returns whether the line of the kernels' interrupt is high, or has been since the last
+    /// [`reported`](Self::reported).
     fn interrupt(&mut self) -> BackendResult<bool>;
+
+    /// Notes that a high line was reported to the user of the kernels.
+    fn reported(&mut self) {}
 
     /// Returns whether the line may change as time passes. With `false` a waiting thread need not simulate a board
     /// where nothing happens.

@@ -182,6 +182,7 @@ impl Inner {
 
     /// Takes an idle channel out of use. Its regions were unregistered before.
     fn take_away(&mut self, number: u32) -> Result<()> {
+        self.forget_window(number);
         let board = &mut self.board;
         board.run("closed a channel", channel::close(number))?;
         board.run("reached the fence", table::fence(Reach::Host))?;

@@ -5,8 +5,9 @@ use super::backend::{Backend, MemoryId, Pinned};
 use super::board::{Board, POLL};
 use super::opencl::Side;
 use super::own::Records;
+use super::wait::Await;
 use super::{Inner, Shared};
-use crate::context::{Context, RawChannel, SlowPath};
+use crate::context::{BoardWindow, Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::OpenCl;
@@ -24,9 +25,6 @@ use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// The longest wait at a stretch: other threads get their turn in between.
-const STRETCH: Duration = Duration::from_millis(1);
 
 /// Time between two looks at a ring.
 const MOMENT: Duration = Duration::from_nanos(200);
@@ -93,14 +91,15 @@ impl Held {
             version: uapi::VERSION,
             oldest: uapi::OLDEST,
             features: feature::HOST
-                | feature::NVIDIA
+                | bit(inner.board.backend.has_gpu_addresses(), feature::NVIDIA)
                 | feature::PAGE
                 | feature::PROBE
                 | feature::ALLOCATE
                 | feature::PEEK
                 | feature::MIXED
                 | bit(caps.tagged, feature::TAGGED_READS)
-                | bit(inner.board.backend.has_dmabufs(), feature::DMABUF),
+                | bit(inner.board.backend.has_dmabufs(), feature::DMABUF)
+                | bit(inner.board.backend.window().is_some(), feature::WINDOW),
             map_id: inner.identity.map_id,
             build_id: inner.identity.build_id,
             caps: [
@@ -211,7 +210,7 @@ impl Held {
         &self,
         region: &mut uapi::Register,
         kind: MemoryKind,
-        pin: impl FnOnce(&mut dyn Backend, &uapi::Register) -> BackendResult<Pinned>,
+        pin: impl FnOnce(&mut dyn Backend, &uapi::Register, Permissions) -> BackendResult<Pinned>,
     ) -> Result<()> {
         let permissions = match region.access {
             access::READ => Permissions::Read,
@@ -226,7 +225,11 @@ impl Held {
             caps,
             ..
         } = &mut *inner;
-        let memory = (kind, pin(&mut *board.backend, region)?, region.length);
+        let memory = (
+            kind,
+            pin(&mut *board.backend, region, permissions)?,
+            region.length,
+        );
         let wanted = (permissions, region.flags & register::MIXED != 0);
         let (handle, found) = regions.register(board, caps, self.number, memory, wanted)?;
         region.handle = handle;
@@ -265,7 +268,7 @@ impl Context for Held {
         let refused = |source| Error::call("REGISTER", source);
         let kind = match region.provider {
             provider::HOST => MemoryKind::Host,
-            provider::NVIDIA => MemoryKind::Gpu,
+            provider::NVIDIA if self.info.features & feature::NVIDIA != 0 => MemoryKind::Gpu,
             provider::DMABUF if self.info.features & feature::DMABUF != 0 => MemoryKind::Gpu,
             _ => return Err(refused(Errno::OPNOTSUPP)),
         };
@@ -275,9 +278,9 @@ impl Context for Held {
             (provider::DMABUF, file) => Some(unsafe { BorrowedFd::borrow_raw(file) }),
             _ => None,
         };
-        self.enter(region, kind, |backend, region| match file {
+        self.enter(region, kind, |backend, region, permissions| match file {
             Some(file) => backend.pin_dmabuf(file, region.address, region.length),
-            None => backend.pin(kind, region.address, region.length),
+            None => backend.pin(kind, region.address, region.length, permissions),
         })
     }
 
@@ -285,7 +288,7 @@ impl Context for Held {
         if !self.present()?.board.backend.takes_bus_addresses() {
             return Err(Error::call("REGISTER", Errno::OPNOTSUPP));
         }
-        self.enter(region, MemoryKind::Gpu, |backend, region| {
+        self.enter(region, MemoryKind::Gpu, |backend, region, _| {
             backend.pin_bus(region.address, region.length)
         })
     }
@@ -387,6 +390,11 @@ impl Context for Held {
         Some(self)
     }
 
+    fn window(&self) -> Option<&dyn BoardWindow> {
+        let has = self.info.features & feature::WINDOW != 0;
+        has.then_some(self)
+    }
+
     /// Writes a packet for the descriptor's words, where the backend can, and one for the doorbell.
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
         let mut inner = self.lock();
@@ -462,14 +470,14 @@ impl Context for Held {
                 return Ok(true);
             }
             let waited = inner.board.backend.now().saturating_sub(begin);
-            let left = limit.map_or(STRETCH, |limit| limit.saturating_sub(waited));
+            let left = limit.map_or(Duration::MAX, |limit| limit.saturating_sub(waited));
             if left.is_zero() {
                 // Was it only slow, or does nothing work any more?
                 inner.board.check_present()?;
                 inner.board.check_port()?;
                 return Ok(false);
             }
-            inner.await_interrupt(left.min(STRETCH))?;
+            inner.await_interrupt(&self.shared, left)?;
         }
     }
 

@@ -4,7 +4,7 @@
 //! A [`Driver`] has the role for a [`Backend`] that the kernel driver has for a PCI device. It starts the block, writes
 //! its ATT, and assigns channels and FPGA memory. [`Driver::open`] corresponds to opening a `/dev/peerlane*`. It
 //! follows the rules of [`peerlane_core::uapi`], but it protects no process from another: all contexts are of one
-//! process. It has a slow path for probes only, and no window. It takes dma-bufs where the backend does. Its
+//! process. It has a slow path for probes only. It takes dma-bufs, and has a window, where the backend does. Its
 //! [features](crate::Device::has) report this. It has an OpenCL side where the backend has a [`Bar`].
 //!
 //! It does not notice that another program has reset the block: waits end with [`Error::Timeout`] then, until
@@ -18,6 +18,8 @@ mod opencl;
 mod own;
 mod probe;
 mod regions;
+mod wait;
+mod window;
 mod zeros;
 
 use crate::context::Context;
@@ -38,7 +40,7 @@ use peerlane_core::table::{self, Reach};
 use regions::Regions;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 pub use crate::error::{BackendError, BackendResult};
@@ -89,11 +91,30 @@ pub struct Counters {
 #[derive(Debug, Clone)]
 pub struct Driver(Arc<Shared>);
 
+/// A handle that does not keep the driver.
+#[derive(Debug)]
+pub(crate) struct WeakDriver(Weak<Shared>, Process);
+
+impl WeakDriver {
+    /// Returns whether this process made the driver, not its parent.
+    pub(crate) fn is_own(&self) -> bool {
+        self.1 == Process::current()
+    }
+
+    /// Returns the driver, if it exists and is this process's own.
+    pub(crate) fn upgrade(&self) -> Option<Driver> {
+        let shared = self.0.upgrade()?;
+        self.is_own().then_some(Driver(shared))
+    }
+}
+
 /// State that the driver and its contexts share.
 pub(crate) struct Shared {
     inner: Mutex<Inner>,
     /// Number of threads that wait for it.
     waiting: AtomicUsize,
+    /// Events of the board have changed.
+    events: Condvar,
     /// The process that made the driver: a child's copy ends nothing.
     owner: Process,
 }
@@ -168,8 +189,14 @@ impl Driver {
         Ok(Self(Arc::new(Shared {
             inner: Mutex::new(inner),
             waiting: AtomicUsize::new(0),
+            events: Condvar::new(),
             owner: Process::current(),
         })))
+    }
+
+    /// Returns a handle that does not keep the driver.
+    pub(crate) fn downgrade(&self) -> WeakDriver {
+        WeakDriver(Arc::downgrade(&self.0), self.0.owner)
     }
 
     /// Opens a context on a free channel.
@@ -279,6 +306,10 @@ pub(crate) struct Inner {
     channels: Vec<Option<Channel>>,
     /// Interrupts so far, of any channel: the block has one line.
     events: u64,
+    /// A thread waits for interrupts without the lock.
+    awaited: bool,
+    /// The window into FPGA memory, while a context has it.
+    window: Option<window::Lease>,
     /// A context has the board's OpenCL side.
     opencl_held: bool,
 }
@@ -308,6 +339,8 @@ impl Inner {
             fpga: FpgaMemory::new(bytes, None),
             channels: (0..caps.channels).map(|_| None).collect(),
             events: 0,
+            awaited: false,
+            window: None,
             opencl_held: false,
         };
         inner.stop()?;
@@ -340,6 +373,7 @@ impl Inner {
         let pace = link::set_pace(self.board.backend.link());
         self.board.run("accepted the pace of the link", [pace])?;
         self.regions.program_all(&mut self.board)?;
+        self.replace_window()?;
         self.board.run("started", steps::start())?;
         self.board.check_present()?;
         self.board.gone = false;
@@ -384,18 +418,6 @@ impl Inner {
             self.board.backend.free(state.ring.id);
         }
         self.regions.free_all(&mut self.board);
-        Ok(())
-    }
-
-    /// Lets time pass until an interrupt comes, for at most `limit`, and acknowledges it. A later record raises the
-    /// interrupt again.
-    fn await_interrupt(&mut self, limit: Duration) -> Result<()> {
-        if self.board.backend.wait_interrupt(limit)? {
-            let place = Register::Csr(csr::IRQ_STATUS);
-            let status = self.board.read(place)?;
-            self.board.write(place, status)?;
-            self.events += 1;
-        }
         Ok(())
     }
 }

@@ -179,7 +179,11 @@ impl OpenCl for Side {
             let high = self.is_high()?;
             let mut signal = self.signal();
             if high && std::mem::take(&mut signal.armed) {
-                return Ok(true);
+                drop(signal);
+                return self.with(|bar| {
+                    bar.reported();
+                    Ok(true)
+                });
             }
             if std::mem::take(&mut signal.woken) {
                 return Ok(false);

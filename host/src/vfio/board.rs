@@ -1,0 +1,563 @@
+//! A board by VFIO, as the backend of the driver in the process.
+
+use super::error::{Error, Result};
+use super::events::{Events, wait};
+use super::find::{DRIVER, Facts, Slot, describe};
+use super::function;
+use super::iova::{Iovas, PAGE};
+use super::registers::Registers;
+use super::sys::{self, Container, Function, Group};
+use crate::driver::{
+    Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
+};
+use crate::mapping::Mapping;
+use crate::memory::{Memory, MemoryKind};
+use crate::opencl::Area;
+use peerlane_core::att::Permissions;
+use peerlane_core::capability::Identity;
+use peerlane_core::layout::Segment;
+use peerlane_core::link::Link;
+use peerlane_core::regs::MAP_ID;
+use peerlane_core::shell;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise};
+use rustix::process::{Resource, getrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+use vfio_bindings::bindings::vfio::{VFIO_DMA_MAP_FLAG_READ, VFIO_DMA_MAP_FLAG_WRITE};
+
+/// The first I/O virtual address that is used: 0 shows that something is wrong.
+const FIRST: u64 = 1 << 20;
+
+/// The longest time from a reset of the link until the fabric answers.
+const FABRIC: Duration = Duration::from_secs(1);
+
+/// Time between two looks for the answer.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Vectors of a build with a table: two, and one for each channel.
+const OWN_VECTORS: u32 = 2;
+
+/// Sleeps shorter than this take longer than a wait in a loop.
+const NAP: Duration = Duration::from_micros(5);
+
+/// Memory that was made reachable for the board.
+#[derive(Debug)]
+struct Mapped {
+    iova: u64,
+    bytes: u64,
+    /// The driver's own memory.
+    own: Option<Mapping>,
+}
+
+/// A board of which this process has the PCI function.
+#[derive(Debug)]
+pub(super) struct Board {
+    address: String,
+    facts: Facts,
+    /// Reads of the block have tags: any read request size will do.
+    registers: Registers,
+    events: Events,
+    link: Option<Link>,
+    iovas: Iovas,
+    mapped: BTreeMap<MemoryId, Mapped>,
+    last: u64,
+    /// An interrupt of the kernels that nobody has heard of.
+    kernels: bool,
+    // Closed in this order: a function that is closed is not bus master any more, so that the mappings can go.
+    function: Function,
+    _group: Group,
+    container: Container,
+}
+
+impl Board {
+    /// Opens the function at a PCI address, resets its link, and finds its description.
+    pub(super) fn open(address: &str) -> Result<Self> {
+        let slot = Slot::new(address)?;
+        let address = slot.address.clone();
+        let driver = slot.driver();
+        if driver.as_deref() != Some(DRIVER) {
+            return Err(Error::NotBound {
+                board: address,
+                driver,
+            });
+        }
+        let Some(number) = slot.group() else {
+            return Err(Error::NoIommu { board: address });
+        };
+        let container = Container::open()?;
+        let path = Path::new(sys::DEV).join(&number);
+        let group = match sys::open(&path) {
+            Ok(file) => Group::new(file),
+            Err(Errno::BUSY) => {
+                return Err(Error::InUse {
+                    board: address,
+                    group: number,
+                });
+            }
+            Err(source) => return Err(Error::Open { path, source }),
+        };
+        if !group.is_viable()? {
+            return Err(Error::NotViable {
+                board: address,
+                group: number,
+                others: slot.others(),
+            });
+        }
+        group.join(&container)?;
+        container.set_iommu()?;
+        let function = group.device(&address)?;
+        if !function.is_pci()? {
+            return Err(Error::NoDevice { board: address });
+        }
+        // The BAR must not be accessed before.
+        function::command(&function, false)?;
+        function::reset(&function, &group)?;
+        let begin = Instant::now();
+        let (facts, registers) = loop {
+            match describe(&slot, |bar| map(&function, &address, bar)) {
+                Err(Error::Other { .. }) if begin.elapsed() < FABRIC => std::thread::sleep(LOOK),
+                result => break result?,
+            }
+        };
+        let capabilities = check(&address, &facts, &registers)?;
+        if !capabilities.tagged {
+            function::ask_for_enough(&function, &address)?;
+        }
+        let table = capabilities
+            .msix
+            .then(|| OWN_VECTORS + capabilities.channels);
+        let events = Events::new(&function, &address, table)?;
+        let ranges = match container.ranges()? {
+            // As much as every IOMMU maps, without the interrupts' addresses.
+            none if none.is_empty() => vec![(0, 0xfedf_ffff), (0xfef0_0000, (1 << 39) - 1)],
+            ranges => ranges,
+        };
+        let mut board = Self {
+            link: function::link(&function, facts.shell.clock),
+            iovas: Iovas::new(&ranges, FIRST, capabilities.txs_addr_bits),
+            address,
+            facts,
+            registers,
+            events,
+            mapped: BTreeMap::new(),
+            last: 0,
+            kernels: false,
+            function,
+            _group: group,
+            container,
+        };
+        board.enable_line(false)?;
+        // The driver resets the block before it gives it a descriptor. What an earlier user has left there can only
+        // reach addresses that are not mapped.
+        function::command(&board.function, true)?;
+        Ok(board)
+    }
+
+    /// Lets the block's line make interrupts at the hard IP, and the kernels' if `kernels` is set.
+    fn enable_line(&mut self, kernels: bool) -> Result<()> {
+        let Some(line) = self.facts.shell.line else {
+            return Ok(());
+        };
+        let written = self
+            .registers
+            .write32(line.enable() as u64, line.enabled(kernels));
+        written.map_err(|error| bar_error(&self.address, self.facts.bar, error))
+    }
+
+    /// Returns the offset in the BAR of a register of the block.
+    fn place(&self, space: Space, offset: usize) -> u64 {
+        let places = &self.facts.places;
+        let base = match space {
+            Space::Csr => places.csr,
+            Space::Chan => places.chan,
+            Space::Att => places.att,
+        };
+        base + offset as u64
+    }
+
+    /// Maps memory of the process for the board: whole pages.
+    fn enter(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        permissions: Permissions,
+        own: Option<Mapping>,
+    ) -> BackendResult<(MemoryId, u64)> {
+        let iova = self.iovas.allocate(address, bytes);
+        let iova = iova.ok_or(Error::NoAddresses { bytes })?;
+        // The board reads what it may read, and writes what it may write.
+        let flags = match permissions {
+            Permissions::Read => VFIO_DMA_MAP_FLAG_READ,
+            Permissions::Write => VFIO_DMA_MAP_FLAG_WRITE,
+            Permissions::ReadWrite => VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
+        };
+        if let Err(error) = self.container.map(address, iova, bytes, flags) {
+            self.iovas.free(iova, bytes);
+            return Err(match error {
+                Error::Call {
+                    source: Errno::FAULT,
+                    ..
+                } => BackendError::NoProcessMemory { address },
+                Error::Call {
+                    source: Errno::NOMEM,
+                    ..
+                } => {
+                    let limit = getrlimit(Resource::Memlock).current;
+                    Error::Locked { bytes, limit }.into()
+                }
+                error => error.into(),
+            });
+        }
+        self.last += 1;
+        let id = MemoryId(self.last);
+        self.mapped.insert(id, Mapped { iova, bytes, own });
+        Ok((id, iova))
+    }
+
+    fn leave(&mut self, id: MemoryId) {
+        let Some(mapped) = self.mapped.remove(&id) else {
+            return;
+        };
+        match self.container.unmap(mapped.iova, mapped.bytes) {
+            Ok(()) => self.iovas.free(mapped.iova, mapped.bytes),
+            // The kernel keeps such a mapping until the container is closed, and the pages with it. So the addresses
+            // are not used again.
+            Err(_) => std::mem::forget(mapped),
+        }
+    }
+
+    fn own(&self, id: MemoryId) -> BackendResult<&Mapping> {
+        let mapped = self.mapped.get(&id).and_then(|mapped| mapped.own.as_ref());
+        mapped.ok_or_else(|| BackendError::Range(format!("{id:?}")))
+    }
+
+    /// Takes the interrupts that have come. Returns whether the block has one.
+    fn take(&mut self) -> BackendResult<bool> {
+        let taken = self.events.take();
+        if taken.request {
+            let board = self.address.clone();
+            return Err(Error::Requested { board }.into());
+        }
+        self.kernels |= taken.kernels;
+        Ok(taken.block)
+    }
+}
+
+fn bar_error(board: &str, bar: u32, error: BackendError) -> Error {
+    Error::Bar {
+        board: board.to_owned(),
+        bar,
+        reason: error.to_string(),
+    }
+}
+
+/// Maps a BAR.
+fn map(function: &Function, board: &str, bar: u32) -> Result<Registers> {
+    let error = |reason: String| Error::Bar {
+        board: board.to_owned(),
+        bar,
+        reason,
+    };
+    let region = function.region(bar)?;
+    if !region.mappable || region.bytes == 0 {
+        return Err(error(format!(
+            "it has {} bytes, and cannot be mapped",
+            region.bytes
+        )));
+    }
+    let length = usize::try_from(region.bytes)
+        .map_err(|error| bar_error(board, bar, BackendError::Range(error.to_string())))?;
+    let both = ProtFlags::READ | ProtFlags::WRITE;
+    let what = "the board's registers";
+    let mapping = Mapping::device(what, function.fd(), region.offset, length, both);
+    let mapping = mapping.map_err(|reason| error(reason.to_string()))?;
+    // SAFETY: the whole of a mapping that was just made. The child of a fork has no use for it, and must not write to
+    // the board.
+    let advised = unsafe {
+        madvise(
+            mapping.base().as_ptr().cast(),
+            length,
+            Advice::LinuxDontFork,
+        )
+    };
+    advised.map_err(|source| Error::call("madvise", source))?;
+    Ok(Registers::new(mapping))
+}
+
+/// Checks that the described places lie in the BAR, apart from each other, and returns the block's capabilities.
+fn check(
+    board: &str,
+    facts: &Facts,
+    registers: &Registers,
+) -> Result<peerlane_core::capability::Capabilities> {
+    let error = |reason: String| Error::Bar {
+        board: board.to_owned(),
+        bar: facts.bar,
+        reason,
+    };
+    let read = |offset: usize| registers.read32(facts.places.csr + offset as u64);
+    let mut words = [0; Identity::OFFSETS.len()];
+    for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
+        *word = read(offset).map_err(|reason| error(reason.to_string()))?;
+    }
+    let identity = Identity::new(words);
+    let capabilities = identity.check(MAP_ID, Some(facts.build_id));
+    let capabilities = capabilities.map_err(|reason| error(reason.to_string()))?;
+    let bytes = registers.bytes();
+    let refused = |reason: &dyn std::fmt::Display| error(reason.to_string());
+    capabilities
+        .require_bus_addresses()
+        .map_err(|reason| refused(&reason))?;
+    facts
+        .places
+        .check(&capabilities, bytes)
+        .map_err(|reason| refused(&reason))?;
+    let shell = &facts.shell;
+    let checked = shell::check(
+        shell.line.as_ref(),
+        &shell.opencl,
+        &facts.places,
+        &capabilities,
+        bytes,
+    );
+    checked.map_err(|reason| refused(&reason))?;
+    match shell.line.is_some() || capabilities.msix {
+        true => Ok(capabilities),
+        false => Err(error(
+            "the place of the hard IP's interrupt registers is not known".into(),
+        )),
+    }
+}
+
+impl From<Error> for BackendError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Requested { .. } => Self::Gone,
+            error => Self::Vfio(error),
+        }
+    }
+}
+
+impl Backend for Board {
+    fn name(&self) -> String {
+        self.address.clone()
+    }
+
+    fn fpga_bytes(&self) -> u64 {
+        self.facts.shell.memory
+    }
+
+    fn read32(&mut self, space: Space, offset: usize) -> BackendResult<u32> {
+        let value = self.registers.read32(self.place(space, offset));
+        // The answer has pushed the records before it into memory.
+        fence(Ordering::Acquire);
+        value
+    }
+
+    fn write32(&mut self, space: Space, offset: usize, value: u32) -> BackendResult<()> {
+        // Memory that the board reads then was written before.
+        fence(Ordering::Release);
+        self.registers.write32(self.place(space, offset), value)
+    }
+
+    fn write_block(&mut self, space: Space, offset: usize, values: &[u32]) -> BackendResult<()> {
+        fence(Ordering::Release);
+        self.registers
+            .write_block(self.place(space, offset), values)
+    }
+
+    fn link(&self) -> Option<Link> {
+        self.link
+    }
+
+    fn now(&self) -> Duration {
+        let now = clock_gettime(ClockId::Monotonic);
+        Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+    }
+
+    fn pause(&mut self, time: Duration) -> BackendResult<()> {
+        match time < NAP {
+            true => {
+                let begin = Instant::now();
+                while begin.elapsed() < time {
+                    std::hint::spin_loop();
+                }
+            }
+            false => std::thread::sleep(time),
+        }
+        Ok(())
+    }
+
+    fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {
+        Some(self.events.file())
+    }
+
+    fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
+        wait(self.events.file().as_fd(), limit);
+        self.take()
+    }
+
+    fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory> {
+        let wanted = length as u64;
+        match kind {
+            MemoryKind::Host => {
+                Memory::new(length).map_err(|_| BackendError::OutOfMemory { kind, wanted })
+            }
+            MemoryKind::Gpu => Err(BackendError::OutOfMemory { kind, wanted }),
+        }
+    }
+
+    fn has_gpu_addresses(&self) -> bool {
+        false
+    }
+
+    fn pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> BackendResult<Pinned> {
+        if kind != MemoryKind::Host {
+            let reason = "memory of a GPU cannot be registered by its address";
+            return Err(BackendError::Other(reason.into()));
+        }
+        let start = address & !(PAGE - 1);
+        let end = address
+            .checked_add(length)
+            .and_then(|end| end.checked_next_multiple_of(PAGE));
+        let end = end.ok_or(BackendError::NoProcessMemory { address })?;
+        let (id, iova) = self.enter(start, end - start, permissions, None)?;
+        Ok(Pinned {
+            id,
+            segments: vec![Segment {
+                address: iova,
+                length: end - start,
+            }],
+            offset: address - start,
+        })
+    }
+
+    fn unpin(&mut self, id: MemoryId) {
+        self.leave(id);
+    }
+
+    /// Has nothing to do for host memory: the board's writes and records take the same way.
+    fn flush(&mut self, _: MemoryId) -> BackendResult<()> {
+        Ok(())
+    }
+
+    fn allocate(&mut self, length: u64) -> BackendResult<Allocation> {
+        let bytes = length.checked_next_multiple_of(PAGE);
+        let size = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let (Some(bytes), Some(size)) = (bytes, size) else {
+            let kind = MemoryKind::Host;
+            return Err(BackendError::OutOfMemory {
+                kind,
+                wanted: length,
+            });
+        };
+        let mapping = Mapping::anonymous("a ring", size, 1, MapFlags::PRIVATE);
+        let mapping = mapping.map_err(|_| BackendError::OutOfMemory {
+            kind: MemoryKind::Host,
+            wanted: bytes,
+        })?;
+        let address = mapping.base().as_ptr() as u64;
+        let (id, address) = self.enter(address, bytes, Permissions::ReadWrite, Some(mapping))?;
+        Ok(Allocation { id, address })
+    }
+
+    fn free(&mut self, id: MemoryId) {
+        self.leave(id);
+    }
+
+    fn read_memory(&mut self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
+        let read = self.own(id)?.copy_to(offset as usize, bytes);
+        read.map_err(|error| BackendError::Range(error.to_string()))?;
+        fence(Ordering::Acquire);
+        Ok(())
+    }
+
+    fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()> {
+        let written = self.own(id)?.copy_from(offset as usize, bytes);
+        written.map_err(|error| BackendError::Range(error.to_string()))
+    }
+
+    fn window(&self) -> Option<BackendResult<Mapping>> {
+        let offset = self.facts.places.window?;
+        let region = self.function.region(self.facts.bar);
+        Some(region.map_err(Into::into).and_then(|region| {
+            let length = peerlane_core::window::BYTES as usize;
+            let both = ProtFlags::READ | ProtFlags::WRITE;
+            let place = region.offset + offset;
+            Mapping::device("the window", self.function.fd(), place, length, both)
+                .map_err(|error| BackendError::Other(error.to_string()))
+        }))
+    }
+
+    fn opencl(&mut self) -> Option<&mut dyn Bar> {
+        self.facts.shell.opencl.is_there().then_some(self)
+    }
+}
+
+fn core_area(area: Area) -> shell::Area {
+    match area {
+        Area::Kernels => shell::Area::Kernels,
+        Area::Clock => shell::Area::Clock,
+        Area::Version => shell::Area::Version,
+        Area::Temperature => shell::Area::Temperature,
+        Area::Status => shell::Area::Status,
+    }
+}
+
+impl Board {
+    fn area(&self, area: Area, offset: u64, bytes: usize) -> BackendResult<u64> {
+        let opencl = &self.facts.shell.opencl;
+        let place = opencl.place(core_area(area), offset, bytes as u64);
+        let place = place.ok_or_else(|| {
+            BackendError::Range(format!(
+                "{bytes} bytes at {offset:#x} of the {}",
+                area.name()
+            ))
+        })?;
+        Ok(place.start)
+    }
+}
+
+impl Bar for Board {
+    fn bytes(&self, area: Area) -> u64 {
+        self.facts.shell.opencl.bytes(core_area(area))
+    }
+
+    fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {
+        self.registers
+            .read_bytes(self.area(area, offset, data.len())?, data)
+    }
+
+    fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
+        fence(Ordering::Release);
+        self.registers
+            .write_bytes(self.area(area, offset, data.len())?, data)
+    }
+
+    fn interrupt(&mut self) -> BackendResult<bool> {
+        if let Some(line) = self.facts.shell.line {
+            let status = self.registers.read32(line.status() as u64)?;
+            // A function that is not there reads as ones.
+            return Ok(status != u32::MAX && status & line.kernels_mask() != 0);
+        }
+        // A vector reports the rise of the line only.
+        self.take()?;
+        Ok(self.kernels)
+    }
+
+    fn reported(&mut self) {
+        self.kernels = false;
+    }
+}

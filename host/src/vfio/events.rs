@@ -1,0 +1,115 @@
+//! The board's interrupts, as eventfds.
+
+use super::error::{Error, Result};
+use super::sys::Function;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use std::sync::Arc;
+use std::time::Duration;
+use vfio_bindings::bindings::vfio;
+
+/// Vector of the OpenCL kernels, in builds with a table of vectors; the vectors before it and after it are the block's.
+const KERNELS: usize = 1;
+
+/// Names the eventfd by which the administrator asks for the board.
+const REQUEST: u64 = u64::MAX;
+
+/// Interrupts that have come since the last look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Some interrupt of the block, or of all of the board where there is one vector.
+    pub(super) block: bool,
+    /// The kernels' own vector.
+    pub(super) kernels: bool,
+    /// The administrator asks for the board.
+    pub(super) request: bool,
+}
+
+/// One eventfd for each vector: a kernel warns of an eventfd that has several.
+#[derive(Debug)]
+pub(super) struct Events {
+    vectors: Vec<OwnedFd>,
+    request: OwnedFd,
+    /// Has all of them.
+    any: Arc<OwnedFd>,
+}
+
+impl Events {
+    /// Connects the interrupts of a function: its table of vectors if `table` is set, else its one message.
+    pub(super) fn new(function: &Function, board: &str, table: Option<u32>) -> Result<Self> {
+        let (index, wanted) = match table {
+            Some(vectors) => (vfio::VFIO_PCI_MSIX_IRQ_INDEX, vectors),
+            None => (vfio::VFIO_PCI_MSI_IRQ_INDEX, 1),
+        };
+        let found = function.interrupts(index)?;
+        if found < wanted {
+            let board = board.to_owned();
+            return Err(Error::Interrupts {
+                board,
+                wanted,
+                found,
+            });
+        }
+        let error = |source| Error::call("eventfd or epoll", source);
+        let new = || eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(error);
+        let vectors = (0..wanted).map(|_| new()).collect::<Result<Vec<_>>>()?;
+        let request = new()?;
+        let any = epoll::create(CreateFlags::CLOEXEC).map_err(error)?;
+        let numbered = vectors.iter().zip(0..).chain([(&request, REQUEST)]);
+        for (event, number) in numbered {
+            epoll::add(&any, event, EventData::new_u64(number), EventFlags::IN).map_err(error)?;
+        }
+        function.signal(index, &vectors)?;
+        let requests = [request];
+        // Old kernels lack it: the administrator's wish is then not known.
+        let _ = function.signal(vfio::VFIO_PCI_REQ_IRQ_INDEX, &requests);
+        let [request] = requests;
+        Ok(Self {
+            vectors,
+            request,
+            any: Arc::new(any),
+        })
+    }
+
+    /// Returns a file that can be polled for any of them.
+    pub(super) fn file(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.any)
+    }
+
+    /// Takes all that have come.
+    pub(super) fn take(&self) -> Taken {
+        let mut taken = Taken::default();
+        for (index, event) in self.vectors.iter().enumerate() {
+            let came = has_come(event);
+            match index == KERNELS {
+                true => taken.kernels |= came,
+                false => taken.block |= came,
+            }
+        }
+        // It stays: each user of the board has to hear of it.
+        taken.request = wait(&self.request, Duration::ZERO);
+        taken
+    }
+}
+
+/// Takes the count of an eventfd, and returns whether there was one.
+fn has_come(event: &OwnedFd) -> bool {
+    let mut count = [0; 8];
+    matches!(rustix::io::read(event, &mut count), Ok(8))
+}
+
+/// Waits until a file can be read, for a limited time. Returns whether it can.
+pub(super) fn wait(file: impl AsFd, limit: Duration) -> bool {
+    let mut polled = [PollFd::new(&file, PollFlags::IN)];
+    let limit = Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    match poll(&mut polled, Some(&limit)) {
+        Ok(ready) => ready > 0,
+        Err(Errno::INTR) => false,
+        Err(_) => false,
+    }
+}

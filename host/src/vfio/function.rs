@@ -1,0 +1,105 @@
+//! Settings of the board's PCI function.
+
+use super::error::{Error, Result};
+use super::sys::{Function, Group};
+use peerlane_core::link::{self, Link};
+use std::time::{Duration, Instant};
+
+/// Offset of the Command register, with its bits (PCI Local Bus Specification 3.0, 6.2.2).
+const COMMAND: u64 = 4;
+const MEMORY: u16 = 1 << 1;
+const MASTER: u16 = 1 << 2;
+const NO_INTX: u16 = 1 << 10;
+
+/// Offset of the first capability's offset, and the ID of the PCI Express capability (PCI Express Base Specification,
+/// 7.5.1.1.11 and 7.5.3.1).
+const CAPABILITIES: u64 = 0x34;
+const PCI_EXPRESS: u8 = 0x10;
+
+/// Offsets in that capability (7.5.3.4 and 7.5.3.8).
+const DEVICE_CONTROL: u64 = 0x08;
+const LINK_STATUS: u64 = 0x12;
+
+/// The Max Read Request Size in Device Control: 128 bytes, times a power of two.
+const READ_REQUEST_LSB: u32 = 12;
+const READ_REQUEST_MASK: u16 = 7 << READ_REQUEST_LSB;
+
+/// The longest time from the end of a reset until a function answers (PCI Express Base Specification, 6.6.1: a second).
+const ANSWERS: Duration = Duration::from_secs(1);
+
+/// Time between two looks for the answer.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Writes the Command register: memory decoding, and the right to be bus master.
+pub(super) fn command(function: &Function, master: bool) -> Result<()> {
+    let now = u16::from_le_bytes(function.config(COMMAND)?);
+    let wanted = match master {
+        true => now | MASTER,
+        false => now & !MASTER,
+    };
+    function.set_config(COMMAND, &(wanted | MEMORY | NO_INTX).to_le_bytes())
+}
+
+/// Returns the offset of the PCI Express capability.
+fn capability(function: &Function) -> Result<Option<u64>> {
+    let [mut at] = function.config(CAPABILITIES)?;
+    // Capabilities take 4 bytes at least, so there are not more than 48.
+    for _ in 0..48 {
+        if at < 0x40 {
+            break;
+        }
+        let [id, next] = function.config(at.into())?;
+        if id == PCI_EXPRESS {
+            return Ok(Some(at.into()));
+        }
+        at = next & !3;
+    }
+    Ok(None)
+}
+
+/// Makes sure that the function may read as much at once as a port without tags needs ([`link::LEAST_READ_REQUEST`]).
+pub(super) fn ask_for_enough(function: &Function, board: &str) -> Result<()> {
+    let Some(capability) = capability(function)? else {
+        return Ok(());
+    };
+    let place = capability + DEVICE_CONTROL;
+    let control = || function.config(place).map(u16::from_le_bytes);
+    let bytes = |control: u16| 128 << ((control & READ_REQUEST_MASK) >> READ_REQUEST_LSB);
+    let least = link::LEAST_READ_REQUEST as u32;
+    let now = control()?;
+    if bytes(now) < least {
+        let code = (least / 128).ilog2() as u16;
+        let wanted = now & !READ_REQUEST_MASK | code << READ_REQUEST_LSB;
+        function.set_config(place, &wanted.to_le_bytes())?;
+    }
+    match bytes(control()?) {
+        enough if enough >= least => Ok(()),
+        bytes => Err(Error::ReadRequest {
+            board: board.to_owned(),
+            bytes,
+        }),
+    }
+}
+
+/// Returns the link as it was trained. `clock` is that of the board's port, in hertz.
+pub(super) fn link(function: &Function, clock: u64) -> Option<Link> {
+    let place = capability(function).ok()?? + LINK_STATUS;
+    let status = u16::from_le_bytes(function.config(place).ok()?);
+    link::trained(status, clock)
+}
+
+/// Resets the link, and with it the fabric's port. Returns `false` where the kernel does not allow that, because
+/// functions of others are on the bus.
+pub(super) fn reset(function: &Function, group: &Group) -> Result<bool> {
+    command(function, false)?;
+    if function.reset_bus(group).is_err() {
+        return Ok(false);
+    }
+    let begin = Instant::now();
+    while function.config::<2>(0)? == [u8::MAX; 2] && begin.elapsed() < ANSWERS {
+        std::thread::sleep(LOOK);
+    }
+    // The kernel has restored the settings as they were before the reset.
+    command(function, false)?;
+    Ok(true)
+}

@@ -1,0 +1,71 @@
+//! Boards that this process drives by itself, through the kernel's VFIO: no kernel module is needed.
+//!
+//! The board must be bound to vfio-pci, and an IOMMU between board and memory must be on. One process has the board at a
+//! time. It reaches only memory that this process has registered, and no more of it than the registration allows; this
+//! is the IOMMU's work, so it also holds for a board that does not follow its rules. When the process ends in any way,
+//! the kernel stops the board before the memory goes.
+//!
+//! [`Device::first`](crate::Device::first) finds such boards, too. [`open`] has settings.
+//!
+//! ```no_run
+//! # fn main() -> peerlane_host::Result<()> {
+//! for board in peerlane_host::vfio::boards() {
+//!     let driver = peerlane_host::vfio::open(&board, &Default::default())?;
+//!     println!("{board}: {} channels", driver.capabilities().channels);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod board;
+mod error;
+mod events;
+mod find;
+mod function;
+mod iova;
+mod registers;
+mod sys;
+
+use crate::driver::{BackendError, Driver, Options, WeakDriver};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use error::Error;
+pub use find::{DRIVER, boards};
+
+/// The longest time that the end of a driver of this process may take, and the time between two looks.
+const CLOSED: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The boards that this process has, by their addresses.
+static OPENED: Mutex<BTreeMap<String, WeakDriver>> = Mutex::new(BTreeMap::new());
+
+/// Opens the board at a PCI address: `0000:01:00.0`. A board that this process has already is returned again, with the
+/// settings that it has.
+///
+/// # Errors
+/// [`crate::Error::Backend`] with [`BackendError::Vfio`] if the board cannot be used.
+pub fn open(address: &str, options: &Options) -> crate::Result<Driver> {
+    // Locked until the board is open: another thread must not find it in use.
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let earlier = opened.get(address);
+    if let Some(driver) = earlier.and_then(WeakDriver::upgrade) {
+        return Ok(driver);
+    }
+    let begin = Instant::now();
+    let board = loop {
+        match board::Board::open(address) {
+            // Another thread drops the last handle of it.
+            Err(Error::InUse { .. })
+                if earlier.is_some_and(WeakDriver::is_own) && begin.elapsed() < CLOSED =>
+            {
+                std::thread::sleep(LOOK);
+            }
+            result => break result.map_err(BackendError::from)?,
+        }
+    };
+    let driver = Driver::new(board, options)?;
+    opened.insert(address.to_owned(), driver.downgrade());
+    Ok(driver)
+}
