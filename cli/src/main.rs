@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    Outcome, bench, check, component, config, diagram, driver, extend, icd, new, program, revert,
-    upgrade,
+    Outcome, bench, bind, check, component, config, diagram, driver, extend, icd, new, program,
+    revert, upgrade,
 };
 use peerlane_demo::{out, provenance};
 use signals::Signals;
@@ -47,6 +47,8 @@ enum Command {
     Config(config::Args),
     Diagram(diagram::Args),
     Driver(driver::Args),
+    Bind(bind::Args),
+    Unbind(bind::UnbindArgs),
     Program(program::Args),
     Doctor(commands::doctor::Args),
     Demo(peerlane_demo::Args),
@@ -86,6 +88,8 @@ fn main() -> ExitCode {
         Command::Diagram(args) => diagram::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Driver(args) => driver::run(args),
+        Command::Bind(args) => bind::run(args),
+        Command::Unbind(args) => bind::unbind(args),
         Command::Program(args) => program::run(args),
         Command::Demo(args) => peerlane_demo::run(args),
         Command::Bench(args) => bench::run(args),

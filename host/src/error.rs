@@ -28,7 +28,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// There is no device node.
-    #[error("there is no Peerlane device: no /dev/peerlane*")]
+    #[error(
+        "there is no Peerlane device: no /dev/peerlane*, and no board that is bound to vfio-pci"
+    )]
     None,
     /// The device node cannot be opened.
     #[error("cannot open {}: {source}", path.display())]

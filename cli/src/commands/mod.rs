@@ -1,6 +1,7 @@
 //! The subcommands of `peerlane`, one file each: `Args` and `run(&Args) -> Outcome`.
 
 pub mod bench;
+pub mod bind;
 pub mod check;
 pub mod component;
 pub mod config;

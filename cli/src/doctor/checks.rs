@@ -7,6 +7,7 @@ use peerlane_core::regs::MAP_ID;
 use peerlane_icd_setup::Places;
 use peerlane_utilities::Machine;
 use peerlane_utilities::setup::{self, Seen};
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
         let slot = &board.slot;
         findings.push(match board.driver.as_deref() {
             _ if board.is_board() => Finding::ok("device", name),
+            _ if board.is_by_vfio() => Finding::ok("device", format!("{name}, for programs by VFIO")),
             // drivers/fpga/altera-cvp.c of the kernel, which matches every device of Altera's.
             Some("altera-cvp") => Finding::wrong(
                 "device",
@@ -32,7 +34,7 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
             Some(other) => Finding::note(
                 "device",
                 format!("{name} is bound to another driver, {other}"),
-                format!("If it is an extended board, as root: echo {slot} > /sys/bus/pci/drivers/{other}/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind."),
+                format!("If it is an extended board, as root: echo {slot} > /sys/bus/pci/drivers/{other}/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind. Or use it without the kernel module: peerlane bind {slot}."),
             ),
             None => Finding::note(
                 "device",
@@ -160,6 +162,9 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
     const ABOUT: &str = "driver";
     let loaded = root.join("sys/bus/pci/drivers/peerlane").is_dir();
     let boards: Vec<&Pci> = bus.boards().filter(|board| board.is_board()).collect();
+    if boards.is_empty() && bus.boards().any(Pci::is_by_vfio) {
+        return Vec::new();
+    }
     if !loaded && boards.is_empty() {
         return vec![missing::why(root)];
     }
@@ -342,6 +347,84 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
     };
     nodes.into_iter().map(finding).collect()
 }
+
+/// Checks whether the user can drive the boards that are bound to VFIO.
+pub(super) fn vfio(root: &Path, bus: &Bus) -> Vec<Finding> {
+    const ABOUT: &str = "vfio";
+    let user = User::asking();
+    let of = |board: &Pci| {
+        let slot = &board.slot;
+        let Some(group) = &board.group else {
+            return vec![Finding::wrong(
+                ABOUT,
+                format!("{slot} is bound to vfio-pci, but has no IOMMU"),
+                "Switch the IOMMU on in the firmware's settings (VT-d, AMD-Vi), and for Intel boot with intel_iommu=on.",
+            )];
+        };
+        let mut findings = Vec::new();
+        let others = bus.devices.iter().filter(|other| {
+            let has_driver = other
+                .driver
+                .as_deref()
+                .is_some_and(|driver| driver != "pcieport");
+            other.slot != *slot
+                && other.group.as_ref() == Some(group)
+                && has_driver
+                && !other.is_by_vfio()
+        });
+        for other in others {
+            findings.push(Finding::wrong(
+                ABOUT,
+                format!(
+                    "{slot} cannot be used alone: {} is in its IOMMU group {group}, with driver {}",
+                    other.name(),
+                    other.driver.as_deref().unwrap_or_default()
+                ),
+                "Put the board into another slot, bind that device to vfio-pci, too, or use the kernel module. Devices below a switch without ACS are in one group.",
+            ));
+        }
+        let node = root.join("dev/vfio").join(group);
+        let name = format!("/dev/vfio/{group}");
+        findings.push(match node.metadata() {
+            Err(_) => Finding::wrong(
+                ABOUT,
+                format!("{slot} has no {name}"),
+                "In a container, pass it in together with /dev/vfio/vfio (--device). Elsewhere check that udev runs.",
+            ),
+            Ok(data) if may(data.permissions().mode(), (data.uid(), data.gid()), user.id, &user.groups) => {
+                Finding::ok(ABOUT, format!("{name} of {slot} may be opened by {}", user.name))
+            }
+            Ok(_) => Finding::wrong(
+                ABOUT,
+                format!("{name} of {slot} may not be opened by {}", user.name),
+                format!("As root: peerlane bind {slot} --user USER."),
+            ),
+        });
+        findings
+    };
+    let mut findings: Vec<_> = bus
+        .boards()
+        .filter(|board| board.is_by_vfio())
+        .flat_map(of)
+        .collect();
+    // The limit belongs to this process.
+    let limit = getrlimit(Resource::Memlock).current;
+    if !findings.is_empty() && root == Path::new("/") {
+        findings.push(match limit {
+            Some(limit) if limit < LEAST_LOCKED && user.id != 0 => Finding::note(
+                ABOUT,
+                format!("{} may lock {} MiB of memory", user.name, limit >> 20),
+                "All memory that is registered is locked. Raise the limit: ulimit -l, LimitMEMLOCK= of the service, or a file in /etc/security/limits.d.",
+            ),
+            Some(limit) => Finding::ok(ABOUT, format!("{} may lock {} MiB of memory", user.name, limit >> 20)),
+            None => Finding::ok(ABOUT, format!("{} may lock all memory", user.name)),
+        });
+    }
+    findings
+}
+
+/// Bytes of locked memory below which a hint is given: systemd's default is 8 MiB.
+const LEAST_LOCKED: u64 = 1 << 30;
 
 /// Checks the window to a GPU's memory. NVIDIA's BAR1 is the second existing region of memory, regardless of its
 /// number: on an H100 region 2, as its first one takes two registers (open-gpu-kernel-modules, `NV_GPU_BAR_INDEX_FB`,

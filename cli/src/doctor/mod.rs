@@ -101,6 +101,7 @@ pub fn look(root: &Path) -> Vec<Finding> {
     findings.extend(checks::links(&bus));
     findings.extend(checks::driver(root, &bus));
     findings.extend(checks::nodes(root, &bus));
+    findings.extend(checks::vfio(root, &bus));
     findings.extend(checks::window(&bus));
     findings.extend(checks::iommu(root, &bus));
     findings.extend(way::ways(&bus));

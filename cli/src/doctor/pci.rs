@@ -1,6 +1,7 @@
 //! PCI devices, as described by sysfs (the kernel's Documentation/PCI/sysfs-pci.rst,
 //! Documentation/ABI/testing/sysfs-bus-pci).
 
+use peerlane_host::vfio::DRIVER;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -134,6 +135,11 @@ impl Pci {
     /// Whether the driver `peerlane` is bound to it.
     pub(crate) fn is_board(&self) -> bool {
         self.driver.as_deref() == Some("peerlane") || self.directory.join("peerlane").is_dir()
+    }
+
+    /// Whether programs drive it by VFIO.
+    pub(crate) fn is_by_vfio(&self) -> bool {
+        self.driver.as_deref() == Some(DRIVER)
     }
 
     /// Returns slot and IDs, such as `0000:01:00.0 (10de:2330)`.

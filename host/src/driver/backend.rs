@@ -166,9 +166,15 @@ pub trait Backend: Send {
     /// Writes memory of the driver.
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()>;
 
-    /// Maps the window into FPGA memory into the process, where the board has one.
-    fn window(&self) -> Option<BackendResult<Mapping>> {
-        None
+    /// Returns whether the board has a window into FPGA memory that can be mapped.
+    fn has_window(&self) -> bool {
+        false
+    }
+
+    /// Maps the window into FPGA memory into the process. It is called only where [`has_window`](Self::has_window)
+    /// returns `true`.
+    fn window(&self) -> BackendResult<Mapping> {
+        Err(BackendError::Other("the board has no window".into()))
     }
 
     /// Returns the OpenCL side of the board, where it has one.

@@ -19,6 +19,7 @@ use peerlane_core::record;
 use peerlane_core::regs::chan;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{self, access, allocate, feature, free, provider, register};
+use peerlane_core::window::BYTES;
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::any::Any;
@@ -87,6 +88,7 @@ impl Held {
         let ring = inner.channel(number)?.ring.id;
         let caps = inner.caps;
         let bit = |set: bool, bit: u64| if set { bit } else { 0 };
+        let has_window = inner.board.backend.has_window();
         let info = uapi::Info {
             version: uapi::VERSION,
             oldest: uapi::OLDEST,
@@ -99,7 +101,7 @@ impl Held {
                 | feature::MIXED
                 | bit(caps.tagged, feature::TAGGED_READS)
                 | bit(inner.board.backend.has_dmabufs(), feature::DMABUF)
-                | bit(inner.board.backend.window().is_some(), feature::WINDOW),
+                | bit(has_window, feature::WINDOW),
             map_id: inner.identity.map_id,
             build_id: inner.identity.build_id,
             caps: [
@@ -110,6 +112,7 @@ impl Held {
             channel: number,
             ring_log2: inner.ring_log2(),
             page_bytes: chan::SIZE as u64,
+            window_bytes: bit(has_window, BYTES),
             ring_bytes: inner.ring_bytes(),
             ..Default::default()
         };

@@ -1,7 +1,7 @@
 //! The window into FPGA memory, which one context at a time has.
 
+use super::Inner;
 use super::context::Held;
-use super::{BackendError, Inner};
 use crate::context::BoardWindow;
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
@@ -46,11 +46,7 @@ impl BoardWindow for Held {
     }
 
     fn map(&self) -> Result<Mapping> {
-        let inner = self.present()?;
-        match inner.board.backend.window() {
-            Some(mapping) => Ok(mapping?),
-            None => Err(BackendError::Other("the board has no window".into()).into()),
-        }
+        Ok(self.present()?.board.backend.window()?)
     }
 }
 

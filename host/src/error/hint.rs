@@ -14,7 +14,7 @@ impl Error {
         }
         match self {
             Self::None => {
-                "Load the driver (modprobe peerlane), and read in the kernel's log why it uses no board."
+                "Load the driver (modprobe peerlane), and read in the kernel's log why it uses no board. Or use the board without it: peerlane bind."
             }
             Self::Open { source, .. } => match *source {
                 Errno::ACCESS => {

@@ -4,6 +4,7 @@ use super::error::{Error, Result};
 use super::events::{Events, wait};
 use super::find::{DRIVER, Facts, Slot, describe};
 use super::function;
+use super::gdr::{self, Gdr, Unusable};
 use super::iova::{Iovas, PAGE};
 use super::registers::Registers;
 use super::sys::{self, Container, Function, Group};
@@ -51,8 +52,18 @@ const NAP: Duration = Duration::from_micros(5);
 struct Mapped {
     iova: u64,
     bytes: u64,
-    /// The driver's own memory.
-    own: Option<Mapping>,
+    source: Source,
+}
+
+/// The owner of memory that was made reachable.
+#[derive(Debug)]
+enum Source {
+    /// The program.
+    Program,
+    /// The driver.
+    Driver(Mapping),
+    /// A GPU, whose memory is unpinned after the board has lost it.
+    Gpu(gdr::Mapped),
 }
 
 /// A board of which this process has the PCI function.
@@ -60,19 +71,20 @@ struct Mapped {
 pub(super) struct Board {
     address: String,
     facts: Facts,
-    /// Reads of the block have tags: any read request size will do.
     registers: Registers,
     events: Events,
     link: Option<Link>,
     iovas: Iovas,
-    mapped: BTreeMap<MemoryId, Mapped>,
     last: u64,
-    /// An interrupt of the kernels that nobody has heard of.
+    /// An interrupt of the kernels that was not reported yet.
     kernels: bool,
+    /// The library for GPUs' memory.
+    gdr: std::result::Result<Arc<Gdr>, Unusable>,
     // Closed in this order: a function that is closed is not bus master any more, so that the mappings can go.
     function: Function,
     _group: Group,
     container: Container,
+    mapped: BTreeMap<MemoryId, Mapped>,
 }
 
 impl Board {
@@ -148,6 +160,7 @@ impl Board {
             mapped: BTreeMap::new(),
             last: 0,
             kernels: false,
+            gdr: Gdr::open().map(Arc::new),
             function,
             _group: group,
             container,
@@ -187,7 +200,7 @@ impl Board {
         address: u64,
         bytes: u64,
         permissions: Permissions,
-        own: Option<Mapping>,
+        source: Source,
     ) -> BackendResult<(MemoryId, u64)> {
         let iova = self.iovas.allocate(address, bytes);
         let iova = iova.ok_or(Error::NoAddresses { bytes })?;
@@ -216,7 +229,12 @@ impl Board {
         }
         self.last += 1;
         let id = MemoryId(self.last);
-        self.mapped.insert(id, Mapped { iova, bytes, own });
+        let mapped = Mapped {
+            iova,
+            bytes,
+            source,
+        };
+        self.mapped.insert(id, mapped);
         Ok((id, iova))
     }
 
@@ -232,9 +250,43 @@ impl Board {
         }
     }
 
+    /// Pins memory of a GPU of NVIDIA's.
+    fn pin_gpu(
+        &mut self,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> BackendResult<Pinned> {
+        let gdr = match &self.gdr {
+            Ok(gdr) => Arc::clone(gdr),
+            Err(Unusable::Missing(reason)) => {
+                return Err(Error::NoGdrcopy {
+                    reason: reason.clone(),
+                }
+                .into());
+            }
+            Err(Unusable::Fleeting) => return Err(Error::Fleeting.into()),
+        };
+        let (memory, offset) = gdr
+            .map(address, length)
+            .map_err(|reason| Error::Gpu { address, reason })?;
+        let (start, bytes) = (memory.address(), memory.bytes());
+        let (id, iova) = self.enter(start, bytes, permissions, Source::Gpu(memory))?;
+        Ok(Pinned {
+            id,
+            segments: vec![Segment {
+                address: iova,
+                length: bytes,
+            }],
+            offset,
+        })
+    }
+
     fn own(&self, id: MemoryId) -> BackendResult<&Mapping> {
-        let mapped = self.mapped.get(&id).and_then(|mapped| mapped.own.as_ref());
-        mapped.ok_or_else(|| BackendError::Range(format!("{id:?}")))
+        match self.mapped.get(&id).map(|mapped| &mapped.source) {
+            Some(Source::Driver(mapping)) => Ok(mapping),
+            _ => Err(BackendError::Range(format!("{id:?}"))),
+        }
     }
 
     /// Takes the interrupts that have come. Returns whether the block has one.
@@ -414,7 +466,7 @@ impl Backend for Board {
     }
 
     fn has_gpu_addresses(&self) -> bool {
-        false
+        self.gdr.is_ok()
     }
 
     fn pin(
@@ -424,16 +476,15 @@ impl Backend for Board {
         length: u64,
         permissions: Permissions,
     ) -> BackendResult<Pinned> {
-        if kind != MemoryKind::Host {
-            let reason = "memory of a GPU cannot be registered by its address";
-            return Err(BackendError::Other(reason.into()));
+        if kind == MemoryKind::Gpu {
+            return self.pin_gpu(address, length, permissions);
         }
         let start = address & !(PAGE - 1);
         let end = address
             .checked_add(length)
             .and_then(|end| end.checked_next_multiple_of(PAGE));
         let end = end.ok_or(BackendError::NoProcessMemory { address })?;
-        let (id, iova) = self.enter(start, end - start, permissions, None)?;
+        let (id, iova) = self.enter(start, end - start, permissions, Source::Program)?;
         Ok(Pinned {
             id,
             segments: vec![Segment {
@@ -449,7 +500,10 @@ impl Backend for Board {
     }
 
     /// Has nothing to do for host memory: the board's writes and records take the same way.
-    fn flush(&mut self, _: MemoryId) -> BackendResult<()> {
+    fn flush(&mut self, id: MemoryId) -> BackendResult<()> {
+        if let Some(Source::Gpu(memory)) = self.mapped.get(&id).map(|mapped| &mapped.source) {
+            memory.flush();
+        }
         Ok(())
     }
 
@@ -469,7 +523,12 @@ impl Backend for Board {
             wanted: bytes,
         })?;
         let address = mapping.base().as_ptr() as u64;
-        let (id, address) = self.enter(address, bytes, Permissions::ReadWrite, Some(mapping))?;
+        let (id, address) = self.enter(
+            address,
+            bytes,
+            Permissions::ReadWrite,
+            Source::Driver(mapping),
+        )?;
         Ok(Allocation { id, address })
     }
 
@@ -489,16 +548,19 @@ impl Backend for Board {
         written.map_err(|error| BackendError::Range(error.to_string()))
     }
 
-    fn window(&self) -> Option<BackendResult<Mapping>> {
-        let offset = self.facts.places.window?;
-        let region = self.function.region(self.facts.bar);
-        Some(region.map_err(Into::into).and_then(|region| {
-            let length = peerlane_core::window::BYTES as usize;
-            let both = ProtFlags::READ | ProtFlags::WRITE;
-            let place = region.offset + offset;
-            Mapping::device("the window", self.function.fd(), place, length, both)
-                .map_err(|error| BackendError::Other(error.to_string()))
-        }))
+    fn has_window(&self) -> bool {
+        self.facts.places.window.is_some()
+    }
+
+    fn window(&self) -> BackendResult<Mapping> {
+        let offset = self.facts.places.window;
+        let offset = offset.ok_or_else(|| BackendError::Range("the window".into()))?;
+        let region = self.function.region(self.facts.bar)?;
+        let length = peerlane_core::window::BYTES as usize;
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        let place = region.offset + offset;
+        let mapping = Mapping::device("the window", self.function.fd(), place, length, both);
+        mapping.map_err(|error| BackendError::Other(error.to_string()))
     }
 
     fn opencl(&mut self) -> Option<&mut dyn Bar> {

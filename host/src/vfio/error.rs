@@ -148,6 +148,25 @@ pub enum Error {
         /// Interrupts that there are.
         found: u32,
     },
+    /// Memory of NVIDIA's GPUs needs GDRCopy.
+    #[error("memory of a GPU cannot be reached without GDRCopy: {reason}")]
+    NoGdrcopy {
+        /// Reason why it cannot be used.
+        reason: String,
+    },
+    /// GDRCopy's mappings end without notice.
+    #[error(
+        "GDRCopy's driver does not keep memory that the program frees, which the board would go on to write"
+    )]
+    Fleeting,
+    /// Memory of a GPU cannot be pinned.
+    #[error("memory of a GPU at {address:#x} cannot be pinned: {reason}")]
+    Gpu {
+        /// Its address.
+        address: u64,
+        /// Reason.
+        reason: String,
+    },
     /// The administrator wants the board back.
     #[error("{board} is being taken from this process")]
     Requested {
@@ -203,6 +222,15 @@ impl Error {
                 "Boot without pci=pcie_bus_perf. If that is not set, the host bridge is the reason: use another slot or computer."
             }
             Self::Interrupts { .. } => "Use a build with fewer channels.",
+            Self::NoGdrcopy { .. } => {
+                "Install NVIDIA's gdrcopy and load its driver (modprobe gdrdrv), use the kernel module, or go through host memory."
+            }
+            Self::Fleeting => {
+                "Load gdrdrv of GDRCopy 2.5 or later with use_persistent_mapping=1, its default."
+            }
+            Self::Gpu { .. } => {
+                "Give an address of cuMemAlloc or cudaMalloc, and see that the GPU has free BAR space (peerlane doctor)."
+            }
             Self::Requested { .. } => "Close the device, then open it again when it is back.",
         }
     }

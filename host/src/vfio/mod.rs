@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod find;
 mod function;
+mod gdr;
 mod iova;
 mod registers;
 mod sys;

@@ -27,7 +27,7 @@ const NO_MEMORY: c_int = -2;
 const INVALID_POINTER: c_int = -5;
 
 /// Text for a program where there is no board: a runtime does not report why it finds no device.
-const NO_BOARD: &str = "there is no board: /dev/peerlane0 does not exist. Check that the driver is loaded (lsmod) and \
+const NO_BOARD: &str = "there is no board: /dev/peerlane0 does not exist, and no board is bound to vfio-pci. Check that the driver is loaded (lsmod) and \
                         that the board is on the bus (lspci -d 1172:). `peerlane doctor` reports the missing part";
 
 /// Text for a child of a fork.

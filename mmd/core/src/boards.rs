@@ -2,7 +2,7 @@
 
 use crate::pcie::CvpOrJtag;
 use crate::program::{Jtag, Programmer};
-use peerlane_host::Device;
+use peerlane_host::{Device, vfio};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,8 @@ pub struct Found {
     pub number: u32,
 }
 
-/// The device nodes of the kernel driver: `peerlane0` is `/dev/peerlane0`.
+/// The boards of this computer: `peerlane0` is the kernel driver's `/dev/peerlane0`, and `peerlane_0000_01_00_0` the
+/// board at 0000:01:00.0 that is bound to vfio-pci.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nodes;
 
@@ -41,6 +42,22 @@ fn number(name: &str) -> Option<u32> {
     (format!("{number}") == digits).then_some(number)
 }
 
+/// Returns the name of a board of VFIO's, from its PCI address. A name is a part of variables' names.
+fn vfio_name(address: &str) -> String {
+    format!("peerlane_{}", address.replace([':', '.'], "_"))
+}
+
+/// Returns a number for a board at a PCI address, domain, bus, device and function, beyond those of nodes.
+fn vfio_number(address: &str) -> Option<u32> {
+    const NODES: u32 = 1 << 16;
+    let parts = address
+        .split([':', '.'])
+        .map(|part| u32::from_str_radix(part, 16));
+    let [domain, bus, device, function] =
+        parts.collect::<Result<Vec<_>, _>>().ok()?.try_into().ok()?;
+    NODES.checked_add(domain << 16 | bus << 8 | device << 3 | function)
+}
+
 impl Boards for Nodes {
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
@@ -48,16 +65,31 @@ impl Boards for Nodes {
         let mut numbers: Vec<u32> = names.filter_map(|name| number(&name)).collect();
         numbers.sort_unstable();
         let name = |number| format!("peerlane{number}");
-        numbers.into_iter().map(name).collect()
+        let by_vfio = vfio::boards();
+        let by_vfio = by_vfio.iter().map(|address| vfio_name(address));
+        numbers.into_iter().map(name).chain(by_vfio).collect()
     }
 
     fn open(&self, name: &str) -> Result<Found, String> {
+        let jtag = Jtag::new(name, self.names().len() <= 1);
+        let failed = |error: peerlane_host::Error| format!("{error}. {}", error.hint());
+        let boards = vfio::boards();
+        if let Some(address) = boards.iter().find(|address| vfio_name(address) == name) {
+            return Ok(Found {
+                device: Device::by_vfio(address).map_err(failed)?,
+                programmer: Box::new(CvpOrJtag::new(jtag)),
+                bus: address.clone(),
+                number: vfio_number(address).unwrap_or(u32::MAX),
+            });
+        }
         let number = number(name).ok_or_else(|| {
-            format!("\"{name}\" is not a board: names are peerlane0, peerlane1, ...")
+            format!(
+                "\"{name}\" is not a board: names are peerlane0, peerlane1, ..., and for boards of vfio-pci \
+                 peerlane_ with the PCI address"
+            )
         })?;
         let node = PathBuf::from(format!("/dev/{name}"));
-        let device = Device::open(&node).map_err(|error| format!("{error}. {}", error.hint()))?;
-        let jtag = Jtag::new(name, self.names().len() <= 1);
+        let device = Device::open(&node).map_err(failed)?;
         Ok(Found {
             device,
             programmer: Box::new(CvpOrJtag::new(jtag)),
@@ -78,6 +110,17 @@ fn bus(node: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_board_of_vfio_has_a_name_and_a_number_of_its_own() {
+        assert_eq!(vfio_name("0000:01:00.0"), "peerlane_0000_01_00_0");
+        assert_eq!(vfio_number("0000:01:00.0"), Some(0x1_0100));
+        assert_eq!(vfio_number("0001:c1:1f.7"), Some(0x2_c1ff));
+        for address in ["", "0000:01:00", "0000:01:00.0.0", "x:01:00.0"] {
+            assert_eq!(vfio_number(address), None, "{address}");
+        }
+        assert_eq!(number("peerlane_0000_01_00_0"), None);
+    }
 
     #[test]
     fn names_are_those_of_nodes() {

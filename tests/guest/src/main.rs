@@ -28,6 +28,7 @@ mod suite;
 mod traces;
 mod transfers;
 mod two;
+mod vfio;
 mod window;
 mod worker;
 
@@ -121,6 +122,8 @@ enum Scenario {
     Channels,
     /// Memory in pages that are not contiguous; without huge pages
     Scattered,
+    /// A board that is bound to vfio-pci, without a module of ours
+    Vfio,
     /// Two boards in one machine; at the end the second one is dead for good
     Two,
     /// The board dies for good; must be the last scenario
@@ -163,6 +166,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::LeftRunning => faults::left_running(&mut suite, &mut lab),
             Scenario::Channels => channels::run(&mut suite, &mut lab),
             Scenario::Scattered => scattered::run(&mut suite, &mut lab),
+            Scenario::Vfio => vfio::run(&mut suite, &mut lab),
             Scenario::Two => two::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }

@@ -131,6 +131,19 @@ impl Peer {
             .context("the other process does not say that it is ready")
     }
 
+    /// Sends a number.
+    pub fn send_number(&self, number: i32) -> Result<()> {
+        (&self.0).write_all(&number.to_ne_bytes())?;
+        Ok(())
+    }
+
+    /// Receives a number.
+    pub fn receive_number(&self) -> Result<i32> {
+        let mut bytes = [0; 4];
+        (&self.0).read_exact(&mut bytes)?;
+        Ok(i32::from_ne_bytes(bytes))
+    }
+
     /// Sends an open file.
     pub fn send(&self, file: impl AsFd) -> Result<()> {
         let files = [file.as_fd()];

@@ -1,0 +1,275 @@
+//! `peerlane bind` and `peerlane unbind`.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::commands::{Outcome, replace};
+use crate::doctor::pci::{Bus, Pci};
+use peerlane_demo::error::Error;
+use peerlane_host::vfio::DRIVER;
+
+/// The longest time until the kernel has made the node of a group.
+const NODE: Duration = Duration::from_secs(5);
+
+/// The rule by which a computer binds a board at each start.
+const RULES: &str = "etc/udev/rules.d";
+
+/// Give a board to a user, who then needs no kernel module: bind it to vfio-pci.
+///
+/// The board is taken from its present driver. The members of its IOMMU group have to be bound, too; the command lists
+/// them. A user needs an open limit of locked memory (ulimit -l) for the memory that is registered.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo peerlane bind 0000:01:00.0 --user alice
+  sudo peerlane bind 0000:01:00.0 --user alice --always   also after each start
+  peerlane doctor                                         lists boards and groups
+
+The exit status is 0 on success, else 2.")]
+pub struct Args {
+    /// PCI address of the board, as lspci -D lists it.
+    #[arg(value_name = "ADDRESS")]
+    board: String,
+    /// User who may use the board, by name or number. Without it only root may.
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// Also bind the board at each start of the computer, by a rule of udev.
+    #[arg(long)]
+    always: bool,
+    /// Root directory of the system.
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    root: PathBuf,
+}
+
+/// Take a board back from vfio-pci, and let its own driver have it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo peerlane unbind 0000:01:00.0
+
+The command waits until programs that use the board have closed it. The exit status is 0 on success, else 2.")]
+pub struct UnbindArgs {
+    /// PCI address of the board, as lspci -D lists it.
+    #[arg(value_name = "ADDRESS")]
+    board: String,
+    /// Root directory of the system.
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    root: PathBuf,
+}
+
+/// The files of the kernel about a device.
+struct Files<'a> {
+    root: &'a Path,
+    slot: &'a str,
+}
+
+impl Files<'_> {
+    fn device(&self, name: &str) -> PathBuf {
+        let devices = self.root.join("sys/bus/pci/devices");
+        devices.join(self.slot).join(name)
+    }
+
+    fn rule(&self) -> PathBuf {
+        let name = format!("60-peerlane-vfio-{}.rules", self.slot);
+        self.root.join(RULES).join(name)
+    }
+
+    fn write(&self, path: &Path, text: &str, doing: &str) -> Result<(), Error> {
+        fs::write(path, text).map_err(|error| match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Error::new(
+                path,
+                format!("cannot {doing}: {error}"),
+                "Run the command as root.",
+            ),
+            _ => Error::io(path, doing, &error),
+        })
+    }
+
+    /// Takes the device from its driver, if it has one.
+    fn release(&self, driver: Option<&str>) -> Result<(), Error> {
+        match driver {
+            None => Ok(()),
+            Some(_) => self.write(
+                &self.device("driver/unbind"),
+                self.slot,
+                "take the board from its driver",
+            ),
+        }
+    }
+
+    /// Lets the kernel choose a driver, by `driver_override` first.
+    fn probe(&self) -> Result<(), Error> {
+        let path = self.root.join("sys/bus/pci/drivers_probe");
+        self.write(&path, self.slot, "bind the board")
+    }
+}
+
+/// Finds a device.
+fn find<'a>(bus: &'a Bus, root: &Path, slot: &str) -> Result<&'a Pci, Error> {
+    let mut devices = bus.devices.iter();
+    devices.find(|device| device.slot == slot).ok_or_else(|| {
+        Error::new(
+            root.join("sys/bus/pci/devices"),
+            format!("there is no PCI device {slot}"),
+            "Give an address as lspci -D lists it, for example 0000:01:00.0.",
+        )
+    })
+}
+
+/// Runs `peerlane bind`.
+pub fn run(args: &Args) -> Outcome {
+    let files = Files {
+        root: &args.root,
+        slot: &args.board,
+    };
+    let bus = Bus::read(&args.root);
+    let board = find(&bus, &args.root, &args.board)?;
+    let Some(group) = &board.group else {
+        return Err(Error::new(
+            files.device("iommu_group"),
+            format!("{} has no IOMMU", board.name()),
+            "Switch the IOMMU on in the firmware's settings (VT-d, AMD-Vi), and for Intel boot with intel_iommu=on. Without an IOMMU, use the kernel module.",
+        ));
+    };
+    let user = args.user.as_deref().map(user_id).transpose()?;
+    // A bridge between the board and the processor stays with its own driver.
+    let others = bus.devices.iter().filter(|other| {
+        other.group.as_ref() == Some(group)
+            && other.slot != board.slot
+            && other.class >> 8 != BRIDGE
+    });
+    let others: Vec<_> = others
+        .map(|other| (other.name(), other.driver.clone()))
+        .collect();
+    if let Some((other, driver)) = others
+        .iter()
+        .find(|(_, driver)| driver.as_deref().is_some_and(|driver| driver != DRIVER))
+    {
+        return Err(Error::new(
+            files.device("iommu_group"),
+            format!(
+                "{} is in IOMMU group {group} together with {other}, whose driver is {}",
+                board.name(),
+                driver.as_deref().unwrap_or_default()
+            ),
+            "Put the board into another slot, or bind that device to vfio-pci first, or use the kernel module. Devices below a switch without ACS are in one group.",
+        ));
+    }
+    if !args.root.join("sys/bus/pci/drivers").join(DRIVER).exists() {
+        // If it is not there, the probe below fails with a message.
+        let _ = Command::new("modprobe").arg(DRIVER).status();
+    }
+    if board.driver.as_deref() != Some(DRIVER) {
+        files.write(
+            &files.device("driver_override"),
+            DRIVER,
+            "choose the driver vfio-pci",
+        )?;
+        files.release(board.driver.as_deref())?;
+        files.probe()?;
+    }
+    // A reset of the function alone would not reach the FPGA's fabric. Kernels before 5.15 do not have the file, and
+    // VFIO then resets the bus on request.
+    let methods = files.device("reset_method");
+    if methods.exists() && fs::write(&methods, "bus").is_err() {
+        println!("note: {} cannot be reset by its bus", board.name());
+    }
+    let now = Bus::read(&args.root);
+    let driver = find(&now, &args.root, &args.board)?.driver.clone();
+    if driver.as_deref() != Some(DRIVER) {
+        return Err(Error::new(
+            args.root.join("sys/bus/pci/drivers").join(DRIVER),
+            format!("vfio-pci did not take {}", board.name()),
+            "See dmesg for the reason. Is the module there (modprobe vfio-pci)?",
+        ));
+    }
+    let node = args.root.join("dev/vfio").join(group);
+    let begin = Instant::now();
+    while !node.exists() && begin.elapsed() < NODE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if let Some(user) = user {
+        chown(&node, Some(user), None)
+            .map_err(|error| Error::io(&node, "give the board to the user", &error))?;
+    }
+    if args.always {
+        let text = rule(&args.board, user);
+        replace(&files.rule(), "write the rule", text.as_bytes())?;
+        println!("written: {}", files.rule().display());
+    }
+    println!("{} is bound to vfio-pci: {}", board.name(), node.display());
+    for (other, _) in others {
+        println!("note: {other} is in the same IOMMU group {group}, and belongs to its user, too");
+    }
+    println!("next: peerlane doctor checks permissions, locked memory and the board's description");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Class and subclass of PCI bridges (PCI Code and ID Assignment Specification, 1.7).
+const BRIDGE: u32 = 0x0604;
+
+/// Returns the number of a user.
+fn user_id(user: &str) -> Result<u32, Error> {
+    if let Ok(number) = user.parse() {
+        return Ok(number);
+    }
+    let said = Command::new("id").args(["-u", "--", user]).output();
+    let number = said.ok().filter(|output| output.status.success());
+    let number =
+        number.and_then(|output| String::from_utf8(output.stdout).ok()?.trim().parse().ok());
+    number.ok_or_else(|| {
+        Error::new(
+            Path::new("--user"),
+            format!("there is no user {user}"),
+            "Give the name or the number of a user of this computer.",
+        )
+    })
+}
+
+/// Returns the rule that binds a board when the kernel finds it.
+fn rule(slot: &str, user: Option<u32>) -> String {
+    let owner = user.map_or(String::new(), |user| format!(" --user {user}"));
+    format!(
+        "# Written by peerlane bind --always; peerlane unbind removes it.\n\
+         ACTION==\"add\", SUBSYSTEM==\"pci\", KERNEL==\"{slot}\", RUN+=\"{} bind {slot}{owner}\"\n",
+        std::env::current_exe().map_or_else(
+            |_| "/usr/bin/peerlane".into(),
+            |path| path.display().to_string()
+        )
+    )
+}
+
+/// Runs `peerlane unbind`.
+pub fn unbind(args: &UnbindArgs) -> Outcome {
+    let files = Files {
+        root: &args.root,
+        slot: &args.board,
+    };
+    let bus = Bus::read(&args.root);
+    let board = find(&bus, &args.root, &args.board)?;
+    let rule = files.rule();
+    if rule.exists() {
+        fs::remove_file(&rule).map_err(|error| Error::io(&rule, "remove the rule", &error))?;
+        println!("removed: {}", rule.display());
+    }
+    if board.driver.as_deref() != Some(DRIVER) {
+        println!("{} is not bound to vfio-pci", board.name());
+        return Ok(ExitCode::SUCCESS);
+    }
+    // An empty line: the kernel chooses by the device's IDs.
+    files.write(
+        &files.device("driver_override"),
+        "\n",
+        "let the kernel choose the driver",
+    )?;
+    files.release(board.driver.as_deref())?;
+    files.probe()?;
+    let now = Bus::read(&args.root);
+    let driver = find(&now, &args.root, &args.board)?.driver.clone();
+    match driver {
+        Some(driver) => println!("{} is bound to {driver}", board.name()),
+        None => println!("{} has no driver", board.name()),
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,281 @@
+//! Tests of a board that programs drive by VFIO: no module of ours is loaded.
+
+use crate::lab::{Buffer, Lab, Mover, told};
+use crate::process::{Child, fork, pair};
+use crate::suite::{Suite, skip};
+use crate::window;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_functional::{ALL, Bench};
+use peerlane_host::driver::BackendError;
+use peerlane_host::peerlane_core::uapi::feature;
+use peerlane_host::{Area, Device, Direction, Error, Memory, MemoryKind, Permissions, vfio};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, getuid, setrlimit};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Longer than the end of a process, or the reset of a board, takes here.
+const SOON: Duration = Duration::from_secs(30);
+
+struct ByVfio;
+
+impl Bench for ByVfio {
+    fn open(&self) -> Result<Device> {
+        Device::first().map_err(told)
+    }
+
+    fn takes_addresses(&self) -> bool {
+        true
+    }
+
+    fn reset(&self) -> Result<bool> {
+        let driver = vfio::open(&board()?, &Default::default()).map_err(told)?;
+        driver.reset().map_err(told)?;
+        Ok(true)
+    }
+}
+
+/// Returns the address of the only board.
+fn board() -> Result<String> {
+    match vfio::boards().as_slice() {
+        [board] => Ok(board.clone()),
+        other => bail!("boards: {other:?}"),
+    }
+}
+
+/// Runs the tests of this module.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("vfio.opened", opened);
+    for (name, test) in ALL {
+        suite.run(&format!("vfio.library.{name}"), || {
+            test(&ByVfio).map(|()| "")
+        });
+    }
+    suite.run("vfio.window", || window::widths(lab));
+    suite.run("vfio.opencl", || opencl(lab));
+    suite.run("vfio.one_process", || one_process(lab));
+    suite.run("vfio.killed", || killed(lab));
+    suite.run("vfio.outlived_by_a_child", || outlived(lab));
+    suite.run("vfio.locked_memory", || locked_memory(lab));
+    suite.run("vfio.memory_that_is_not_there", || nowhere(lab));
+    suite.run("vfio.wanted_back", || wanted_back(lab));
+}
+
+fn opened() -> Result<String> {
+    let device = Device::first().map_err(told)?;
+    let name = device.name();
+    ensure!(name == board()?, "it is called {name}");
+    ensure!(
+        device.has(feature::HOST | feature::WINDOW),
+        "features {:#x}",
+        device.info().features
+    );
+    ensure!(!device.has(feature::NVIDIA), "there is no gdrcopy");
+    // A second context of the same process.
+    let second = Device::by_vfio(&name).map_err(told)?;
+    ensure!(
+        second.info().channel != device.info().channel,
+        "one channel for two"
+    );
+    let wrong = vfio::open("0000:ff:1f.7", &Default::default());
+    ensure!(
+        matches!(
+            &wrong,
+            Err(Error::Backend(BackendError::Vfio(
+                vfio::Error::NoDevice { .. }
+            )))
+        ),
+        "{wrong:?}"
+    );
+    Ok(name)
+}
+
+/// Checks that data arrive, on a board that an earlier user may have left in any state.
+fn moves(lab: &mut Lab) -> Result<()> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let place = lab.place(&device)?;
+    let buffer = Buffer::new(&device, 256 << 10)?;
+    for direction in Direction::BOTH {
+        lab.check(&mut mover, direction, &buffer, 300, place + 77, 200_001)?;
+    }
+    Ok(())
+}
+
+/// Checks the OpenCL side: its registers, and the end of a kernel.
+fn opencl(lab: &Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    device.allocate_all(0).map_err(told)?.keep();
+    let opencl = device.open_cl().map_err(told)?;
+    // The text that describes the kernels (open OpenCL runtime, `acl_kernel_if.h`).
+    let mut text = [0; 64];
+    opencl
+        .read(Area::Kernels, 0x2000, &mut text)
+        .map_err(told)?;
+    ensure!(text.iter().any(u8::is_ascii_digit), "a text of {text:?}");
+    let outside = opencl.read(Area::Kernels, 0x4000, &mut [0; 4]);
+    ensure!(matches!(outside, Err(Error::Bounds { .. })), "{outside:?}");
+    // No kernel runs: the time is over.
+    opencl.arm().map_err(told)?;
+    let woken = opencl.wait(Some(Duration::from_millis(50))).map_err(told)?;
+    ensure!(!woken, "an interrupt of no kernel");
+    Ok("")
+}
+
+/// Checks that another process gets a clear error, and a child of this one, too.
+fn one_process(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let refused = || match Device::first() {
+        Err(Error::Backend(BackendError::Vfio(error @ vfio::Error::InUse { .. }))) => {
+            ensure!(!error.hint().is_empty());
+            Ok(())
+        }
+        other => bail!("a second process got {other:?}"),
+    };
+    fork("second", refused)?.wait()?;
+    drop(device);
+    let free = lab.branch();
+    fork("second", move || free.open().map(drop))?.wait()?;
+    moves(lab)?;
+    Ok("")
+}
+
+/// Starts a process that moves data all the time, and maybe has a child that does nothing.
+fn busy(lab: &mut Lab, has_child: bool) -> Result<(Child, Option<i32>)> {
+    let (ours, theirs) = pair()?;
+    let lab = lab.branch();
+    let child = fork("busy", move || {
+        let mut mover = Mover::fast(&lab)?;
+        let device = mover.device().clone();
+        let place = lab.place(&device)?;
+        let buffer = Buffer::new(&device, 4 << 20)?;
+        let idle = match has_child {
+            false => None,
+            true => Some(fork("idle", || {
+                std::thread::sleep(4 * SOON);
+                Ok(())
+            })?),
+        };
+        let id = idle.as_ref().map(Child::id).transpose()?.unwrap_or(0);
+        theirs.send_number(id)?;
+        loop {
+            for direction in Direction::BOTH {
+                mover.transfer(direction, &buffer.region, 0, place, 4 << 20)?;
+            }
+        }
+    })?;
+    let id = ours.receive_number()?;
+    // Transfers are under way.
+    std::thread::sleep(Duration::from_millis(300));
+    Ok((child, (id != 0).then_some(id)))
+}
+
+/// Kills processes in the middle of transfers. The harness checks that the board reaches no memory after that.
+fn killed(lab: &mut Lab) -> Result<&'static str> {
+    for _ in 0..lab.rounds {
+        let (mut child, _) = busy(lab, false)?;
+        child.signal(Signal::KILL)?;
+        ensure!(child.wait_for(SOON)?.is_some(), "it does not end");
+        moves(lab)?;
+    }
+    Ok("")
+}
+
+/// Kills a process whose child goes on and has the same files open: the board stays in use, and its memory pinned.
+fn outlived(lab: &mut Lab) -> Result<&'static str> {
+    let (mut child, idle) = busy(lab, true)?;
+    let idle = idle.context("it has no child")?;
+    child.signal(Signal::KILL)?;
+    ensure!(child.wait_for(SOON)?.is_some(), "it does not end");
+    let refused = Device::first();
+    ensure!(
+        matches!(
+            &refused,
+            Err(Error::Backend(BackendError::Vfio(
+                vfio::Error::InUse { .. }
+            )))
+        ),
+        "{refused:?}"
+    );
+    let idle = rustix::process::Pid::from_raw(idle).context("no process")?;
+    rustix::process::kill_process(idle, Signal::KILL)?;
+    let begin = Instant::now();
+    while Device::first().is_err() {
+        ensure!(begin.elapsed() < SOON, "the board is not free");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    moves(lab)?;
+    Ok("")
+}
+
+/// Checks the error of a user who may not lock as much memory as a registration needs.
+fn locked_memory(lab: &Lab) -> Result<String> {
+    if getuid().is_root() {
+        return skip("root may lock all memory");
+    }
+    let device = lab.open()?;
+    let before = getrlimit(Resource::Memlock);
+    let limit = 16 << 20;
+    setrlimit(
+        Resource::Memlock,
+        Rlimit {
+            current: Some(limit),
+            maximum: before.maximum,
+        },
+    )?;
+    let memory = Memory::new(32 << 20).map_err(told)?;
+    let refused = device.register_all(&memory, Permissions::ReadWrite);
+    setrlimit(Resource::Memlock, before)?;
+    match refused {
+        Err(
+            error @ Error::Backend(BackendError::Vfio(vfio::Error::Locked {
+                limit: Some(found),
+                ..
+            })),
+        ) if found == limit => Ok(error.to_string()),
+        other => bail!("{other:?}"),
+    }
+}
+
+/// Checks the error for memory that the process does not have.
+fn nowhere(lab: &Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    // SAFETY: the process has no memory there, and so nothing that could be written to.
+    let refused = unsafe { device.register_address(4096, 4096, Permissions::ReadWrite) };
+    ensure!(
+        matches!(&refused, Err(Error::Call { source, .. }) if source.raw_os_error() == 14),
+        "{refused:?}"
+    );
+    let gpu = device.memory(MemoryKind::Gpu, 4096);
+    ensure!(gpu.is_err(), "memory of a GPU without a GPU");
+    Ok("")
+}
+
+/// Unbinds the board while it is used: its user gets an error, and the board is free when the user has closed it.
+fn wanted_back(lab: &mut Lab) -> Result<&'static str> {
+    if !getuid().is_root() {
+        return skip("only root may unbind a driver");
+    }
+    let board = board()?;
+    let device = lab.open()?;
+    let driver = PathBuf::from("/sys/bus/pci/drivers").join(vfio::DRIVER);
+    let (name, unbind) = (board.clone(), driver.join("unbind"));
+    let unbinder = std::thread::spawn(move || fs::write(unbind, name));
+    let begin = Instant::now();
+    loop {
+        match device.poll(Some(Duration::from_millis(100))) {
+            Ok(_) => {}
+            Err(Error::Gone) => break,
+            Err(error) => return Err(told(error)),
+        }
+        ensure!(begin.elapsed() < SOON, "the user is not asked");
+    }
+    drop(device);
+    let unbound = unbinder.join();
+    ensure!(matches!(unbound, Ok(Ok(()))), "{unbound:?}");
+    let gone = Device::first();
+    ensure!(matches!(gone, Err(Error::None)), "{gone:?}");
+    fs::write(driver.join("bind"), &board)?;
+    moves(lab)?;
+    Ok("")
+}
