@@ -7,17 +7,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use peerlane_hdl::Slaves;
+use peerlane_hdl::{Params, Slaves};
 
 use crate::block;
 use crate::build;
 use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::component;
+use crate::extend::component::{self, Written};
 use crate::generator::{self, Board, Ids};
+use crate::hash::sha256;
 use crate::interrupt;
-use crate::layout::write_below;
+use crate::layout::{BOARD_FILE, write_below};
 use crate::output;
+use crate::system::shell::{self, BoardError, HEADER};
+use crate::text;
 
 /// The component's directory in a Quartus project: Platform Designer looks for components in `ip/**` (Platform Designer
 /// user guide 683364, "IP Search Path Recursive Search").
@@ -40,6 +43,8 @@ pub struct Options {
     pub memory: u64,
     /// Facts about the hard IP that a block with a TLP port is built for.
     pub stream: Stream,
+    /// A file that describes the rest of the board.
+    pub board: Option<PathBuf>,
 }
 
 /// Facts about the hard IP that only a TLP port needs.
@@ -69,7 +74,9 @@ pub struct Made {
 /// [`ErrorKind::Interrupted`].
 pub fn write(options: &Options) -> Result<Made> {
     let (config, file) = &options.config;
-    let board = board(options, config, file)?;
+    let mut board = board(options, config, file)?;
+    let rest = options.board.as_deref().map(Rest::read).transpose()?;
+    board.shell = rest.as_ref().map(Rest::hash);
     let parent = output::new_directory(&options.out)?;
     let modules = generator::generate(config, board)?;
     let ids = generator::agree(config, board, &modules)?;
@@ -77,6 +84,13 @@ pub fn write(options: &Options) -> Result<Made> {
     if config.has_tlp_port() {
         // The kind of the hard IP's reset controller is not known here: constraints of the soft one match no other.
         files.extend(component::hip_files(DIR, true));
+    }
+
+    if let Some(rest) = &rest {
+        files.push(Written {
+            path: BOARD_FILE.into(),
+            text: rest.description(ids, &generator::params(config, board))?,
+        });
     }
 
     let temporary = tempfile::Builder::new()
@@ -101,6 +115,60 @@ pub fn write(options: &Options) -> Result<Made> {
         files: files.len(),
     })
 }
+
+/// The lines of a board's description that are not the block's.
+struct Rest<'a> {
+    file: &'a Path,
+    /// Those before the block's.
+    head: String,
+    /// Those after them.
+    shell: String,
+}
+
+impl<'a> Rest<'a> {
+    fn read(file: &'a Path) -> Result<Self> {
+        let text = text::read(file)?;
+        // `name` and `pci`.
+        let lines = text.split_inclusive('\n');
+        let (head, shell): (Vec<_>, Vec<_>) = lines.enumerate().partition(|(at, _)| *at < HEAD);
+        let joined = |lines: Vec<(usize, &str)>| lines.into_iter().map(|(_, line)| line).collect();
+        Ok(Self {
+            file,
+            head: joined(head),
+            shell: joined(shell),
+        })
+    }
+
+    fn hash(&self) -> u32 {
+        shell::hash(sha256, self.shell.as_bytes())
+    }
+
+    /// Returns the whole description.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] if a line of the file cannot be understood.
+    fn description(&self, ids: Ids, params: &Params) -> Result<String> {
+        let Self { file, head, shell } = self;
+        let block = params.canonical();
+        let map = ids.map;
+        let text = format!("{HEADER}\n{head}map {map:08x}\nblock {block}\n{shell}");
+        let wrong = |error: BoardError| {
+            // The file has neither the header nor the block's lines.
+            let place = match error {
+                BoardError::Line { number } if number > HEAD + 1 => Place::line(file, number - 3),
+                BoardError::Line { number } => Place::line(file, number - 1),
+                _ => Place::file(file),
+            };
+            let hint = "docs/fpga/README.md has the lines, in their order (\"By hand in Platform Designer\").";
+            Error::new(ErrorKind::Config, place, error.to_string(), hint)
+        };
+        shell::Board::parse(&text, 0, sha256).map_err(wrong)?;
+        Ok(text)
+    }
+}
+
+/// Lines of a description between its header and those of the block.
+const HEAD: usize = 2;
 
 /// Makes an error of the configuration.
 fn refused<T>(file: &Path, what: String, hint: &str) -> Result<T> {
@@ -182,6 +250,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         slaves,
         bar_log2,
         clock_mhz,
+        shell: None,
     };
     // The errors above name their options; the remaining errors are reported here.
     generator::params(config, board).validate().map_err(|e| {

@@ -3,9 +3,8 @@
 //! [`system`] is a BSP as it is in its files. [`extend::extend`] finds the `acl_dma` instance of a vendor's BSP by
 //! kind, and writes a copy in which `peerlane_dma` replaces it; [`check::check`] makes such a copy again,
 //! and judges the edits.
-//! [`by_hand`] writes the block's component without a BSP, and [`board`] a BSP for a board without one. [`driver`]
-//! gives the kernel driver the place of the block, [`diagram`] shows a board. The command `peerlane` is a thin shell
-//! over all of them.
+//! [`by_hand`] writes the block's component without a BSP, and [`board`] a BSP for a board without one. [`diagram`]
+//! shows a board. The command `peerlane` is a thin shell over all of them.
 //!
 //! This crate joins the crates below it under one name. It may depend on each of them, and none of them on it.
 
@@ -14,7 +13,6 @@
 pub mod board;
 pub mod by_hand;
 pub mod diagram;
-pub mod driver;
 
 pub use peerlane_bsp_compare as check;
 pub use peerlane_bsp_design as system;

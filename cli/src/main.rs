@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    Outcome, bench, bind, check, component, config, diagram, driver, extend, icd, new, program,
-    revert, upgrade,
+    Outcome, bench, bind, check, component, config, diagram, extend, icd, install_board, new,
+    program, revert, upgrade,
 };
 use peerlane_demo::{out, provenance};
 use signals::Signals;
@@ -46,7 +46,7 @@ enum Command {
     New(new::Args),
     Config(config::Args),
     Diagram(diagram::Args),
-    Driver(driver::Args),
+    InstallBoard(install_board::Args),
     Bind(bind::Args),
     Unbind(bind::UnbindArgs),
     Program(program::Args),
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         Command::Config(args) => config::run(args),
         Command::Diagram(args) => diagram::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
-        Command::Driver(args) => driver::run(args),
+        Command::InstallBoard(args) => install_board::run(args),
         Command::Bind(args) => bind::run(args),
         Command::Unbind(args) => bind::unbind(args),
         Command::Program(args) => program::run(args),

@@ -401,12 +401,6 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.trim_end().ends_with("sound"), "{said}");
 
-    let table = work.path().join("boards_table.rs");
-    let (code, said) = status(&["driver", text(&out), "--out", text(&table)]);
-    assert_eq!(code, Some(0), "{said}");
-    let printed = peerlane(&["driver", text(&out)]).stdout;
-    assert_eq!(std::fs::read(&table).unwrap(), printed);
-
     let system = out.join("hardware/peerlane_ref_peerlane/acl_iface_system.qsys");
     let content = std::fs::read_to_string(&system).unwrap();
     let spoilt = content.replace("end=\"dma_engine.att\"", "end=\"dma_engine.table\"");
@@ -632,7 +626,6 @@ fn a_file_that_cannot_be_written_is_refused_first() {
         &["bench", "rtl", "--json"],
         &["bench", "rtl", "--html"],
         &["diagram", "--bsp", text(&reference), "--out"],
-        &["driver", "/nowhere", "--out"],
     ] {
         for file in [text(&out), text(&taken)] {
             let start = std::time::Instant::now();

@@ -46,7 +46,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
         &bin,
         "peerlane",
         &format!(
-            "case $1 in upgrade) exit 0;; program) while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\";; esac\n\
+            "case $1 in upgrade) exit 0;; install-board) set -- \"$@\" --firmware \"$FIRMWARE\";; program) while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\";; esac\n\
              exec {itself} \"$@\""
         ),
     );
@@ -124,13 +124,9 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
 
     // Peerlane's sources, as far as the commands need them.
     let sources = work.path().join("sources");
-    let of_driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver");
-    let table = "src/boards_table.rs";
-    fs::create_dir_all(sources.join("driver/src")).unwrap();
-    fs::copy(of_driver.join(table), sources.join("driver").join(table)).unwrap();
-    fs::create_dir(sources.join("mmd")).unwrap();
+    fs::create_dir_all(sources.join("mmd")).unwrap();
     fs::copy(
-        of_driver.join("../mmd/devices.c"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../mmd/devices.c"),
         sources.join("mmd/devices.c"),
     )
     .unwrap();
@@ -148,6 +144,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
         .env("ALTERAOCLSDKROOT", "/of/the/sdk")
         .env("PORT", "0000:00:01.0")
         .env("CALLS", &calls)
+        .env("FIRMWARE", work.path().join("firmware"))
         .env("BOARD", board)
         .env("STOPS", if persona { "1" } else { "" })
         .env("IMPORT", "")
@@ -158,12 +155,16 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let said =
         String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{said}\n{readme}");
-    let [table, own] = [&work.path().join("compiles"), &sources]
-        .map(|dir| fs::read_to_string(dir.join("driver/src/boards_table.rs")).unwrap());
-    assert!(table.contains(board), "{table}");
-    // The table in Peerlane's repository stays unchanged.
-    let committed = fs::read_to_string(of_driver.join("src/boards_table.rs")).unwrap();
-    assert_eq!(own, committed);
+    // The driver finds it by the IDs of the board.
+    let installed = fs::read_dir(work.path().join("firmware")).unwrap();
+    let installed: Vec<_> = installed.map(|file| file.unwrap().path()).collect();
+    let [installed] = installed.as_slice() else {
+        panic!("{installed:?}")
+    };
+    let name = installed.file_name().unwrap().to_string_lossy();
+    assert!(name.ends_with("-504c.board"), "{name}");
+    let written = out.join("hardware").join(board).join("peerlane.board");
+    assert_eq!(fs::read(installed).unwrap(), fs::read(written).unwrap());
     (work, fs::read_to_string(calls).unwrap())
 }
 
@@ -217,6 +218,7 @@ fn the_steps_of_a_board_with_a_base_revision() {
             "lspci -nn -v -d 1172:",
             "sudo dkms add",
             &format!("sudo dkms install peerlane/{}", env!("CARGO_PKG_VERSION")),
+            " install-board /",
             "modprobe peerlane",
             "cargo build --release -p peerlane-mmd-legacy -p peerlane-utilities",
             "aocl install\n",

@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a board is found, and where the block's slaves lie in its BAR.
+//! How a board is found, and where the block's slaves lie in its BAR: by descriptions, which root installs.
 
-use crate::logic::places::Places;
-pub(crate) use crate::logic::shell::{Line, OpenCl, Range};
-use kernel::{bindings, pci, prelude::*};
+use crate::{
+    ffi::{pci_dev, peerlane_sha256, raw_device, Text},
+    logic::{
+        board::{Board, BoardError, FileName, Ids, DIRECTORY, SUBDEVICE},
+        places::Places,
+    },
+};
+pub(crate) use crate::logic::shell::{Line, OpenCl};
+use kernel::{
+    bindings,
+    device::Bound,
+    error::to_result,
+    ffi::c_char,
+    pci,
+    prelude::*,
+    str::CString,
+};
 
-/// A board that the driver was built for.
+/// A board's name, or its first bytes. The last byte is zero.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Name([u8; 64]);
+
+impl Name {
+    fn of(text: &str) -> Self {
+        let mut name = Self([0; 64]);
+        let room = name.0.len() - 1;
+        for (to, from) in name.0[..room].iter_mut().zip(text.bytes()) {
+            *to = from;
+        }
+        name
+    }
+
+    /// Returns the address of its bytes, of which one is zero.
+    pub(crate) fn as_char_ptr(&self) -> *const c_char {
+        self.0.as_ptr().cast()
+    }
+}
+
+/// A board, as its description says.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// Name of the board.
-    pub(crate) name: &'static CStr,
-    /// `BUILD_ID` of its block, which also stands for the offsets below.
-    pub(crate) build_id: u32,
+    pub(crate) name: Name,
     /// The BAR.
     pub(crate) bar: u32,
     /// Byte offset of the CSR.
@@ -36,6 +68,25 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Returns what a description says.
+    pub(crate) fn of(board: &Board<'_>) -> Result<Self, BoardError> {
+        let places = board.places()?;
+        let offset = |at: u64| at as usize;
+        Ok(Self {
+            name: Name::of(board.name),
+            bar: board.bar()?,
+            csr: offset(places.csr),
+            chan: offset(places.chan),
+            att: offset(places.att),
+            msix: places.msix.map(offset),
+            window: places.window.map(offset),
+            memory: board.shell.memory,
+            clock: board.shell.clock,
+            line: board.shell.line,
+            opencl: board.shell.opencl,
+        })
+    }
+
     /// Returns the places of the slaves.
     pub(crate) fn slaves(&self) -> Places {
         let offset = |at: usize| at as u64;
@@ -49,15 +100,17 @@ impl Place {
     }
 }
 
-/// Makes the IDs of a board, with those of its subsystem: only these differ from the IDs of the vendor's board, which
-/// belongs to another driver. `u32::MAX` (`PCI_ANY_ID`) is any; [`pci::DeviceId`] itself makes no ID with a
-/// subsystem.
-pub(crate) const fn id(vendor: u32, device: u32, subvendor: u32, subdevice: u32) -> pci::DeviceId {
+/// Every board that `peerlane extend` has made. Only the ID of its subsystem differs from those of the vendor's board,
+/// which belongs to another driver. Root adds others by `new_id`. ([`pci::DeviceId`] itself makes no ID with a
+/// subsystem.)
+pub(crate) const fn id() -> pci::DeviceId {
+    // `PCI_ANY_ID`.
+    const ANY: u32 = u32::MAX;
     let raw = bindings::pci_device_id {
-        vendor,
-        device,
-        subvendor,
-        subdevice,
+        vendor: ANY,
+        device: ANY,
+        subvendor: ANY,
+        subdevice: SUBDEVICE as u32,
         class: 0,
         class_mask: 0,
         driver_data: 0,
@@ -65,4 +118,78 @@ pub(crate) const fn id(vendor: u32, device: u32, subvendor: u32, subdevice: u32)
     };
     // SAFETY: `DeviceId` is a transparent wrapper of this structure, without invariants.
     unsafe { core::mem::transmute(raw) }
+}
+
+/// SHA-256, for descriptions.
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut digest = [0; 32];
+    // SAFETY: so many bytes, and a place for the digest.
+    unsafe { peerlane_sha256(bytes.as_ptr(), bytes.len(), digest.as_mut_ptr()) };
+    digest
+}
+
+/// The file with the descriptions of the boards with a function's IDs.
+pub(crate) struct File {
+    /// Its name, for messages.
+    pub(crate) name: CString,
+    firmware: *const bindings::firmware,
+}
+
+impl File {
+    /// Reads the file for a function, or the one for any subsystem. A function without one is refused.
+    pub(crate) fn of(device: &pci::Device<Bound>) -> Result<Self> {
+        // SAFETY: a valid device; its IDs do not change.
+        let function = unsafe { &*pci_dev(device) };
+        let ids = |subdevice| Ids {
+            vendor: function.vendor,
+            device: function.device,
+            subvendor: None,
+            subdevice,
+        };
+        let own = ids(Some(function.subsystem_device));
+        Self::read(device, own)
+            .or_else(|_| Self::read(device, ids(None)))
+            .inspect_err(|_| {
+                dev_err!(
+                    device,
+                    "no description of this board: there is no {}/{} among the system's firmware; install the one of its image (peerlane install-board)\n",
+                    DIRECTORY,
+                    Text(FileName(own))
+                );
+            })
+    }
+
+    fn read(device: &pci::Device<Bound>, ids: Ids) -> Result<Self> {
+        let name = CString::try_from_fmt(fmt!("{}/{}", DIRECTORY, Text(FileName(ids))))?;
+        let mut firmware = core::ptr::null();
+        // SAFETY: a name, a valid device, and a place for the result, which is released at the end.
+        to_result(unsafe {
+            bindings::request_firmware_direct(
+                &mut firmware,
+                name.as_char_ptr(),
+                raw_device(device.as_ref()),
+            )
+        })?;
+        Ok(Self { name, firmware })
+    }
+
+    /// Returns its content.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the kernel has read it, and it stays until it is released.
+        unsafe {
+            let firmware = &*self.firmware;
+            match firmware.size {
+                // The address of an empty file may be null.
+                0 => &[],
+                size => core::slice::from_raw_parts(firmware.data, size),
+            }
+        }
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: it was requested, and is released once.
+        unsafe { bindings::release_firmware(self.firmware) };
+    }
 }

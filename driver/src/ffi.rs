@@ -122,6 +122,8 @@ extern "C" {
     /// D3hot to D0: the hard IP does not report these to the fabric, and the block would go on as it was. The setting
     /// stays when another driver has the device, too.
     pub(crate) fn peerlane_reset_by_the_link(device: *mut bindings::pci_dev);
+    /// Writes the SHA-256 of so many bytes, which is 32 bytes.
+    pub(crate) fn peerlane_sha256(bytes: *const u8, count: usize, digest: *mut u8);
     /// Waits until the handlers of a device's interrupts have ended, if a table in its BAR has these.
     pub(crate) fn peerlane_wait_for_handlers(device: *mut bindings::pci_dev);
     /// Releases the lock that `peerlane_lock_device` took.

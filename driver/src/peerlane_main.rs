@@ -22,7 +22,6 @@ use kernel::{
 mod access;
 mod board;
 mod boards;
-mod boards_table;
 mod callbacks;
 mod configure;
 mod context;
@@ -63,7 +62,7 @@ use board::{
 use debugfs::Files;
 use file::Node;
 use hw::Failure;
-use identify::identify;
+use identify::{identify, Identified};
 use irq::Interrupts;
 use logic::lifecycle::{NotStarted, Starter};
 use settings::Settings;
@@ -138,32 +137,36 @@ struct Data<'bound> {
     _enabled: Enabled,
 }
 
-boards_table::board_table!(IDS);
+kernel::pci_device_table!(IDS, (), [(boards::id(), ())]);
 
 impl pci::Driver for Driver {
-    type IdInfo = boards::Place;
+    type IdInfo = ();
     type Data<'bound> = Data<'bound>;
     const ID_TABLE: pci::IdTable<Self::IdInfo> = &IDS;
 
     fn probe<'bound>(
         device: &'bound pci::Device<Core<'_>>,
-        place: Option<&'bound boards::Place>,
+        _: Option<&'bound ()>,
     ) -> impl PinInit<Data<'bound>, Error> + 'bound {
         pin_init::pin_init_scope(move || {
-            let place = *place.ok_or(ENODEV)?;
+            let file = boards::File::of(device)?;
             let settings = Settings::of(device.as_ref());
             device.enable_device_mem()?;
             let enabled = Enabled(ARef::from(&**device));
-            let found = device.iomap_region(place.bar, c"peerlane").and_then(|bar| {
-                let found = identify(device, &bar, &place, settings.build_id)?;
+            let found = identify(device, &file).inspect(|found| {
                 // An earlier user of the board may have left it running.
-                hw::silence(&bar, &place);
-                Ok((bar, found))
+                hw::silence(&found.bar, &found.place);
             });
+            drop(file);
             // Until its block is wiped, none of its requests arrives.
             // SAFETY: a valid device.
             unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
-            let (bar, (identity, capabilities)) = found?;
+            let Identified {
+                bar,
+                place,
+                identity,
+                capabilities,
+            } = found?;
             // SAFETY: a valid device, whose lock is held.
             unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
             // SAFETY: nothing was allocated for DMA yet.
@@ -252,10 +255,6 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
     license: "GPL",
     imports_ns: ["CXL", "DMA_BUF"],
     params: {
-        build_id: u32 {
-            default: 0,
-            description: "The BUILD_ID to expect instead of the one in the table of boards; 0: that of the table (default 0)",
-        },
         patience_ms: u32 {
             default: 2000,
             description: "Longest wait for the block to become idle, in ms, before it is cut off from memory and reset (default 2000)",

@@ -16,8 +16,6 @@ use kernel::{
 /// Settings of a board.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
-    /// The only `BUILD_ID` that is accepted, even if the table of boards has another one.
-    pub(crate) build_id: Option<u32>,
     /// Longest wait for the block to become idle, in milliseconds.
     pub(crate) patience_ms: u32,
     /// `PORT_TIMEOUT` in cycles; `None`: as after power-up.
@@ -83,7 +81,6 @@ impl Settings {
 
     fn current() -> Self {
         Self {
-            build_id: given(module_parameters::build_id.value()),
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
             recovery_s: module_parameters::recovery_s.value(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Macros and inline functions of the kernel that have no Rust helper. */
+#include <crypto/sha2.h>
 #include <linux/aer.h>
 #include <linux/bitfield.h>
 #include <linux/cred.h>
@@ -250,6 +251,11 @@ void peerlane_lift_segment_limits(struct device *device)
 void peerlane_lock_device(struct pci_dev *device)
 {
 	device_lock(&device->dev);
+}
+
+void peerlane_sha256(const u8 *bytes, size_t count, u8 *digest)
+{
+	sha256(bytes, count, digest);
 }
 
 bool peerlane_try_lock_device(struct pci_dev *device)

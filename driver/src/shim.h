@@ -63,6 +63,7 @@ bool peerlane_queue_now(struct delayed_work *work);
 unsigned long peerlane_references(struct file *file);
 void peerlane_reset_by_the_link(struct pci_dev *device);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
+void peerlane_sha256(const u8 *bytes, size_t count, u8 *digest);
 bool peerlane_try_lock_device(struct pci_dev *device);
 void peerlane_unlock_device(struct pci_dev *device);
 void peerlane_wait_for_handlers(struct pci_dev *device);

@@ -9,6 +9,7 @@
 
 use crate::{
     board::Board,
+    boards::Name,
     callbacks,
     logic::{
         fpga_memory::FpgaMemory, peers::Verdict, quota::Limits, regs::csr::PORT_PACE,
@@ -21,6 +22,7 @@ use kernel::{bindings, ffi::c_char, prelude::*, str::CString};
 /// Contents of a file.
 enum Value {
     Text(&'static CStr),
+    Name(Name),
     Number(u32),
     Bytes(u64),
     Hash(u32),
@@ -49,6 +51,9 @@ unsafe fn emit(
         (match value {
             Ok(Value::Text(text)) => {
                 bindings::sysfs_emit(buffer, c"%s\n".as_char_ptr(), text.as_char_ptr())
+            }
+            Ok(Value::Name(name)) => {
+                bindings::sysfs_emit(buffer, c"%s\n".as_char_ptr(), name.as_char_ptr())
             }
             Ok(Value::Number(number)) => {
                 bindings::sysfs_emit(buffer, c"%u\n".as_char_ptr(), number)
@@ -165,7 +170,7 @@ macro_rules! attributes {
 }
 
 attributes! {
-    board => |board| Ok(Value::Text(board.hw.place().name));
+    board => |board| Ok(Value::Name(board.hw.place().name));
     map_id => |board| Ok(Value::Hash(board.identity.map_id));
     build_id => |board| Ok(Value::Hash(board.identity.build_id));
     state => |board| Ok(Value::Text(board.hw.state()));

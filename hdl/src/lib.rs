@@ -25,5 +25,5 @@ pub mod rtl;
 
 pub use build::{generate, restart};
 pub use error::GenerateError;
-pub use params::{Irq, ParamError, Params, Port, Slaves, TOP, txs_burst_bits};
+pub use params::{Irq, ParamError, Params, Port, Slaves, TOP, shell_hash, txs_burst_bits};
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};

@@ -1,5 +1,6 @@
 //! Parameters of a build of the block.
 
+use peerlane_core::board::Shell;
 use serde::{Deserialize, Serialize};
 
 /// Name of the top module.
@@ -117,6 +118,15 @@ pub struct Params {
     /// take.
     #[serde(skip_serializing_if = "is_usual_clock")]
     pub clock_mhz: u32,
+    /// Hash of the description of the rest of the board ([`shell_hash`]). The block does not use it, but software must
+    /// know the rest of the board, so `BUILD_ID` covers it, too. `None` for a board without a description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shell: Option<u32>,
+}
+
+/// Returns [`Params::shell`] for the description of the rest of a board.
+pub fn shell_hash(shell: &Shell) -> u32 {
+    peerlane_regmap::hash(&shell.to_string())
 }
 
 /// Clock of the PCIe port, unless it is said: that of Gen2 x8 with 128 bits, in MHz.
@@ -142,6 +152,7 @@ impl Default for Params {
             slaves: None,
             bar_log2: None,
             clock_mhz: USUAL_CLOCK,
+            shell: None,
         }
     }
 }
@@ -350,7 +361,10 @@ impl Params {
             USUAL_CLOCK => String::new(),
             mhz => format!(" clock_mhz={mhz}"),
         };
-        format!("{block}{slaves}{bar}{clock}")
+        let shell = self
+            .shell
+            .map_or(String::new(), |hash| format!(" shell={hash:08x}"));
+        format!("{block}{slaves}{bar}{clock}{shell}")
     }
 
     /// The value of the `BUILD_ID` register.
@@ -362,6 +376,9 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peerlane_core::board::{Board, Ids};
+    use peerlane_core::shell::OpenCl;
+    use sha2::Digest;
 
     #[test]
     fn defaults_are_valid() {
@@ -607,6 +624,59 @@ mod tests {
         }
     }
 
+    /// Driver and hardware compute the same number: the driver from the description, with its own SHA-256.
+    #[test]
+    fn a_description_gives_the_build_id() {
+        let shell = Shell {
+            memory: 1 << 32,
+            clock: 250_000_000,
+            line: None,
+            opencl: OpenCl::default(),
+        };
+        let slaves = Slaves {
+            bar: 2,
+            csr: 0x3000,
+            chan: 0x2_0000,
+            att: 0x2_8000,
+            msix: None,
+            window: Some(0x1_0000),
+        };
+        let params = Params {
+            port: Port::Tlp,
+            slaves: Some(slaves),
+            clock_mhz: 125,
+            shell: Some(shell_hash(&shell)),
+            ..Params::default()
+        };
+        let block = params.canonical();
+        let words: Vec<_> = block.split(' ').collect();
+        assert_eq!(
+            words[words.len() - 2..],
+            [
+                "clock_mhz=125",
+                &format!("shell={:08x}", shell_hash(&shell))
+            ]
+        );
+        let ids = Ids {
+            vendor: 0x1172,
+            device: 0xab00,
+            subvendor: None,
+            subdevice: None,
+        };
+        let text = Board {
+            name: "b",
+            ids,
+            map_id: peerlane_core::regs::MAP_ID,
+            block: &block,
+            build_id: 0,
+            shell,
+        }
+        .to_string();
+        let board = Board::parse(&text, 0, |bytes| sha2::Sha256::digest(bytes).into()).unwrap();
+        assert_eq!(board.build_id, params.build_id());
+        assert_eq!(board.bar(), Ok(2));
+    }
+
     #[test]
     fn every_parameter_changes_the_build_id() {
         let base = Params::default();
@@ -661,6 +731,10 @@ mod tests {
             },
             Params {
                 clock_mhz: 125,
+                ..base
+            },
+            Params {
+                shell: Some(0x0bad_cafe),
                 ..base
             },
         ];

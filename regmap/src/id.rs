@@ -82,11 +82,12 @@ impl Map {
     }
 
     /// Identifies a build of the block: the value of BUILD_ID. `params` names the build's
-    /// parameters in a form that is the same for equal parameters.
+    /// parameters in a form that is the same for equal parameters. What is hashed are two lines of the board's
+    /// description (`Hashed` of `peerlane_core::board`), so that a driver can compute it.
     ///
     /// Never 0 or 0xFFFF_FFFF, as for [`Map::map_id`].
     pub fn build_id(&self, params: &str) -> u32 {
-        hash(&format!("{}build\n{params}", self.canonical()))
+        hash(&format!("map {:08x}\nblock {params}\n", self.map_id()))
     }
 }
 
@@ -103,7 +104,7 @@ fn push_domain(line: &mut String, enumeration: Option<&str>, min: Option<u64>, m
 }
 
 /// Returns the first 32 bits of the SHA-256, or of the SHA-256 of that, until the value is usable.
-fn hash(text: &str) -> u32 {
+pub fn hash(text: &str) -> u32 {
     let mut digest = Sha256::digest(text.as_bytes());
     loop {
         let value = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);

@@ -20,6 +20,7 @@ mod names;
 mod raw;
 
 pub use error::{ErrorKind, MapError, MapErrors};
+pub use id::hash;
 pub use model::{
     Access, Block, Constant, Content, Enumeration, Field, Map, Member, MemberField, Piece, Record,
     Register, Variant, Word, ones,

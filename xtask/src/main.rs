@@ -78,7 +78,6 @@ enum Task {
     /// Build the kernel module for the kernel that the tests boot.
     #[command(after_help = "Examples:\n  \
         cargo xtask driver               target/driver/peerlane.ko\n  \
-        cargo xtask driver --bsp DIR     for the board of an extended BSP\n  \
         cargo xtask driver --clippy      check it with clippy instead")]
     Driver(driver::Options),
     /// Build the libraries for C and install them, with headers and pkg-config files.

@@ -67,7 +67,7 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     // After the others, because a board's `BUILD_ID` depends on the register map, too.
     let fresh = tempfile::tempdir().into_diagnostic()?;
     reference_board(root, fresh.path())?;
-    current &= settle(root, fresh.path(), &root.join("driver/src"), check)?;
+    current &= settle(root, fresh.path(), &root.join("bsp"), check)?;
     let fresh = tempfile::tempdir().into_diagnostic()?;
     diagrams(root, fresh.path())?;
     current &= settle(root, fresh.path(), &root.join("docs/fpga"), check)?;
@@ -97,7 +97,7 @@ fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> 
     Ok(())
 }
 
-/// Makes the driver's table of boards, for the reference BSP.
+/// Makes the description of the reference BSP's board, which the simulated board must have.
 fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     let work = tempfile::tempdir().into_diagnostic()?;
     let bsp = work.path().join("bsp");
@@ -105,13 +105,11 @@ fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     let config = work.path().join("txs.toml");
     std::fs::write(&config, "[port]\nkind = \"txs\"\n").into_diagnostic()?;
     extend(root, "reference", &bsp, Some(&config))?;
-    let mut table = crate::peerlane(root)?;
-    table.arg("driver").arg(&bsp);
-    table.arg("--out").arg(fresh.join("boards_table.rs"));
-    silently(
-        table,
-        "cannot make a table of boards for bsp/reference; see the messages above",
-    )
+    let description = bsp.join("hardware/peerlane_ref_peerlane/peerlane.board");
+    fs::copy(&description, fresh.join("reference.board"))
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot copy {}", description.display()))?;
+    Ok(())
 }
 
 /// Makes the block diagrams of the reference BSPs, before and after.

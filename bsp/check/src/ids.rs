@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::Findings;
 use peerlane_bsp_generate::build::{Build, Program};
-use peerlane_bsp_generate::generator;
+use peerlane_bsp_generate::generator::{self, Board};
 use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::hash::digest;
-use peerlane_bsp_platform::layout::{BUILD_FILE, Layout};
+use peerlane_bsp_platform::layout::{BOARD_FILE, BUILD_FILE, Layout};
 
 const AGAIN: &str = "Extend the vendor's BSP again, and do not edit generated files.";
 
@@ -62,6 +62,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     program(build, &hardware, findings);
     // The `BUILD_ID` that this version of the program gives for the record's configuration.
     let board = build.board(layout)?;
+    description(build, board, &hardware, findings);
     let ours = generator::params(&build.config, board).build_id();
     let here = build.program() == Program::this();
     if ours != build.build_id && here {
@@ -97,6 +98,38 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         );
     }
     Ok(())
+}
+
+/// Checks that the description of the board is the one that the hardware confirms.
+fn description(build: &Build, board: Board, hardware: &Path, findings: &mut Findings) {
+    const TEST: &str = "description";
+    let path = hardware.join(BOARD_FILE);
+    let Ok(text) = fs::read_to_string(&path) else {
+        // It is one of the generated files.
+        return;
+    };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let first = |from: usize, to: usize| {
+        let text = lines.get(from..to).map(<[&str]>::concat);
+        text.map(|text| digest(text.as_bytes())[..8].to_string())
+    };
+    let hexadecimal = |id: u32| Some(format!("{id:08x}"));
+    let map = format!("map {:08x}\n", build.map_id);
+    let block = format!(
+        "block {}\n",
+        generator::params(&build.config, board).canonical()
+    );
+    if lines.get(3..5) != Some(&[map.as_str(), block.as_str()])
+        || first(3, 5) != hexadecimal(build.build_id)
+        || first(5, lines.len()) != build.shell.and_then(hexadecimal)
+    {
+        findings.bad(
+            TEST,
+            Place::file(&path),
+            "the hardware does not confirm it: its hashes are not those of the build",
+            AGAIN,
+        );
+    }
 }
 
 /// Compares the program that wrote the BSP with this one. Another program may write another BSP from the same input,

@@ -5,10 +5,11 @@ use peerlane_core::shell::KERNELS_BYTES;
 
 use crate::host_bus::{BarEntry, BarMap};
 use crate::interrupts::RXM_IRQ;
-use crate::qsys::{Connection, End, number};
+use crate::qsys::{Connection, End, Module, System, number};
 use crate::site::Site;
-use peerlane_bsp_platform::error::Result;
+use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
 
+pub use peerlane_core::board::{Board, BoardError, HEADER, Ids, Shell, hash};
 pub use peerlane_core::shell::{LINES, Line, OpenCl, Range};
 
 /// Returns the byte offset in the BAR of the hard IP's control registers.
@@ -162,4 +163,63 @@ pub fn opencl(map: &BarMap) -> OpenCl {
         temperature: only("temperature", "s").map(word),
         status: only("uniphy_status", "s").map(word),
     }
+}
+
+fn unusable(system: &System, hip: &Module, name: &str) -> Error {
+    let has = hip.parameter(name).unwrap_or("not set");
+    Error::new(
+        ErrorKind::Unsupported,
+        system.place(hip),
+        format!("{}: {name} is {has}", hip.name),
+        "Set it in Platform Designer, then extend the BSP again.",
+    )
+}
+
+/// Returns the PCI IDs of a hard IP.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if it has no vendor or no device that a function can have.
+pub fn ids(system: &System, hip: &Module) -> Result<Ids> {
+    let number = |name| {
+        hip.number(name)
+            .and_then(|number| u16::try_from(number).ok())
+    };
+    let id = |name| {
+        let id = number(name).filter(|id| ![0, u16::MAX].contains(id));
+        id.ok_or_else(|| unusable(system, hip, name))
+    };
+    Ok(Ids {
+        vendor: id("vendor_id_hwtcl")?,
+        device: id("device_id_hwtcl")?,
+        subvendor: number("subsystem_vendor_id_hwtcl"),
+        subdevice: number("subsystem_device_id_hwtcl"),
+    })
+}
+
+const RATE: &str = "gen123_lane_rate_mode_hwtcl";
+const LANES: &str = "lane_mask_hwtcl";
+
+/// Returns the frequency of `coreclkout_hip`: the bit rate of all lanes divided by the width of the port, but no less
+/// than 125 MHz (Stratix V Avalon-MM Interface for PCIe Solutions User Guide, table of `coreclkout_hip` values for all
+/// parameterizations). The 62.5 MHz of a single Gen1 lane is an option that no OpenCL board has.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] for a link that is not known.
+pub fn clock(system: &System, hip: &Module, port_bits: u32) -> Result<u64> {
+    const LEAST: u64 = 125_000_000;
+    let rate = hip.parameter(RATE).unwrap_or_default();
+    // Bits that a lane carries in a second, coded 8b/10b or 128b/130b; the clock of Gen3 ignores the loss by the
+    // coding.
+    let lane: u64 = match rate.split_whitespace().next() {
+        Some("Gen1") => 2_000_000_000,
+        Some("Gen2") => 4_000_000_000,
+        Some("Gen3") => 8_000_000_000,
+        _ => return Err(unusable(system, hip, RATE)),
+    };
+    let lanes = hip.parameter(LANES).unwrap_or_default();
+    let lanes: u64 = match lanes.strip_prefix('x').map(str::parse) {
+        Some(Ok(lanes @ (1 | 2 | 4 | 8))) => lanes,
+        _ => return Err(unusable(system, hip, LANES)),
+    };
+    Ok((lanes * lane / u64::from(port_bits)).max(LEAST))
 }

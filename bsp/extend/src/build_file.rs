@@ -46,6 +46,7 @@ pub(crate) fn step(
         bar: new.bar_after.bar,
         bar_log2: new.bar_log2,
         clock_mhz: block.board.clock_mhz,
+        shell: block.board.shell,
         slaves: block.places.clone(),
         generated: files.iter().map(digest).collect(),
         missing_in_input: input.missing.to_vec(),

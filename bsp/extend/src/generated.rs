@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::component;
-use crate::hard_ip::HardIp;
 use crate::resources::{self, Resources};
 use crate::rewrite::Rewritten;
-use crate::step::Step;
+use crate::step::{Step, Written};
+use peerlane_bsp_design::shell::{self, Shell};
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::block;
 use peerlane_bsp_generate::build;
@@ -14,7 +14,7 @@ use peerlane_bsp_generate::config::Config;
 use peerlane_bsp_generate::generator::{self, Ids, VerilogModule};
 use peerlane_bsp_generate::memory_blocks::Blocks;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
-use peerlane_bsp_platform::layout::OWN_DIR;
+use peerlane_bsp_platform::layout::{BOARD_FILE, OWN_DIR};
 use peerlane_bsp_platform::xml::Document;
 
 /// The generated block.
@@ -26,6 +26,8 @@ pub(crate) struct Block {
     pub(crate) board: generator::Board,
     /// Byte offset in the BAR of each slave, by the name of the interface.
     pub(crate) places: BTreeMap<String, u64>,
+    /// The rest of the board, which its description has.
+    shell: Shell,
 }
 
 impl Block {
@@ -47,12 +49,32 @@ impl Block {
         let places = new.bar_after.slaves_of(&new.instance);
         let slaves = build::slaves(new.bar_after.bar, &places)
             .map_err(|slave| unreached(site, new.bar_after.bar, slave))?;
+        if let Some(offset) = slaves
+            .window
+            .filter(|offset| offset % u64::from(block::WINDOW_BYTES) != 0)
+        {
+            return Err(site.unsupported(
+                site.system.place(site.dma),
+                format!(
+                    "s_nondma is at {offset:#x} of the BAR, not at a multiple of its size, 64 KiB"
+                ),
+                "Move it in Platform Designer.",
+            ));
+        }
+        // `BUILD_ID` covers the rest of the board, too.
+        let shell = Shell {
+            memory: resources::memory_bytes(specification)?,
+            clock: new.clock,
+            line: new.line,
+            opencl: shell::opencl(&new.bar_after),
+        };
         let board = generator::Board {
             port_bits,
             memory_log2,
             slaves,
             bar_log2: new.bar_log2,
             clock_mhz: (new.hip.as_ref()).map_or(build::USUAL_CLOCK, |hip| hip.clock.1),
+            shell: Some(peerlane_hdl::shell_hash(&shell)),
         };
         let mut modules = generator::generate(config, board)?;
         if let Some(memory) = memory {
@@ -65,6 +87,7 @@ impl Block {
             ids,
             board,
             places,
+            shell,
         })
     }
 
@@ -77,11 +100,24 @@ impl Block {
         resources::estimate(&self.modules, block::top(config), memory)
     }
 
-    /// Adds the block's Verilog, component and constraints, and those of the hard IP.
-    pub(crate) fn step(&self, config: &Config, hip: Option<&HardIp>) -> Step {
+    /// Adds the block's Verilog, component and constraints, those of the hard IP, and the description of the board.
+    pub(crate) fn step(&self, config: &Config, new: &Rewritten, name: &str) -> Step {
+        let hip = new.hip.as_ref();
         let mut added = component::ip_files(OWN_DIR, config, &self.board, self.ids, &self.modules);
         let own = hip.map(|hip| component::hip_files(OWN_DIR, hip.soft_reset));
         added.extend(own.into_iter().flatten());
+        let description = shell::Board {
+            name: &name.replace(char::is_control, "?"),
+            ids: new.ids,
+            map_id: self.ids.map,
+            block: &generator::params(config, self.board).canonical(),
+            build_id: self.ids.build,
+            shell: self.shell,
+        };
+        added.push(Written {
+            path: BOARD_FILE.into(),
+            text: description.to_string(),
+        });
         Step {
             added,
             ..Step::default()

@@ -80,7 +80,7 @@ impl Plan {
 
         let unresolved = site.library.unresolved();
         let design = design::step(layout, &site, &unresolved)?;
-        let block_files = block.step(&config, hip);
+        let block_files = block.step(&config, &new, &name.new);
         let system = new.step(layout, &site.system.document.path)?;
         let family = family::step(layout, &project, memory)?;
         let resources = block.resources(&config, memory)?;

@@ -295,6 +295,7 @@ mod tests {
                 memory_log2: 32,
                 bar_log2: None,
                 clock_mhz: 250,
+                shell: None,
             };
             let modules = generate(config, board).unwrap();
             estimate(&modules, block::top(config), memory).unwrap()

@@ -15,7 +15,7 @@ use crate::writer::Writer;
 use peerlane_bsp_design::host_bus::{BarMap, HostPath, bar_map};
 use peerlane_bsp_design::interrupts::Table;
 use peerlane_bsp_design::qsys::{End, System};
-use peerlane_bsp_design::shell;
+use peerlane_bsp_design::shell::{self, Ids, Line};
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::config::{Config, Irq};
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
@@ -41,6 +41,12 @@ pub struct Rewritten {
     pub bar_before: BarMap,
     /// The BAR after.
     pub bar_after: BarMap,
+    /// The PCI IDs after.
+    pub ids: Ids,
+    /// Frequency of the hard IP's clock after, in hertz.
+    pub clock: u64,
+    /// The hard IP's interrupt input after. `None`: the block has a table of vectors.
+    pub line: Option<Line>,
     /// Instance name of the block.
     pub instance: String,
     /// Paths of instances that are gone: removed bridges, and the parts of the old block.
@@ -267,7 +273,19 @@ impl Outcome<'_> {
         let text = writer.edits.apply(&document.path, &document.source)?;
         let none = BTreeMap::new();
         let places = self.inside.map_or(&none, |(_, places)| places);
-        let bar_after = map_after(site, config, &text, self.bus.path.bar, places)?;
+        let After {
+            map: bar_after,
+            ids,
+            clock,
+            line,
+        } = After::read(
+            site,
+            config,
+            &text,
+            self.bus.path.bar,
+            self.port_bits,
+            places,
+        )?;
         let mut changes = writer.changes;
         let others = identity::other_systems(site, config, &mut changes)?;
         Ok(Rewritten {
@@ -281,6 +299,9 @@ impl Outcome<'_> {
             hip: self.hip,
             bar_before: self.bar_before,
             bar_after,
+            ids,
+            clock,
+            line,
             instance: site.dma.name.clone(),
             removed_instances,
             removed_bridges,
@@ -291,33 +312,51 @@ impl Outcome<'_> {
     }
 }
 
-/// Returns the BAR map of the new text.
-fn map_after(
-    site: &Site<'_>,
-    config: &Config,
-    text: &str,
-    bar: u32,
-    inside: &BTreeMap<String, u64>,
-) -> Result<BarMap> {
-    let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
-    let mut system = system.generated(|_| false);
-    system.kind.clone_from(&site.system.kind);
-    let mut library = site.library.with(system.clone());
-    library.set_block(config.clone());
-    library.set_inside(inside);
-    let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))
-    else {
-        unreachable!("the rewriting keeps both instances");
-    };
-    Ok(bar_map(
-        &Site {
+/// Facts about the board that the new text gives.
+struct After {
+    map: BarMap,
+    ids: Ids,
+    clock: u64,
+    line: Option<Line>,
+}
+
+impl After {
+    fn read(
+        site: &Site<'_>,
+        config: &Config,
+        text: &str,
+        bar: u32,
+        port_bits: u32,
+        inside: &BTreeMap<String, u64>,
+    ) -> Result<Self> {
+        let document = Document::parse(&site.system.document.path, text.into())?;
+        let system = System::from_document(document)?;
+        let mut system = system.generated(|_| false);
+        system.kind.clone_from(&site.system.kind);
+        let mut library = site.library.with(system.clone());
+        library.set_block(config.clone());
+        library.set_inside(inside);
+        let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))
+        else {
+            unreachable!("the rewriting keeps both instances");
+        };
+        let after = Site {
             library: &library,
             system: &system,
             dma,
             hip,
-        },
-        bar,
-    ))
+        };
+        let map = bar_map(&after, bar);
+        Ok(Self {
+            ids: shell::ids(&system, hip)?,
+            clock: shell::clock(&system, hip, port_bits)?,
+            line: match config.irq {
+                Irq::Msix => None,
+                Irq::Rxm => Some(shell::line(&after, &map)?),
+            },
+            map,
+        })
+    }
 }
 
 /// Refuses connections that the new block cannot take over.

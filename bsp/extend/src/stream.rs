@@ -145,6 +145,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         slaves,
         bar_log2: Some(hip.bar_log2),
         clock_mhz: hip.clock.1,
+        shell: None,
     };
     generator::params(config, board).validate().map_err(|e| {
         site.unsupported(

@@ -113,6 +113,13 @@ pub struct Build {
     /// Clock of the port to PCIe in MHz, if the block has a TLP port.
     #[serde(default = "usual_clock", skip_serializing_if = "is_usual_clock")]
     pub clock_mhz: u32,
+    /// Hash of the description of the rest of the board, which `BUILD_ID` covers. Older records have none.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "peerlane_bsp_platform::hexadecimal::optional"
+    )]
+    pub shell: Option<u32>,
     /// Byte offset in that BAR of each of the block's slaves, by the name of the interface.
     pub slaves: BTreeMap<String, u64>,
     /// SHA-256 of each generated file, by its path in the hardware directory.
@@ -163,6 +170,7 @@ impl Build {
             slaves,
             bar_log2: self.bar_log2,
             clock_mhz: self.clock_mhz,
+            shell: self.shell,
         })
     }
 

@@ -49,6 +49,8 @@ pub struct Board {
     pub bar_log2: Option<u32>,
     /// Clock of the port in MHz, by which a block with a TLP port measures time.
     pub clock_mhz: u32,
+    /// Hash of the description of the rest of the board, if it is described.
+    pub shell: Option<u32>,
 }
 
 /// With packets: outstanding reads between the request maker and FPGA memory, and beats of the receive buffer, both
@@ -67,6 +69,7 @@ pub fn params(config: &Config, board: Board) -> Params {
         att_log2: config.att_entries.ilog2(),
         memory_log2: board.memory_log2,
         slaves: Some(board.slaves),
+        shell: board.shell,
         ..Params::default()
     };
     if !config.has_tlp_port() {

@@ -6,9 +6,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 
+/// Returns the SHA-256.
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 /// Returns the SHA-256 in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
+    hexadecimal(&sha256(bytes))
 }
 
 /// Returns the SHA-256 of a file of any size.

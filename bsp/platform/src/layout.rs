@@ -23,6 +23,9 @@ pub const REPORT: &str = "peerlane-report.md";
 /// The record of how the block was built, which `peerlane check` reads.
 pub const BUILD_FILE: &str = "iface/peerlane/build.json";
 
+/// The description of the board for the kernel driver, in the hardware directory.
+pub const BOARD_FILE: &str = "peerlane.board";
+
 /// A BSP on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{self, Work, edit, reference, reference_net};
+use crate::common::{self, Work, edit, expect, reference, reference_net};
 use peerlane_bsp::by_hand::{self, Options, Stream};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::hash::sha256;
+use peerlane_bsp::system::shell::Board;
 use peerlane_bsp_check::component;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
@@ -540,6 +542,7 @@ fn options(dir: &Path, config: &str) -> Options {
         window: Some(0x1_0000),
         memory: 4 << 30,
         stream: Stream::default(),
+        board: None,
     }
 }
 
@@ -769,4 +772,43 @@ fn a_component_that_cannot_be_is_refused() {
     }
     fs::create_dir(&good.out).unwrap();
     assert_eq!(by_hand::write(&good).unwrap_err().kind, ErrorKind::Output);
+}
+
+/// The driver finds a block that was made by hand by a description whose other lines the user gives.
+#[test]
+fn a_component_made_by_hand_is_described() {
+    let dir = tempfile::tempdir().unwrap();
+    let rest = dir.path().join("my_board");
+    let lines = "name my_board\npci 1172:ab00:*:504c\nmemory 0x100000000\nclock 250000000\nline 0x8000 1 none\n";
+    let mut asked = options(dir.path(), PLACES);
+    let plain = by_hand::write(&asked).unwrap();
+    asked.board = Some(rest.clone());
+    for (from, to, number) in [
+        ("pci 1172", "pci 11", Some(2)),
+        ("clock 2", "clock x", Some(4)),
+        ("memory 0x100000000\n", "", None),
+    ] {
+        asked.out = dir.path().join("refused");
+        assert!(lines.contains(from));
+        fs::write(&rest, lines.replace(from, to)).unwrap();
+        let error = by_hand::write(&asked).unwrap_err();
+        expect(&error, ErrorKind::Config, &["docs/fpga/README.md"]);
+        assert_eq!(
+            (error.place.path.as_path(), error.place.line),
+            (rest.as_path(), number)
+        );
+        assert!(!asked.out.exists());
+    }
+    fs::write(&rest, lines).unwrap();
+    asked.out = dir.path().join("described");
+    let made = by_hand::write(&asked).unwrap();
+    assert_ne!(made.ids.build, plain.ids.build);
+    let text = fs::read_to_string(asked.out.join("peerlane.board")).unwrap();
+    let board = Board::parse(&text, 0, sha256).unwrap();
+    assert_eq!(board.build_id, made.ids.build);
+    assert_eq!((board.name, board.shell.clock), ("my_board", 250_000_000));
+    assert!(
+        text.contains(" bar=0 csr=0xc800 chan=0x20000 att=0x28000 "),
+        "{text}"
+    );
 }

@@ -1,4 +1,4 @@
-//! A board with a TLP port beyond its system: constraints, names of the other hard IP, the driver's table, the picture,
+//! A board with a TLP port beyond its system: constraints, names of the other hard IP, the board's description, the picture,
 //! and requirements on the interconnect.
 
 use std::fs;

@@ -45,6 +45,10 @@ pub struct Args {
     /// Clock of the hard IP's application in MHz: only for a TLP port; 250 if it is left out.
     #[arg(long, value_name = "MHZ")]
     clock: Option<u32>,
+    /// A file that describes the rest of the board, for the kernel driver: docs/fpga/README.md has its lines. Without
+    /// it the driver cannot use the board.
+    #[arg(long, value_name = "FILE")]
+    board: Option<PathBuf>,
     /// The directory to create; it must not exist.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -78,6 +82,7 @@ pub fn run(args: &Args) -> Outcome {
             bar_bytes: args.bar_size,
             clock_mhz: args.clock,
         },
+        board: args.board.clone(),
     })?;
     outln!(
         "{}: {} files, {}-bit port, BUILD_ID {:#010x}; peerlane_dma.html lists the connections",

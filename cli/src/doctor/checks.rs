@@ -172,8 +172,8 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
         return vec![Finding::wrong(
             ABOUT,
             "the driver peerlane is loaded, but has no board",
-            "dmesg | grep peerlane shows why a board was refused. `peerlane driver` makes the table of boards for \
-             the driver.",
+            "dmesg | grep peerlane shows why a board was refused. `peerlane install-board` installs the \
+             description of a board for the driver.",
         )];
     }
     let mut findings = Vec::new();

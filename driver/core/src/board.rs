@@ -27,6 +27,12 @@ use core::fmt;
 /// The first line of a description: its format.
 pub const HEADER: &str = "peerlane board 1";
 
+/// The directory of the descriptions, in one of the directories where the kernel looks for firmware.
+pub const DIRECTORY: &str = "peerlane";
+
+/// ID of the subsystem of every board that `peerlane extend` makes, unless its configuration says otherwise: "PL".
+pub const SUBDEVICE: u16 = 0x504c;
+
 /// Words of the line `block` that give the number of the BAR and the hash of the lines after it.
 const BAR: &str = "bar";
 const SHELL: &str = "shell";
@@ -42,6 +48,21 @@ pub struct Ids {
     pub subvendor: Option<u16>,
     /// ID of the subsystem. `None`: any.
     pub subdevice: Option<u16>,
+}
+
+/// The name of the file with the descriptions of the boards with these IDs, in [`DIRECTORY`].
+#[derive(Debug, Clone, Copy)]
+pub struct FileName(pub Ids);
+
+impl fmt::Display for FileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = &self.0;
+        write!(f, "{:04x}-{:04x}-", ids.vendor, ids.device)?;
+        match ids.subdevice {
+            Some(id) => write!(f, "{id:04x}.board"),
+            None => f.write_str("any.board"),
+        }
+    }
 }
 
 /// The parts of a board that are not the block's own.

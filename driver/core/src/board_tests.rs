@@ -90,6 +90,18 @@ fn the_format_is_the_documented_one() {
 }
 
 #[test]
+fn a_file_is_named_by_the_ids() {
+    let block = block(&shell());
+    let ids = board(&block, shell()).ids;
+    assert_eq!(FileName(ids).to_string(), "1172-ab00-504c.board");
+    let any = Ids {
+        subdevice: None,
+        ..ids
+    };
+    assert_eq!(FileName(any).to_string(), "1172-ab00-any.board");
+}
+
+#[test]
 fn what_the_hardware_does_not_confirm_is_refused() {
     let block = block(&shell());
     let good = board(&block, shell());

@@ -2,7 +2,7 @@
 //! The vendor's part of a board, as far as the driver uses it: the hard IP's interrupt registers, and the OpenCL
 //! side, which is the interface to the kernels in the FPGA, their clock, and the registers that identify the board.
 //!
-//! The table of boards, which is read from the BSP, has the addresses. Nothing in the FPGA reports them.
+//! The board's description ([`super::board`]) has the addresses. Nothing in the FPGA reports them.
 
 use super::capability::Capabilities;
 use super::places::{PlaceError, Places, Slave};

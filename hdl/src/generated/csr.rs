@@ -29,8 +29,8 @@ pub struct CsrRegs {
     pub byteenable: Signal<In, Bits<4>>,
     /// Slave: data of the read two cycles before.
     pub readdata: Signal<Out, Bits<32>>,
-    /// BUILD_ID.value: First 32 bits of the SHA-256 of the map's canonical form followed by the
-    /// build parameters.
+    /// BUILD_ID.value: First 32 bits of the SHA-256 of two lines of the board's description:
+    /// MAP_ID, and the build parameters.
     pub build_id: Signal<In, Bits<32>>,
     /// CAPS0.channels: Number of channels. Each has a channel page of 4 KiB.
     pub caps0_channels: Signal<In, Bits<8>>,

@@ -211,7 +211,7 @@ fn none(machine: &Machine) -> Failure {
         false => Failure::new(
             format!("the driver has not taken the FPGA at {free}"),
             "Look into the kernel's log (dmesg | grep peerlane): it names an image with another MAP_ID or BUILD_ID. A \
-             board that is not in the driver's table needs a driver that was built for it (peerlane driver).",
+             board without a description needs that of its image (peerlane install-board).",
         ),
     }
 }
@@ -313,8 +313,8 @@ fn interface(side: &dyn OpenCl, say: &mut dyn FnMut(String)) -> Result<()> {
     if !INTERFACES.contains(&version) {
         return Err(Failure::new(
             format!("the OpenCL side does not answer: its version register reads {version:#010x}"),
-            "Configure the FPGA with an image of this platform. If it has one, the driver's table of boards was made for \
-             another: peerlane driver writes it.",
+            "Configure the FPGA with an image of this platform. If it has one, install the description of that \
+             image: peerlane install-board.",
         ));
     }
     say(format!("OpenCL side: kernel interface {version:#010x}"));

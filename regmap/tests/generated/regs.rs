@@ -29,10 +29,11 @@ pub mod csr {
     /// Number of its bits.
     pub const MAP_ID_VALUE_WIDTH: usize = 32;
     /// Byte offset of BUILD_ID. Identification of this build of the block: the map, the
-    /// parameters that it was generated with, and the places of its slaves in the host's BAR.
+    /// parameters that it was generated with, the places of its slaves in the host's BAR, and
+    /// the rest of the board's description.
     pub const BUILD_ID: usize = 0x4;
-    /// Mask of BUILD_ID.value (bits 31:0, ro). First 32 bits of the SHA-256 of the map's
-    /// canonical form followed by the build parameters.
+    /// Mask of BUILD_ID.value (bits 31:0, ro). First 32 bits of the SHA-256 of two lines of the
+    /// board's description: MAP_ID, and the build parameters.
     pub const BUILD_ID_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const BUILD_ID_VALUE_LSB: usize = 0;

@@ -9,7 +9,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use peerlane_hdl::{Irq, Params};
+use peerlane_core::board::{self, Shell};
+use peerlane_core::regs::MAP_ID;
+use peerlane_core::shell::{KERNELS_BYTES, Line, OpenCl, Range as Area};
+use peerlane_hdl::{Irq, Params, shell_hash};
 use peerlane_sim::opencl::{self, Contents, Cvp, CvpConfig, Program};
 use peerlane_sim::{
     Answer, BarConfig, BarSizes, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig,
@@ -45,7 +48,8 @@ const FIRST_CHANNEL: u32 = peerlane_hdl::rtl::interrupts::msix::FIRST_CHANNEL as
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Parameters of the block. The places of its slaves in them are ignored: the layout has them.
+    /// Parameters of the block. The places of its slaves and the hash of the rest of the board in them are ignored: the
+    /// layout has these.
     pub params: Params,
     /// Places of its slaves in the BAR.
     pub layout: Layout,
@@ -123,8 +127,58 @@ impl Config {
     pub fn block(&self) -> Params {
         Params {
             slaves: Some(self.layout.slaves()),
+            shell: Some(shell_hash(&self.shell())),
             ..self.params
         }
+    }
+
+    /// Returns the parts of the board that are not the block's own, as `peerlane extend` finds them in the reference
+    /// BSP.
+    pub fn shell(&self) -> Shell {
+        let layout = &self.layout;
+        let area = |offset, bytes| Some(Area { offset, bytes });
+        Shell {
+            memory: 1 << self.params.memory_log2,
+            clock: 1_000_000_000_000 / self.board.pcie_clk_ps,
+            // In the order in which the reference BSP connects them: the kernels first.
+            line: layout
+                .cra
+                .filter(|_| self.params.irq == Irq::Rxm)
+                .map(|cra| Line {
+                    cra,
+                    block: 1,
+                    kernels: Some(0),
+                }),
+            opencl: layout.opencl.map_or_else(OpenCl::default, |parts| OpenCl {
+                kernels: area(parts.kernels, KERNELS_BYTES),
+                // The span of `acl_kernel_clk`.
+                clock: area(parts.clock, 0x800),
+                // In a system of its own, which `peerlane extend` does not read.
+                version: None,
+                temperature: None,
+                status: parts.status.and_then(|offset| area(offset, 4)),
+            }),
+        }
+    }
+
+    /// Returns the description of the board, as `peerlane extend` writes it.
+    pub fn description(&self, name: &str) -> String {
+        let block = self.block();
+        board::Board {
+            name,
+            ids: board::Ids {
+                vendor: self.ids.vendor,
+                device: self.ids.device,
+                // The BSP's vendor is also the subsystem's.
+                subvendor: None,
+                subdevice: Some(self.ids.subsystem),
+            },
+            map_id: MAP_ID,
+            block: &block.canonical(),
+            build_id: block.build_id(),
+            shell: self.shell(),
+        }
+        .to_string()
     }
 
     /// Returns the board, whose host finds the slaves at the places of the layout.

@@ -113,7 +113,7 @@ fn sysfs(lab: &mut Lab) -> Result<String> {
         says("fpga_memory")?.parse()?,
         says("fpga_memory_free")?.parse()?,
     ];
-    // CAPS1.mem_addr_bits; the table of boards says the same of this one.
+    // CAPS1.mem_addr_bits; the board's description says the same of this one.
     ensure!(
         memory == [1 << (info.caps[1] >> 24); 2],
         "FPGA memory {memory:?}"

@@ -8,11 +8,10 @@ use std::{
     time::Duration,
 };
 
-use peerlane_bsp::driver::{Board, table};
-use peerlane_bsp::system::shell::{Line, OpenCl, Range};
 use peerlane_endpoint::opencl::{CvpConfig, Program};
 use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Ranges, Resets};
 use peerlane_guest::{PERIPHERY, Request};
+use peerlane_hdl::Slaves;
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu, Recipe};
 use peerlane_vm::{Initramfs, Log, Machine, guest_program};
 
@@ -29,8 +28,8 @@ const GONE: Duration = Duration::from_secs(10);
 /// The slots and QEMU's names of the boards that a machine may have.
 const BOARDS: [(&str, &str); 2] = [("slot0", "board"), ("slot2", "second")];
 
-/// A name, and a function that makes its board differ from the machine's.
-type OtherDriver = (&'static str, fn(&mut Board));
+/// A name, and a function that makes a text of the file with the boards' descriptions.
+type OtherFile = (&'static str, fn(&Config, &str) -> String);
 
 /// Adds files to a machine, and lines to its script.
 type More = fn(&mut Initramfs);
@@ -43,13 +42,16 @@ pub(crate) struct Setup {
     far: bool,
     at_the_root: bool,
     two: bool,
+    second_channels: Option<u32>,
+    mistaken: Option<fn(&mut Slaves)>,
+    subsystem: Option<u16>,
     windowless: bool,
     entries: Option<u32>,
     small_pages: bool,
     cvp: Option<CvpConfig>,
     resets: Resets,
     left_loaded: bool,
-    others: Vec<OtherDriver>,
+    others: Vec<OtherFile>,
     more: Vec<More>,
     memory_mib: u32,
     vram_mib: u32,
@@ -72,6 +74,9 @@ impl Default for Setup {
             far: false,
             at_the_root: false,
             two: false,
+            second_channels: None,
+            mistaken: None,
+            subsystem: None,
             windowless: false,
             entries: None,
             small_pages: false,
@@ -95,6 +100,7 @@ impl Default for Setup {
 struct Parts {
     qemu: Qemu,
     kernel: Kernel,
+    driver: PathBuf,
     fake_gpu: PathBuf,
     guest: PathBuf,
     example: PathBuf,
@@ -111,6 +117,7 @@ fn parts() -> &'static Parts {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         Parts {
             qemu: cache.qemu().unwrap(),
+            driver: build(&kernel, &root.join("../driver"), "peerlane.ko"),
             fake_gpu: build(&kernel, &root.join("fake-gpu"), "fakegpu.ko"),
             guest: guest_program("peerlane-guest").unwrap(),
             example: build_example(built.path()),
@@ -183,78 +190,15 @@ pub(crate) fn program(params: Params, number: u8) -> Program {
     Program::of_all_kinds("simulated", &hash, 1 << params.memory_log2)
 }
 
-/// Returns the driver's description of a board, as `peerlane driver` writes it.
-fn board(config: &Config) -> Board {
-    Board {
-        name: "simulated".into(),
-        vendor: config.ids.vendor,
-        device: config.ids.device,
-        // The BSP's vendor is also the subsystem's.
-        subsystem: (None, Some(config.ids.subsystem)),
-        build_id: config.block().build_id(),
-        slaves: config.layout.slaves(),
-        memory: 1 << config.params.memory_log2,
-        clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
-        stream: None,
-        // In the order in which the reference BSP connects them: the kernels first.
-        line: config
-            .layout
-            .cra
-            .filter(|_| config.params.irq == Irq::Rxm)
-            .map(|cra| Line {
-                cra,
-                block: 1,
-                kernels: Some(0),
-            }),
-        opencl: config
-            .layout
-            .opencl
-            .map_or_else(OpenCl::default, |parts| OpenCl {
-                kernels: Some(Range {
-                    offset: parts.kernels,
-                    bytes: 0x4000,
-                }),
-                // The span of `acl_kernel_clk`.
-                clock: Some(Range {
-                    offset: parts.clock,
-                    bytes: 0x800,
-                }),
-                // In a system of its own, which `peerlane driver` does not read.
-                version: None,
-                temperature: None,
-                status: parts.status.map(|offset| Range { offset, bytes: 4 }),
-            }),
-    }
-}
-
-/// Checks that the simulated board with the reference BSP's parameters is the board of the driver's committed table:
+/// Checks that the simulated board with the reference BSP's parameters is the board of the reference BSP's description:
 /// both ways of placing the slaves, and of hashing them, agree.
 #[test]
 fn the_simulated_board_is_the_reference_bsps() {
-    let reference = Board {
-        name: "peerlane_ref_peerlane".into(),
-        ..board(&configured(Params::default()))
-    };
-    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/src/boards_table.rs");
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bsp/reference.board");
     assert_eq!(
-        table(&[reference]).unwrap(),
+        configured(Params::default()).description("peerlane_ref_peerlane"),
         std::fs::read_to_string(committed).unwrap()
     );
-}
-
-/// Returns the driver with the table of a board.
-fn driver(kernel: &Kernel, board: &Board) -> PathBuf {
-    let work = tempfile::tempdir().unwrap();
-    let source = work.path().join("driver");
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver");
-    let copied = Command::new("cp")
-        .arg("-R")
-        .args([&driver, &source])
-        .status();
-    assert!(copied.unwrap().success(), "{}", driver.display());
-    let table = table(std::slice::from_ref(board)).unwrap();
-    std::fs::write(source.join("src/boards_table.rs"), table).unwrap();
-    build(kernel, &source, "peerlane.ko")
 }
 
 impl Setup {
@@ -316,9 +260,31 @@ impl Setup {
         self
     }
 
-    /// Adds a driver, `/modules/NAME.ko`, that is built for another board than the machine's.
-    pub(crate) fn other_driver(mut self, name: &'static str, differs: fn(&mut Board)) -> Self {
-        self.others.push((name, differs));
+    /// Adds a second board, with so many channels: so it is another build, and its slaves lie elsewhere.
+    pub(crate) fn second_board(mut self, channels: u32) -> Self {
+        self.second_channels = Some(channels);
+        self.two_boards()
+    }
+
+    /// Sets a board that was built, and is described, with other places than it has.
+    pub(crate) fn mistaken(mut self, places: fn(&mut Slaves)) -> Self {
+        self.mistaken = Some(places);
+        self
+    }
+
+    /// Sets the ID of the subsystem.
+    pub(crate) fn subsystem(mut self, id: u16) -> Self {
+        self.subsystem = Some(id);
+        self
+    }
+
+    /// Adds a file of descriptions, `/modules/NAME.board`, made from the board and from the text of its own file.
+    pub(crate) fn other_file(
+        mut self,
+        name: &'static str,
+        text: fn(&Config, &str) -> String,
+    ) -> Self {
+        self.others.push((name, text));
         self
     }
 
@@ -435,26 +401,47 @@ impl Setup {
         if let Some(parts) = &mut config.layout.opencl {
             parts.status = Some(STATUS);
         }
+        config.ids.subsystem = self.subsystem.unwrap_or(config.ids.subsystem);
         config.resets = self.resets;
         config.table_entries = self.entries;
         config.cvp = self.cvp;
         if self.windowless {
             config.layout.window = None;
         }
-        let right = board(&config);
-        let driver = driver(&parts.kernel, &right);
-        let model = match self.impatient {
-            true => peerlane_block::impatient(&config.block()),
-            false => peerlane_block::library(&config.block()),
-        };
-        let model = model.unwrap();
-        let boards = &BOARDS[..if self.two { 2 } else { 1 }];
+        let mut configs = vec![config.clone()];
+        if self.two {
+            let mut second = config.clone();
+            if let Some(channels) = self.second_channels {
+                let params = Params {
+                    channels,
+                    ..self.params
+                };
+                second.params = params;
+                second.layout = configured(params).layout;
+                second.layout.opencl = config.layout.opencl;
+            }
+            configs.push(second);
+        }
+        let boards = &BOARDS[..configs.len()];
         let socket = |id: &str| work.path().join(id);
-        let endpoints = boards.iter().map(|(_, id)| {
-            let endpoint = Endpoint::with_library(&model, &config, &socket(id));
-            endpoint.unwrap()
+        let endpoints = boards.iter().zip(&configs).map(|((_, id), config)| {
+            let mut block = config.block();
+            if let (Some(mistaken), Some(slaves)) = (self.mistaken, &mut block.slaves) {
+                mistaken(slaves);
+            }
+            let model = match self.impatient {
+                true => peerlane_block::impatient(&block),
+                false => peerlane_block::library(&block),
+            };
+            Endpoint::with_library(&model.unwrap(), config, &socket(id)).unwrap()
         });
         let endpoints: Vec<_> = endpoints.collect();
+        let mut described: Vec<_> = configs
+            .iter()
+            .map(|one| description(one, self.mistaken))
+            .collect();
+        described.dedup();
+        let described = described.concat();
         let outsides = boards.iter().zip(&endpoints).rev();
         let outsides = outsides.map(|((_, id), endpoint)| Outside::new(endpoint.handle(), id));
         let outside = outsides.reduce(|second, first| first.with(second));
@@ -463,16 +450,17 @@ impl Setup {
         let mut files = Initramfs::new(&parts.qemu).unwrap();
         files.shared_program(&parts.guest).unwrap();
         files.program(&parts.example).unwrap();
-        for module in [&driver, &parts.fake_gpu] {
+        for module in [&parts.driver, &parts.fake_gpu] {
             files.module(module).unwrap();
         }
         files.module(&parts.kernel.aer_inject()).unwrap();
-        for (name, differs) in &self.others {
-            let mut other = right.clone();
-            differs(&mut other);
-            let copy = work.path().join(format!("{name}.ko"));
-            std::fs::copy(self::driver(&parts.kernel, &other), &copy).unwrap();
-            files.module(&copy).unwrap();
+        let mut file = |name: &str, text: &str| {
+            let path = format!("/modules/{name}.board");
+            files.file(&path, text.as_bytes()).unwrap();
+        };
+        file("right", &described);
+        for (name, text) in &self.others {
+            file(name, &text(&config, &described));
         }
         for more in &self.more {
             more(&mut files);
@@ -484,6 +472,9 @@ impl Setup {
         };
         files.script(&format!(
             "insmod /modules/fakegpu.ko\n\
+             export PEERLANE_BOARD=/lib/firmware/peerlane/1172-ab00-504c.board\n\
+             mkdir -p ${{PEERLANE_BOARD%/*}}\n\
+             cp /modules/right.board $PEERLANE_BOARD\n\
              export PEERLANE_MODULE=/modules/peerlane.ko\n\
              export PEERLANE_PARAMETERS='{parameters}'\n\
              insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
@@ -529,10 +520,22 @@ impl Setup {
             .and_then(|vm| vm.run(|qmp, request: Request| outside.answer(qmp, &request)));
         let log = ended.unwrap_or_else(|error| panic!("{error}"));
         println!("{}", log.console());
-        for endpoint in &endpoints {
-            well_used(endpoint, &config, &log);
+        for (endpoint, config) in endpoints.iter().zip(&configs) {
+            well_used(endpoint, config, &log);
         }
     }
+}
+
+/// Returns the description of a board, with the places that it was built with.
+fn description(config: &Config, mistaken: Option<fn(&mut Slaves)>) -> String {
+    let text = config.description("simulated");
+    let Some(mistaken) = mistaken else {
+        return text;
+    };
+    let right = config.block();
+    let mut wrong = right;
+    wrong.slaves.iter_mut().for_each(mistaken);
+    text.replace(&right.canonical(), &wrong.canonical())
 }
 
 /// Checks that no program has misused a board of this machine, and that the board has broken no rule of its interfaces.

@@ -5,6 +5,7 @@ mod machines;
 use super::tracepoints;
 use crate::lab::Setup;
 use crate::libraries;
+use peerlane_endpoint::Config;
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
@@ -108,75 +109,119 @@ fn the_board_libraries_with_few_entries() {
         .run("peerlane-guest libraries --filter contract");
 }
 
-/// Loads the driver `$1`, with the parameters `$2`. The driver must not touch the board, and must report `$3`.
+/// Installs the descriptions `/modules/$1.board`, and loads the driver. The driver must not take the board, and must
+/// report `$2`.
 const REFUSED: &str = "refused() {\n\
     rmmod peerlane\n\
     dmesg -c >/dev/null\n\
-    insmod /modules/$1.ko $2\n\
+    cp /modules/$1.board $PEERLANE_BOARD\n\
+    insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
     test ! -e /dev/peerlane0 || exit 1\n\
-    dmesg | grep -F 'not a board of this driver' | grep -F \"$3\" || exit 1\n\
+    dmesg | grep -F \"$2\" || exit 1\n\
+    }\n\
+    taken() {\n\
+    rmmod peerlane\n\
+    insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
+    test -e /dev/peerlane0\n\
     }\n";
 
+/// Returns the description of a board that is at another place.
+fn moved(config: &Config, to: impl FnOnce(&mut Config)) -> String {
+    let mut other = config.clone();
+    to(&mut other);
+    other.description("other")
+}
+
+/// The driver believes no description that the hardware does not confirm, and takes the first that it does.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
-fn boards_of_another_layout_are_refused() {
-    // The same block at another place is another build, and the driver for it reports that. Drivers whose tables have
-    // the right build and impossible places do not trust their tables.
+fn descriptions_that_do_not_fit_are_refused() {
     Setup::default()
-        .other_driver("elsewhere", |board| {
-            board.slaves.att += 0x1_0000;
-            board.build_id ^= 0x1000;
+        .other_file("elsewhere", |config, _| {
+            moved(config, |other| other.layout.att += 0x1_0000)
         })
-        .other_driver("overlapping", |board| {
-            board.slaves.att = board.slaves.chan;
+        .other_file("nowhere", |config, _| {
+            moved(config, |other| other.layout.csr = 1 << 40)
         })
-        .other_driver("outside", |board| board.slaves.att = 0x4_0000)
-        .other_driver("window", |board| board.slaves.window = Some(0x2_0000))
-        .other_driver("table", |board| board.slaves.msix = None)
-        .other_driver("nowhere", |board| board.slaves.csr = 1 << 40)
+        .other_file("altered", |_, text| {
+            text.replace("kernels 0x4000 0x4000", "kernels 0x4000 0x8000")
+        })
+        .other_file("places", |_, text| text.replace("att=0x28000", "att=0x30000"))
+        .other_file("older", |_, text| text.replace("board 1", "board 0"))
+        .other_file("several", |config, text| {
+            let elsewhere = moved(config, |other| other.layout.att += 0x1_0000);
+            let altered = text.replace("kernels 0x4000 0x4000", "kernels 0x4000 0x8000");
+            elsewhere + &altered + text
+        })
         .run(&format!(
             "{REFUSED}\
              test -e /dev/peerlane0\n\
-             refused elsewhere '' 'builds differ: BUILD_ID is '\n\
-             refused elsewhere '' 'extended BSP'\n\
-             refused peerlane build_id=0x12345678 'and 0x12345678 was expected'\n\
-             refused overlapping '' 'chan (0x8000 bytes at 0x20000) overlaps att (0x8000 bytes at 0x20000)'\n\
-             refused outside '' 'att (0x8000 bytes at 0x40000) does not lie in the BAR of 0x40000 bytes'\n\
-             refused window '' 'overlaps s_nondma (0x10000 bytes at 0x20000)'\n\
-             refused table '' 'has an MSI-X table'\n\
-             refused nowhere '' 'csr (0x400 bytes at 0x10000000000) does not lie in the BAR'\n\
+             id=$(cat /sys/bus/pci/drivers/peerlane/0000:*/peerlane/build_id)\n\
+             refused elsewhere \"1172-ab00-504c.board has no description with BUILD_ID $id\"\n\
+             refused elsewhere 'peerlane install-board'\n\
+             refused places \"has no description with BUILD_ID $id\"\n\
+             refused nowhere 'no description in peerlane/1172-ab00-504c.board fits its BARs'\n\
+             refused altered 'from line 1 on cannot be used: the lines after \\\"block\\\" were changed'\n\
+             refused older 'cannot be used: the first line is not'\n\
+             cp /modules/several.board $PEERLANE_BOARD\n\
+             taken\n\
+             mv $PEERLANE_BOARD ${{PEERLANE_BOARD%504c.board}}any.board\n\
+             taken\n\
+             rm ${{PEERLANE_BOARD%504c.board}}any.board\n\
              rmmod peerlane\n\
+             dmesg -c >/dev/null\n\
              insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
-             test -e /dev/peerlane0"
+             test ! -e /dev/peerlane0\n\
+             dmesg | grep -F 'there is no peerlane/1172-ab00-504c.board' | grep -F 'peerlane install-board'\n\
+             cp /modules/right.board $PEERLANE_BOARD\n\
+             taken"
         ));
 }
 
+/// The hardware confirms what it was built with. It may still be impossible.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_that_was_built_for_impossible_places_is_refused() {
+    Setup::default()
+        .mistaken(|slaves| slaves.att = slaves.chan)
+        .run(
+            "test ! -e /dev/peerlane0\n\
+             dmesg | grep -F 'not a board of this driver: chan (0x8000 bytes at 0x20000) overlaps att (0x8000 bytes at \
+             0x20000)'",
+        );
+}
+
+/// Two builds with the same PCI IDs, whose slaves lie at different places: one file describes both.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn two_different_boards() {
+    Setup::default().second_board(16).run(
+        "test $(grep -c '^peerlane board' $PEERLANE_BOARD) = 2\n\
+         test \"$(cat /sys/bus/pci/drivers/peerlane/0000:*/peerlane/channels | sort -n | tr '\\n' ' ')\" = '8 16 '\n\
+         test -e /dev/peerlane1\n\
+         peerlane-guest transfers",
+    );
+}
+
 /// The vendor's board has the same vendor and device: it belongs to another driver, and this driver does not even read
-/// it.
+/// it. Root may say otherwise.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_board_of_another_subsystem_is_not_looked_at() {
-    Setup::default()
-        .other_driver("vendors", |board| {
-            board.subsystem = (Some(0x1172), Some(0x0004));
-        })
-        .run(
-            "rmmod peerlane\n\
-             dmesg -c >/dev/null\n\
-             insmod /modules/vendors.ko\n\
-             test ! -e /dev/peerlane0\n\
-             dmesg | grep -F 'not a board of this driver' && exit 1\n\
-             rmmod peerlane\n\
-             insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
-             test -e /dev/peerlane0",
-        );
+    Setup::default().subsystem(0x0004).run(
+        "test ! -e /dev/peerlane0\n\
+         dmesg | grep -F 'peerlane 0000:' && exit 1\n\
+         mv $PEERLANE_BOARD /lib/firmware/peerlane/1172-ab00-0004.board\n\
+         echo 1172 ab00 ffffffff 0004 > /sys/bus/pci/drivers/peerlane/new_id\n\
+         test -e /dev/peerlane0",
+    );
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_board_behind_translation_windows_is_refused() {
     Setup::default().translated().run(&format!(
-        "{REFUSED}refused peerlane '' 'addresses of 32 bits, which the hard IP translates'"
+        "{REFUSED}refused right 'addresses of 32 bits, which the hard IP translates'"
     ));
 }
 

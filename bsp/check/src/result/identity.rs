@@ -2,6 +2,7 @@
 //! it as its own.
 
 use crate::Findings;
+use crate::read::design::Instance;
 use crate::read::xml;
 use crate::result::names::is_hard_ip;
 use crate::result::parameters::same;
@@ -9,6 +10,7 @@ use crate::result::{BLOCK, Bsp, bad};
 use peerlane_bsp_generate::build::Build;
 use peerlane_bsp_generate::config::Identity;
 use peerlane_bsp_platform::error::{Place, Result};
+use peerlane_bsp_platform::layout::BOARD_FILE;
 
 const TEST: &str = "identity";
 /// Parameter of a `version_id`.
@@ -58,6 +60,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
                 (Some(now), Some(was)) => same(now, was),
                 (now, was) => now == was,
             };
+            described(bsp, hip, findings);
             if IDS.iter().all(equal) {
                 let what = format!(
                     "the PCI IDs of {} are those of the vendor's board: the vendor's driver would bind to this board",
@@ -76,6 +79,24 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         );
     }
     Ok(())
+}
+
+/// Checks that the description's file can be found by the hard IP's IDs.
+fn described(bsp: &Bsp, hip: &Instance, findings: &mut Findings) {
+    let path = bsp.hardware.join(BOARD_FILE);
+    // A missing file is a generated file that is missing.
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        return;
+    };
+    let ids = IDS.map(|name| {
+        let id = hip.number(name);
+        id.map_or("*".into(), |id| format!("{id:04x}"))
+    });
+    let want = format!("pci {}", ids.join(":"));
+    if text.lines().nth(2) != Some(want.as_str()) {
+        let what = format!("the IDs of {} need the line \"{want}\"", hip.name);
+        bad(findings, TEST, Place::line(&path, 3), what);
+    }
 }
 
 /// Checks the board's name in `board_spec.xml`, in `board_env.xml` and of the directory (Custom Platform Toolkit user

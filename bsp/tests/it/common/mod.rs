@@ -52,6 +52,7 @@ pub fn streaming(port_bits: u32, bar: u32) -> (Config, Board) {
         slaves,
         bar_log2: Some(18),
         clock_mhz: 250,
+        shell: None,
     };
     (config, board)
 }

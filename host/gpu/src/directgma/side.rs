@@ -52,7 +52,7 @@ pub struct BoardAperture {
 impl BoardAperture {
     /// Makes an aperture of a window whose bus address is known. The address is the start of the board's BAR, from the
     /// first line with an address in its file `resource` in sysfs, plus the window's offset in it, which is in the
-    /// table of boards (`peerlane driver`).
+    /// board's description (`peerlane.board`).
     ///
     /// # Safety
     /// The window is there. No GPU stores to it by this address once this is dropped: the kernel cannot revoke the
