@@ -1,4 +1,4 @@
-//! Packages of one Debian release, on a machine with any Debian or Ubuntu.
+//! Packages of a Debian release, on a machine with any Debian or Ubuntu.
 //!
 //! A private apt: its own sources, lists and archives, and an empty package status, so that it resolves whole
 //! dependency trees and needs no root. From the machine it takes the address of a mirror and the way to reach it (for
@@ -22,6 +22,8 @@ use crate::{
 const RELEASE: &str = "trixie";
 /// Newer kernels and QEMU for [`RELEASE`].
 pub(crate) const BACKPORTS: &str = "trixie-backports";
+/// The release before it, whose kernel is the oldest of the tests.
+const OLD_RELEASE: &str = "bookworm";
 /// Names the mirror where the machine's apt knows none.
 const MIRROR: &str = "PEERLANE_DEBIAN_MIRROR";
 /// The archive's keys, as a path on Debian and inside the package of the same name.
@@ -30,6 +32,7 @@ const KEYRING: &str = "usr/share/keyrings/debian-archive-keyring.gpg";
 /// The private apt, with current lists.
 pub(crate) struct Debian {
     tool: String,
+    suites: &'static [&'static str],
     state: PathBuf,
     /// One at a time: apt's own locks are switched off.
     _lock: File,
@@ -38,12 +41,28 @@ pub(crate) struct Debian {
 impl Debian {
     /// Sets it up and gets the package lists. The packages are for `tool`.
     pub(crate) fn open(cache: &Cache, tool: &str, progress: &Progress) -> Result<Self> {
+        Self::with_suites(cache, "debian", &[RELEASE, BACKPORTS], tool, progress)
+    }
+
+    /// Does the same for Debian 12. Its packages are not mixed with those of [`RELEASE`].
+    pub(crate) fn old(cache: &Cache, tool: &str, progress: &Progress) -> Result<Self> {
+        Self::with_suites(cache, "debian-old", &[OLD_RELEASE], tool, progress)
+    }
+
+    /// Sets up the apt for these suites, whose files are in the cache's directory `name`.
+    fn with_suites(
+        cache: &Cache,
+        name: &str,
+        suites: &'static [&'static str],
+        tool: &str,
+        progress: &Progress,
+    ) -> Result<Self> {
         check_machine(tool)?;
-        let state = cache.directory("debian")?;
         let debian = Self {
             tool: tool.to_owned(),
-            _lock: cache.lock("debian", "packages of Debian")?,
-            state,
+            suites,
+            _lock: cache.lock(name, "packages of Debian")?,
+            state: cache.directory(name)?,
         };
         for part in ["lists/partial", "cache/archives/partial", "none"] {
             let path = debian.state.join(part);
@@ -54,6 +73,11 @@ impl Debian {
         progress.step("getting Debian's package lists");
         debian.update(&keyring(cache)?)?;
         Ok(debian)
+    }
+
+    /// Returns the names of the suites that it takes packages of.
+    pub(crate) fn suites(&self) -> &[&str] {
+        self.suites
     }
 
     fn write(&self, name: &str, content: &str) -> Result<()> {
@@ -97,16 +121,17 @@ impl Debian {
         Ok(text)
     }
 
-    /// Gets the lists from the first mirror that has the release.
+    /// Gets the lists from the first mirror that has the suites.
     fn update(&self, keyring: &Path) -> Result<()> {
         let mirrors = mirrors()?;
         let mut detail = "apt's sources contain no Debian mirror".to_owned();
         for mirror in mirrors {
             let source = format!("deb [arch=amd64 signed-by={}] {mirror}", keyring.display());
-            self.write(
-                "sources.list",
-                &format!("{source} {RELEASE} main\n{source} {BACKPORTS} main\n"),
-            )?;
+            let lines = self.suites.iter();
+            let lines: Vec<_> = lines
+                .map(|suite| format!("{source} {suite} main\n"))
+                .collect();
+            self.write("sources.list", &lines.concat())?;
             let output = process::output(self.command("apt-get").args(["update", "-q"]))?;
             if output.status.success() {
                 return Ok(());
@@ -117,8 +142,9 @@ impl Debian {
             tool: self.tool.clone(),
             detail,
             hint: format!(
-                "check the network; or set {MIRROR} to the address of a Debian mirror that has \
-                 {RELEASE} and {BACKPORTS} (the directory that contains `dists`)"
+                "check the network; or set {MIRROR} to the address of a Debian mirror that has {} \
+                 (the directory that contains `dists`)",
+                self.suites.join(" and ")
             ),
         })
     }
@@ -139,6 +165,16 @@ impl Debian {
             .lines()
             .map(str::to_owned)
             .collect())
+    }
+
+    /// Returns the package with the image of a kernel's release, of 6.19 or later.
+    pub(crate) fn linux_binary(&self, release: &str) -> Result<String> {
+        // Debian signs an image for secure boot some time after it is built.
+        let image = format!("linux-binary-{release}");
+        Ok(match self.names(&image)?.contains(&image) {
+            true => image,
+            false => format!("linux-binary-unsigned-{release}"),
+        })
     }
 
     /// Unpacks `packages` and all their dependencies into `root`. With `release` the packages and their dependencies

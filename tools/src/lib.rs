@@ -14,7 +14,7 @@
 //! | [`Cache::pyopencl`] | wheels and a source archive, by pip | hashes in `tools/requirements/pyopencl.txt` |
 //! | [`Cache::opencl`] | the distribution's packages | apt's signed package index |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages | apt's signed package index |
-//! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::system`] | packages of Debian on any machine | Debian's archive key |
+//! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::shipped_kernel`], [`Cache::system`] | packages of Debian on any machine | Debian's archive key |
 //! | [`cxx`] | `CXX`, else `PATH` | – |
 //!
 //! Packages are unpacked as the user. Package indexes and mirrors are the ones that pip and apt are set up with on the
@@ -59,7 +59,7 @@ pub use compiler::{Compiler, cxx};
 pub use eda::{Iverilog, Tclsh, Verilator};
 pub use error::{Error, Result};
 pub use house::Program;
-pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules};
+pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules, Series, ShippedKernel};
 pub use opencl::{OpenCl, PyOpenCl};
 pub use progress::Progress;
 pub use python::{Python, Requirements};

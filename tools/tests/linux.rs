@@ -1,8 +1,8 @@
-//! QEMU and the kernel for real: they are fetched and built when the cache has none.
+//! QEMU and kernels for real: they are fetched and built when the cache has none.
 
 use std::{fs, path::Path};
 
-use peerlane_tools::{Cache, Error, Flavour, Kernel, Lint};
+use peerlane_tools::{Cache, Error, Flavour, Kernel, Lint, Series};
 
 /// A module in Rust.
 fn hello() -> &'static Path {
@@ -86,5 +86,25 @@ fn what_the_compilers_say_reaches_the_caller() {
     match build("wrong", "fn wrong() -> u32 { \"\" }\n", Lint::Compiler) {
         Err(Error::Module { output, .. }) => assert!(output.contains("E0308"), "{output}"),
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test vfio-variants"]
+fn shipped_kernels_have_their_signed_modules() {
+    let cache = Cache::open().unwrap();
+    for series in Series::ALL {
+        let kernel = cache.shipped_kernel(series).unwrap();
+        let release = kernel.release();
+        assert!(release.starts_with(&format!("{}.", series.number())));
+        assert!(kernel.vmlinuz().exists());
+        assert!(kernel.modules().last().unwrap().ends_with("vfio_pci.ko"));
+        for module in kernel.modules() {
+            let module = fs::read(module).unwrap();
+            let text = String::from_utf8_lossy(&module);
+            assert!(text.contains(&format!("vermagic={release} ")));
+            // The kernel's `module_signature.c` looks for this text at the end.
+            assert!(text.ends_with("~Module signature appended~\n"));
+        }
     }
 }

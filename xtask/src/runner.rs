@@ -12,7 +12,7 @@ use peerlane_tools::{Cache, Program};
 
 use crate::{
     junit::{self, Test},
-    suites::{self, Step, Suite, Tests},
+    suites::{self, Kernel, Step, Suite, Tests},
     tools,
 };
 
@@ -73,10 +73,13 @@ pub(crate) fn run(
     complete: bool,
     partition: Option<&str>,
 ) -> miette::Result<bool> {
-    if suites.iter().any(|suite| suite.machines) {
-        // The suites before compile in that time. The suite itself reports errors of the set-up.
-        thread::spawn(suites::set_up_machines);
-    }
+    let kernels: Vec<Kernel> = suites
+        .iter()
+        .flat_map(|suite| suite.kernels)
+        .copied()
+        .collect();
+    // The suites before compile in that time. The suite itself reports errors of the set-up.
+    thread::spawn(move || kernels.into_iter().try_for_each(Kernel::set_up));
     let mut runner = Runner {
         root,
         partition,
@@ -288,7 +291,7 @@ mod tests {
             name: "things",
             about: "",
             default: true,
-            machines: false,
+            kernels: &[],
             steps: &[Step::Tests(Tests {
                 profile: "with-a-thing",
                 arguments: &[],

@@ -4,7 +4,7 @@
 //! need external tools are marked `#[ignore = "external tools: cargo xtask test rtl"]`, so that a plain `cargo test` needs
 //! none.
 
-use peerlane_tools::{Cache, Flavour};
+use peerlane_tools::{Cache, Flavour, Series};
 
 /// A named set of steps.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub(crate) struct Suite {
     pub(crate) about: &'static str,
     /// Whether it runs when no suite is named.
     pub(crate) default: bool,
-    /// Whether it runs virtual machines.
-    pub(crate) machines: bool,
+    /// The kernels of the virtual machines that it runs.
+    pub(crate) kernels: &'static [Kernel],
     /// The steps, in order.
     pub(crate) steps: &'static [Step],
 }
@@ -25,18 +25,31 @@ impl Suite {
     /// Returns the reason why this machine cannot run it: the virtual machines need an emulator and a kernel, which are
     /// set up here. That takes a Debian mirror and the right to make namespaces.
     pub(crate) fn obstacle(&self) -> Option<String> {
-        if !self.machines {
-            return None;
-        }
-        set_up_machines().err().map(|error| error.to_string())
+        let failed = |kernel: &Kernel| kernel.set_up().err();
+        let error = self.kernels.iter().find_map(failed);
+        error.map(|error| error.to_string())
     }
 }
 
-/// Sets up the virtual machines' programs: minutes, most of them downloads. A second caller waits for the first.
-pub(crate) fn set_up_machines() -> peerlane_tools::Result<()> {
-    let cache = Cache::open()?;
-    cache.qemu()?;
-    cache.kernel(Flavour::Debian).map(drop)
+/// A kernel of virtual machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// The one that the driver is built for, with its compilers.
+    Driver,
+    /// One as Debian ships it.
+    Shipped(Series),
+}
+
+impl Kernel {
+    /// Sets up the kernel and the emulator: minutes, most of them downloads. A second caller waits for the first.
+    pub(crate) fn set_up(self) -> peerlane_tools::Result<()> {
+        let cache = Cache::open()?;
+        cache.qemu()?;
+        match self {
+            Self::Driver => cache.kernel(Flavour::Debian).map(drop),
+            Self::Shipped(series) => cache.shipped_kernel(series).map(drop),
+        }
+    }
 }
 
 /// A program that the project neither has nor fetches: an environment variable has the place of its installation.
@@ -168,7 +181,7 @@ const EVERY_RUN: Suite = Suite {
     name: "",
     about: "",
     default: true,
-    machines: false,
+    kernels: &[],
     steps: &[],
 };
 
@@ -351,7 +364,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "kernel",
         about: "the kernel driver on Debian's kernel, in virtual machines",
-        machines: true,
+        kernels: &[Kernel::Driver],
         steps: &[
             external("kernel"),
             external("kernel-runtime").needs(&RUNTIME),
@@ -368,21 +381,39 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "kernel-variants",
         about: "an attacker, an administrator, the OpenCL libraries, all faults, costs, and the tests of the suite \
                 kernel on other machines and boards: on a line, with another GPU",
-        machines: true,
+        kernels: &[Kernel::Driver],
         steps: &[external("kernel-variants")],
         ..ON_DEMAND
     },
     Suite {
         name: "kernel-long",
         about: "the driver in hundreds of rounds, and with the largest transfers",
-        machines: true,
+        kernels: &[Kernel::Driver],
         steps: &[external("kernel-long")],
+        ..ON_DEMAND
+    },
+    Suite {
+        name: "vfio",
+        about: "a board without our driver, at `vfio-pci` of Debian 13's kernel, in a virtual machine",
+        kernels: &[Kernel::Shipped(Series::Trixie)],
+        steps: &[external("vfio")],
+        ..EVERY_RUN
+    },
+    Suite {
+        name: "vfio-variants",
+        about: "the same with Debian's other kernels, on an interrupt line, and as an ordinary user of a locked kernel",
+        kernels: &[
+            Kernel::Shipped(Series::Bookworm),
+            Kernel::Shipped(Series::Trixie),
+            Kernel::Shipped(Series::Backports),
+        ],
+        steps: &[external("vfio-variants")],
         ..ON_DEMAND
     },
     Suite {
         name: "dkms",
         about: "the driver's package, installed on a Debian system by DKMS",
-        machines: true,
+        kernels: &[Kernel::Driver],
         steps: &[external("dkms")],
         ..ON_DEMAND
     },
@@ -395,7 +426,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "kernel-checks",
         about: "the driver on kernels that check locks, sleeping, DMA mappings and memory",
-        machines: true,
+        kernels: &[Kernel::Driver],
         steps: &[
             external("kernel-planted"),
             external("kernel-locks").with(&[("PEERLANE_KERNEL", "locks")]),
@@ -550,7 +581,7 @@ pub(crate) fn help() -> String {
     }
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
-         cargo xtask test --skip kernel   without virtual machines\n  \
+         cargo xtask test --skip kernel --skip vfio   without virtual machines\n  \
          cargo xtask test rtl --partition slice:1/2   every second test of a suite\n\
          cargo nextest run --workspace --profile rtl --run-ignored only   the suite's tests by nextest itself\n\n\
          The results of the tests are in target/nextest/PROFILE/junit.xml. A profile has the name in the closing \

@@ -1,6 +1,7 @@
 //! A machine with a board and a GPU.
 
 use crate::outside::Outside;
+use crate::simulated::{configured, next_to_gpu, well_used};
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -8,22 +9,15 @@ use std::{
     time::Duration,
 };
 
-use peerlane_endpoint::opencl::{CvpConfig, Program};
-use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Ranges, Resets};
+use peerlane_endpoint::opencl::CvpConfig;
+use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Resets};
 use peerlane_guest::{PERIPHERY, Request};
 use peerlane_hdl::Slaves;
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu, Recipe};
-use peerlane_vm::{Initramfs, Log, Machine, guest_program};
+use peerlane_vm::{Initramfs, Machine, guest_program};
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board is slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
-
-/// Offset of the state of the memory's calibration, next to the reference BSP's slaves. The BSP has it in a system of
-/// its own.
-const STATUS: u64 = 0x3810;
-
-/// Longer than it takes from the end of the emulator until the board has noticed it.
-const GONE: Duration = Duration::from_secs(10);
 
 /// The slots and QEMU's names of the boards that a machine may have.
 const BOARDS: [(&str, &str); 2] = [("slot0", "board"), ("slot2", "second")];
@@ -174,20 +168,6 @@ fn build_example(out: &Path) -> PathBuf {
         .status();
     assert!(compiled.unwrap().success(), "{}", source.display());
     program
-}
-
-/// Returns a board with an OpenCL side, and kernels of all kinds.
-fn configured(params: Params) -> Config {
-    let mut config = Config::new(params);
-    config.layout = config.layout.with_opencl();
-    config.opencl.program = Some(program(params, 0));
-    config
-}
-
-/// Returns a program with all kernels, for boards with these parameters. Each number gives one with another hash.
-pub(crate) fn program(params: Params, number: u8) -> Program {
-    let hash = format!("{number:040x}");
-    Program::of_all_kinds("simulated", &hash, 1 << params.memory_log2)
 }
 
 /// Checks that the simulated board with the reference BSP's parameters is the board of the reference BSP's description:
@@ -392,15 +372,7 @@ impl Setup {
         let work = tempfile::tempdir().unwrap();
         let vram = work.path().join("vram");
         let bytes = u64::from(self.vram_mib) << 20;
-        std::fs::File::create(&vram)
-            .unwrap()
-            .set_len(bytes)
-            .unwrap();
-        let mut config = configured(self.params);
-        config.gpu = Some(vram.clone());
-        if let Some(parts) = &mut config.layout.opencl {
-            parts.status = Some(STATUS);
-        }
+        let mut config = next_to_gpu(self.params, &vram, bytes);
         config.ids.subsystem = self.subsystem.unwrap_or(config.ids.subsystem);
         config.resets = self.resets;
         config.table_entries = self.entries;
@@ -536,30 +508,4 @@ fn description(config: &Config, mistaken: Option<fn(&mut Slaves)>) -> String {
     let mut wrong = right;
     wrong.slaves.iter_mut().for_each(mistaken);
     text.replace(&right.canonical(), &wrong.canonical())
-}
-
-/// Checks that no program has misused a board of this machine, and that the board has broken no rule of its interfaces.
-fn well_used(endpoint: &Endpoint, config: &Config, log: &Log) {
-    let board = endpoint.handle();
-    // The state at the end of the machine counts, not the one just before.
-    assert!(board.wait_left(GONE).unwrap(), "the machine stays");
-    let status = board.status().unwrap();
-    // The machine or the board notices accesses where the function decodes nothing.
-    let bars = status.bars.iter();
-    let bars: Ranges = bars.map(|bar| *bar..bar + config.layout.size).collect();
-    let stores = log.unanswered().iter();
-    let undecoded: Vec<_> = stores
-        .filter(|address| bars.contains(&(**address..**address + 1)))
-        .collect();
-    assert!(undecoded.is_empty(), "{undecoded:#x?}");
-    assert_eq!(status.undecoded, 0, "{:?}", status.first_undecoded);
-    assert_eq!(status.left_as_master, 0);
-    assert_eq!(status.violations, 0, "{:?}", status.first_error);
-    assert_eq!(status.strays, 0, "{:?}", status.first_stray);
-    // No memory was accessed after it had been taken away from the board.
-    assert_eq!(status.unmapped_total, 0, "{:x?}", status.unmapped);
-    assert_eq!(status.interrupts_lost, 0);
-    let programmed = board.with_cvp(|cvp| cvp.record().clone());
-    let violation = programmed.and_then(|record| record.first_violation);
-    assert_eq!(violation, None);
 }

@@ -1,6 +1,6 @@
 //! The board libraries for OpenCL, and the files that they need in a machine.
 
-use crate::lab::program;
+use crate::simulated::program;
 use peerlane_endpoint::Params;
 use peerlane_opencl::{CONFIGURATION, IMAGE, Package};
 use peerlane_vm::{Initramfs, guest_library, guest_program};

@@ -7,8 +7,11 @@
 mod lab;
 mod libraries;
 mod long;
+#[path = "../machines/outside.rs"]
 mod outside;
 mod runtime;
+#[path = "../machines/simulated.rs"]
+mod simulated;
 mod tools;
 mod variants;
 

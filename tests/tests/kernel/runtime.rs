@@ -1,8 +1,9 @@
 //! Tests of OpenCL programs with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, in the machine: over
 //! the board library, the driver and the block's Verilog. Program and runtime are the same as for any board.
 
-use crate::lab::{Setup, program};
+use crate::lab::Setup;
 use crate::libraries;
+use crate::simulated::program;
 use peerlane_endpoint::Params;
 use peerlane_opencl::{HostProgram, Package, Runtime};
 use peerlane_vm::Initramfs;

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use cpio::newc;
@@ -142,6 +142,18 @@ impl Initramfs {
     /// When it cannot be read.
     pub fn module(&mut self, file: &Path) -> Result<()> {
         self.copy(file, &format!("modules/{}", name(file)?), 0o644)
+    }
+
+    /// Adds modules as [`module`](Self::module) does, and loads them in this order at this place of the script.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn loaded_modules(&mut self, files: &[PathBuf]) -> Result<()> {
+        for file in files {
+            self.module(file)?;
+            self.script(&format!("insmod /modules/{}", name(file)?));
+        }
+        Ok(())
     }
 
     /// Adds a line, or lines, to the script that the machine runs before it powers off. The first

@@ -42,6 +42,6 @@ pub use console::Log;
 pub use error::{Error, Result};
 pub use guest::{guest_example, guest_library, guest_program};
 pub use initramfs::Initramfs;
-pub use machine::Machine;
+pub use machine::{Image, Machine};
 pub use qmp::Qmp;
 pub use vm::Vm;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use peerlane_tools::{Flavour, Kernel, Qemu};
+use peerlane_tools::{Flavour, Kernel, Qemu, ShippedKernel};
 use serde_json::{Value, json};
 
 use crate::{Initramfs, Result};
@@ -18,11 +18,41 @@ const ACCELERATOR: &str = "PEERLANE_ACCEL";
 /// single-stepped is slow; a test of a device that hangs sets its own time.
 const REPLY_MS: u32 = 60_000;
 
+/// A kernel that a machine boots.
+#[derive(Debug)]
+pub struct Image {
+    vmlinuz: PathBuf,
+    /// The factor by which it is slower than a kernel without checks.
+    slower: u32,
+}
+
+impl From<&Kernel> for Image {
+    fn from(kernel: &Kernel) -> Self {
+        Self {
+            vmlinuz: kernel.vmlinuz(),
+            slower: match kernel.flavour() {
+                Flavour::Debian => 1,
+                Flavour::Locks => 2,
+                Flavour::Memory => 3,
+            },
+        }
+    }
+}
+
+impl From<&ShippedKernel> for Image {
+    fn from(kernel: &ShippedKernel) -> Self {
+        Self {
+            vmlinuz: kernel.vmlinuz(),
+            slower: 1,
+        }
+    }
+}
+
 /// A machine before it starts: a PC with PCIe (QEMU's `q35`).
 #[derive(Debug)]
 pub struct Machine {
     qemu: Qemu,
-    kernel: Kernel,
+    image: Image,
     files: Initramfs,
     memory_mib: u32,
     cpus: u32,
@@ -48,10 +78,10 @@ pub(crate) struct Files {
 
 impl Machine {
     /// Makes a machine with one processor and 1 GiB of memory, no slots, and a time limit of two minutes.
-    pub fn new(qemu: &Qemu, kernel: &Kernel, files: Initramfs) -> Self {
+    pub fn new(qemu: &Qemu, kernel: impl Into<Image>, files: Initramfs) -> Self {
         Self {
             qemu: qemu.clone(),
-            kernel: kernel.clone(),
+            image: kernel.into(),
             files,
             memory_mib: 1024,
             cpus: 1,
@@ -90,7 +120,7 @@ impl Machine {
         self
     }
 
-    /// Puts an IOMMU between devices and memory, which the kernel uses for every mapping.
+    /// Puts an IOMMU between devices and memory, which the kernel uses for every mapping, and for interrupts.
     #[must_use]
     pub fn iommu(mut self) -> Self {
         self.iommu = true;
@@ -163,12 +193,8 @@ impl Machine {
     /// Takes the machine apart: the archive of its files, the complaints of the kernel that are expected, and its time
     /// limit.
     pub(crate) fn into_parts(self) -> Result<(Vec<u8>, Vec<String>, Duration)> {
-        let slower = match self.kernel.flavour() {
-            Flavour::Debian => 1,
-            Flavour::Locks => 2,
-            Flavour::Memory => 3,
-        };
-        Ok((self.files.finish()?, self.expected, self.deadline * slower))
+        let deadline = self.deadline * self.image.slower;
+        Ok((self.files.finish()?, self.expected, deadline))
     }
 
     /// Returns the command that starts the machine.
@@ -176,7 +202,7 @@ impl Machine {
         let mut command = self.qemu.command();
         let accelerator = env::var(ACCELERATOR).unwrap_or_else(|_| "tcg".to_owned());
         command
-            .args(["-machine", "q35,memory-backend=memory"])
+            .args(["-machine", &self.kind()])
             // Shared, for devices of other processes.
             .args([
                 "-object",
@@ -208,7 +234,7 @@ impl Machine {
                 "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
             ])
             .arg("-kernel")
-            .arg(self.kernel.vmlinuz())
+            .arg(&self.image.vmlinuz)
             .arg("-initrd")
             .arg(&files.initramfs)
             .args(["-append", &self.kernel_parameters()]);
@@ -217,7 +243,7 @@ impl Machine {
         }
         // Before the devices that use it.
         if self.iommu {
-            command.args(["-device", "intel-iommu,caching-mode=on"]);
+            command.args(["-device", "intel-iommu,caching-mode=on,intremap=on"]);
         }
         for object in &self.objects {
             command.arg("-object").arg(object.to_string());
@@ -226,6 +252,16 @@ impl Machine {
             command.arg("-device").arg(device.to_string());
         }
         command
+    }
+
+    /// Returns the type of the machine. The IOMMU maps interrupts only of a chip that the accelerator does not emulate.
+    fn kind(&self) -> String {
+        let chip = if self.iommu {
+            ",kernel-irqchip=split"
+        } else {
+            ""
+        };
+        format!("q35,memory-backend=memory{chip}")
     }
 
     /// Returns the kernel's parameters: warnings and worse are shown from the start, and an oops ends the machine.

@@ -5,7 +5,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command, thread};
 
-use super::{AER_INJECT, BUILD, SOURCES, Setup, VMLINUZ, make, metadata, source};
+use super::{AER_INJECT, BUILD, LINUX_SERIES, SOURCES, Setup, VMLINUZ, make, metadata, source};
 use crate::{Result, debian::Debian, error::io_error};
 
 /// Files that are not compiled; the makefiles and the descriptions of options have to be there.
@@ -47,7 +47,7 @@ pub(super) fn key(checks: &str) -> String {
 pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
     let debian = Debian::open(setup.cache, "the kernel", setup.progress)?;
     // Fails with a clear message when the series is gone.
-    source::newest(&debian)?;
+    source::newest(&debian, LINUX_SERIES)?;
     source::unpack(setup, &debian, SOURCE, &EXCLUDED)?;
     drop(debian);
 

@@ -1,10 +1,11 @@
-//! Linux kernels for tests, each with all files to build modules for it.
+//! Linux kernels for tests: with all files to build modules for it ([`Kernel`]), or only to boot ([`ShippedKernel`]).
 //!
 //! [`Flavour::Debian`] is a kernel as Debian ships it. The others are built here, from Debian's
 //! source by Debian's compilers, with the kernel's own checks switched on.
 
 mod debug;
 mod metadata;
+mod shipped;
 mod source;
 mod stock;
 mod toolchain;
@@ -21,6 +22,8 @@ use crate::{
     error::io_error,
     process::{self, tail, text},
 };
+
+pub use shipped::{Series, ShippedKernel};
 
 /// The series of Linux that Peerlane's driver is written for. The newest release of it in Debian's backports is taken
 /// when the kernel is set up.

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use super::{LINUX_SERIES, SOURCES, Setup};
 use crate::{Error, Result, debian::Debian, error::io_error};
 
-/// Returns the newest release of the series that Debian has: `7.3.4+deb13`.
-pub(super) fn newest(debian: &Debian) -> Result<String> {
+/// Returns the newest release of a series that Debian has: `7.3.4+deb13`, `6.1.0-50`.
+pub(super) fn newest(debian: &Debian, series: &str) -> Result<String> {
     let prefix = "linux-headers-";
     let names = debian.names(prefix)?;
     let releases = || {
@@ -14,15 +14,16 @@ pub(super) fn newest(debian: &Debian) -> Result<String> {
             .iter()
             .filter_map(|name| name.strip_prefix(prefix)?.strip_suffix("-common"))
     };
-    newest_of(LINUX_SERIES, releases())
+    newest_of(series, releases())
         .map(str::to_owned)
         .ok_or_else(|| {
             let mut others: Vec<&str> = releases().collect();
             others.sort_unstable();
             Error::Missing {
-                what: format!("Linux {LINUX_SERIES}"),
+                what: format!("Linux {series}"),
                 looked_for: format!(
-                    "a kernel of Debian; Debian has {}. The driver is written for {LINUX_SERIES}",
+                    "a kernel of Debian; {} has {}",
+                    debian.suites().join(" with "),
                     others.join(", ")
                 ),
                 hint: "use a newer version of Peerlane, or set PEERLANE_DEBIAN_MIRROR to a \
@@ -32,18 +33,20 @@ pub(super) fn newest(debian: &Debian) -> Result<String> {
         })
 }
 
-/// Returns the highest release of `series` among `releases`, such as `7.3.4+deb13`.
+/// Returns the highest release of `series` among `releases`, such as `7.3.4+deb13`. Debian 12 counts its builds:
+/// `6.1.0-50`.
 fn newest_of<'a>(series: &str, releases: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     releases
         .filter_map(|release| {
             let patch = release.strip_prefix(series)?.strip_prefix('.')?;
             // Releases for other purposes (`7.3.4+deb13-rt`) have a longer name.
-            let (patch, distribution) = patch.split_once('+')?;
-            let plain = distribution.chars().all(|c| c.is_ascii_alphanumeric());
-            Some((plain.then(|| patch.parse::<u32>().ok())??, release))
+            let (patch, build) = patch.split_once(['+', '-'])?;
+            let plain = build.chars().all(|c| c.is_ascii_alphanumeric());
+            let patch: u32 = plain.then(|| patch.parse().ok())??;
+            Some((patch, build.parse::<u32>().unwrap_or(0), release))
         })
         .max()
-        .map(|(_, release)| release)
+        .map(|(_, _, release)| release)
 }
 
 /// Where [`fetch`] puts the package, below `src`.
@@ -105,5 +108,8 @@ mod tests {
         ];
         assert_eq!(newest_of("7.3", names.into_iter()), Some("7.3.10+deb13"));
         assert_eq!(newest_of("7.4", names.into_iter()), None);
+        // Of Debian 12.
+        let names = ["6.1.0-9", "6.1.0-50", "6.1.0-47", "6.1.0-51-rt"];
+        assert_eq!(newest_of("6.1", names.into_iter()), Some("6.1.0-50"));
     }
 }

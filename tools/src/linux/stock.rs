@@ -6,7 +6,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use super::{BUILD, SOURCES, Setup, VMLINUZ, source};
+use super::{BUILD, LINUX_SERIES, SOURCES, Setup, VMLINUZ, source};
 use crate::{Result, debian::Debian, error::io_error};
 
 /// The script that makes the files that modules are built against.
@@ -20,7 +20,7 @@ const WORK: &str = "work";
 /// Sets the kernel up in `setup.home`. Returns its release.
 pub(super) fn install(setup: &Setup<'_>) -> Result<String> {
     let debian = Debian::open(setup.cache, "the kernel", setup.progress)?;
-    let version = source::newest(&debian)?;
+    let version = source::newest(&debian, LINUX_SERIES)?;
     let release = format!("{version}-amd64");
     unpack_packages(setup, &debian, &version)?;
     let archive = source::fetch(setup, &debian)?;
@@ -51,14 +51,8 @@ pub(super) fn install(setup: &Setup<'_>) -> Result<String> {
 /// Unpacks the image, the headers and kbuild, and brings the last two together in `src`.
 fn unpack_packages(setup: &Setup<'_>, debian: &Debian, version: &str) -> Result<()> {
     let release = format!("{version}-amd64");
-    // Debian signs an image for secure boot some time after it is built.
-    let image = format!("linux-binary-{release}");
-    let image = match debian.names(&image)?.contains(&image) {
-        true => image,
-        false => format!("linux-binary-unsigned-{release}"),
-    };
     let packages = [
-        image,
+        debian.linux_binary(&release)?,
         format!("linux-headers-{release}"),
         format!("linux-headers-{version}-common"),
         format!("linux-kbuild-{version}"),

@@ -1,0 +1,109 @@
+//! A machine with a board at `vfio-pci`, and a GPU.
+
+use crate::outside::Outside;
+use crate::simulated::{next_to_gpu, well_used};
+use peerlane_endpoint::{Endpoint, Irq, Params};
+use peerlane_guest::Request;
+use peerlane_tools::{Cache, Series};
+use peerlane_vm::{Initramfs, Machine, guest_program};
+use std::time::Duration;
+
+/// Commands that bind the board, and run the test's script.
+const BIND: &str = include_str!("bind.sh");
+/// The test's script in the machine.
+const TEST: &str = "/srv/test";
+
+/// Memory of the mock GPU, in bytes.
+const VRAM: u64 = 256 << 20;
+
+/// Properties of a machine that differ between tests.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    series: Series,
+    params: Params,
+    /// Memory that an ordinary user may lock, in MiB. The test runs as this user.
+    user_mib: Option<u32>,
+    locked_down: bool,
+}
+
+impl Setup {
+    /// Makes a machine with the newest kernel of a series, and a board with a table of vectors.
+    pub(crate) fn new(series: Series) -> Self {
+        Self {
+            series,
+            params: Params {
+                irq: Irq::Msix,
+                ..Params::default()
+            },
+            user_mib: None,
+            locked_down: false,
+        }
+    }
+
+    /// Sets a block without a table of vectors: the hard IP makes one message of its interrupt line.
+    pub(crate) fn irq_line(mut self) -> Self {
+        self.params.irq = Irq::Rxm;
+        self
+    }
+
+    /// Runs the test as an ordinary user, who has the board and may lock so many MiB of memory.
+    pub(crate) fn user(mut self, mib: u32) -> Self {
+        self.user_mib = Some(mib);
+        self
+    }
+
+    /// Locks the kernel down, as Secure Boot does: it loads only signed modules, and refuses mappings of sysfs. The GPU
+    /// is at `vfio-pci` then, too.
+    pub(crate) fn locked_down(mut self) -> Self {
+        self.locked_down = true;
+        self
+    }
+
+    /// Boots the machine and runs a script in it, for which `board` and `gpu` are the PCI addresses, and `group` and
+    /// `gpu_group` the IOMMU groups. Fails if the script fails, the kernel complains, or the board broke a rule of its
+    /// interfaces.
+    pub(crate) fn run(self, script: &str) {
+        let cache = Cache::open().unwrap_or_else(|error| panic!("{error}"));
+        let qemu = cache.qemu().unwrap_or_else(|error| panic!("{error}"));
+        let kernel = cache.shipped_kernel(self.series);
+        let kernel = kernel.unwrap_or_else(|error| panic!("{error}; {}", error.hint()));
+        let work = tempfile::tempdir().unwrap();
+        let vram = work.path().join("vram");
+        let socket = work.path().join("board");
+        let config = next_to_gpu(self.params, &vram, VRAM);
+        let model = peerlane_block::library(&config.block()).unwrap();
+        let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
+        let mut outside = Outside::new(endpoint.handle(), "board");
+
+        let mut files = Initramfs::new(&qemu).unwrap();
+        let guest = guest_program("peerlane-guest").unwrap();
+        files.shared_program(&guest).unwrap();
+        files.loaded_modules(kernel.modules()).unwrap();
+        files.file(TEST, script.as_bytes()).unwrap();
+        let ids = &config.ids;
+        files.script(&format!(
+            "board_id='{:#06x} {:#06x}'\nuser_mib={}\nlocked_down={}\ntest={TEST}\n{BIND}",
+            ids.vendor,
+            ids.device,
+            self.user_mib
+                .map_or_else(String::new, |mib| mib.to_string()),
+            if self.locked_down { "yes" } else { "" },
+        ));
+        let mut machine = Machine::new(&qemu, &kernel, files)
+            .cpus(2)
+            .iommu()
+            .slots(2)
+            .shared_memory("slot1", "gpu", &vram, VRAM)
+            .vfio_user("slot0", "board", &socket)
+            .deadline(Duration::from_secs(1800));
+        if self.locked_down {
+            machine = machine.parameter("lockdown=integrity");
+        }
+        let ended = machine
+            .start()
+            .and_then(|vm| vm.run(|qmp, request: Request| outside.answer(qmp, &request)));
+        let log = ended.unwrap_or_else(|error| panic!("Linux {}: {error}", kernel.release()));
+        println!("{}", log.console());
+        well_used(&endpoint, &config, &log);
+    }
+}

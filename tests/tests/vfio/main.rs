@@ -1,0 +1,23 @@
+//! Tests of a board without a driver of this project: in a virtual machine with a strict IOMMU, where `vfio-pci` of a
+//! kernel that Debian ships has the board.
+//!
+//! Board and mock GPU are those of the kernel driver's tests.
+
+mod lab;
+#[path = "../machines/outside.rs"]
+mod outside;
+#[path = "../machines/simulated.rs"]
+mod simulated;
+mod variants;
+
+use lab::Setup;
+use peerlane_tools::Series;
+
+/// Checks that the board's group can be opened.
+const OPENED: &str = "ls -l /dev/vfio\nid -u\n: <>/dev/vfio/$group";
+
+#[test]
+#[ignore = "external tools: cargo xtask test vfio"]
+fn linux_6_12() {
+    Setup::new(Series::Trixie).run(OPENED);
+}
