@@ -12,7 +12,7 @@ use peerlane_tools::{Cache, Program};
 
 use crate::{
     junit::{self, Test},
-    suites::{self, Kernel, Step, Suite, Tests},
+    suites::{Kernel, Step, Suite, Tests},
     tools,
 };
 

@@ -415,8 +415,9 @@ impl Setup {
         described.dedup();
         let described = described.concat();
         let outsides = boards.iter().zip(&endpoints).rev();
-        let outsides = outsides.map(|((_, id), endpoint)| Outside::new(endpoint.handle(), id));
-        let outside = outsides.reduce(|second, first| first.with(second));
+        let outside = outsides.fold(None, |second, ((_, id), endpoint)| {
+            Some(Outside::new(endpoint.handle(), id, second))
+        });
         let mut outside = outside.unwrap();
 
         let mut files = Initramfs::new(&parts.qemu).unwrap();

@@ -21,20 +21,14 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Makes the outside of a board for which QEMU has this name.
-    pub(crate) fn new(board: Handle, id: &'static str) -> Self {
+    /// Makes the outside of a board for which QEMU has this name, and of the machine's second board, if there is one.
+    pub(crate) fn new(board: Handle, id: &'static str, second: Option<Self>) -> Self {
         Self {
             board,
             id,
             watching: false,
-            second: None,
+            second: second.map(Box::new),
         }
-    }
-
-    /// Adds the outside of the machine's second board.
-    pub(crate) fn with(mut self, second: Self) -> Self {
-        self.second = Some(Box::new(second));
-        self
     }
 
     pub(crate) fn answer(&mut self, qmp: &mut Qmp, request: &Request) -> Reply {

@@ -18,8 +18,13 @@ device() {
 bind() {
 	path=/sys/bus/pci/devices/$1
 	[ -e $path/iommu_group ] || fail "$1 is in no IOMMU group: the kernel has not switched the IOMMU on"
-	others=$(ls $path/iommu_group/devices | grep -v $1 || :)
-	[ -z "$others" ] || fail "$1 shares its IOMMU group with" $others
+	# The port above, which has no access control, may be in the group: its driver maps no memory.
+	for other in $path/iommu_group/devices/*; do
+		case ${other##*/}:$(cat $other/class) in
+		$1:* | *:0x0604*) ;;
+		*) fail "$1 shares its IOMMU group with ${other##*/}" ;;
+		esac
+	done
 	echo vfio-pci >$path/driver_override
 	echo $1 >/sys/bus/pci/drivers_probe || fail "vfio-pci refuses $1; the kernel's log has the reason"
 	[ -e /sys/bus/pci/drivers/vfio-pci/$1 ] || fail "vfio-pci has not taken $1"
@@ -60,6 +65,7 @@ fi
 
 export board gpu group gpu_group
 if [ "$user_mib" ]; then
+	mkdir /etc
 	echo 'user:x:1000:1000::/:/bin/sh' >/etc/passwd
 	chmod 1777 /tmp
 	# The line to the test.
