@@ -12,6 +12,8 @@ use std::time::Duration;
 const BIND: &str = include_str!("bind.sh");
 /// The test's script in the machine.
 const TEST: &str = "/srv/test";
+/// The board's description.
+const BOARD: &str = "/srv/board";
 
 /// Memory of the mock GPU, in bytes.
 const VRAM: u64 = 256 << 20;
@@ -80,9 +82,16 @@ impl Setup {
         files.shared_program(&guest).unwrap();
         files.loaded_modules(kernel.modules()).unwrap();
         files.file(TEST, script.as_bytes()).unwrap();
+        let description = config.description("simulated");
+        files.file(BOARD, description.as_bytes()).unwrap();
         let ids = &config.ids;
         files.script(&format!(
-            "board_id='{:#06x} {:#06x}'\nuser_mib={}\nlocked_down={}\ntest={TEST}\n{BIND}",
+            "mkdir -p /lib/firmware/peerlane\n\
+             cp {BOARD} /lib/firmware/peerlane/{:04x}-{:04x}-{:04x}.board\n\
+             board_id='{:#06x} {:#06x}'\nuser_mib={}\nlocked_down={}\ntest={TEST}\n{BIND}",
+            ids.vendor,
+            ids.device,
+            ids.subsystem,
             ids.vendor,
             ids.device,
             self.user_mib

@@ -13,11 +13,11 @@ mod variants;
 use lab::Setup;
 use peerlane_tools::Series;
 
-/// Checks that the board's group can be opened.
-const OPENED: &str = "ls -l /dev/vfio\nid -u\n: <>/dev/vfio/$group";
+/// The tests in the machine.
+const TESTS: &str = "peerlane-guest vfio --rounds 2";
 
 #[test]
 #[ignore = "external tools: cargo xtask test vfio"]
 fn linux_6_12() {
-    Setup::new(Series::Trixie).run(OPENED);
+    Setup::new(Series::Trixie).run(TESTS);
 }
