@@ -1,14 +1,15 @@
 //! Tests of a board that programs drive by VFIO: no module of ours is loaded.
 
-use crate::lab::{Buffer, Lab, Mover, told};
+use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process::{Child, fork, pair};
 use crate::suite::{Suite, skip};
-use crate::window;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_functional::{ALL, Bench};
+use peerlane_guest::pattern;
 use peerlane_host::driver::BackendError;
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Area, Device, Direction, Error, Memory, MemoryKind, Permissions, vfio};
+use rand::Rng;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, getuid, setrlimit};
 use std::fs;
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ use std::time::{Duration, Instant};
 
 /// Longer than the end of a process, or the reset of a board, takes here.
 const SOON: Duration = Duration::from_secs(30);
+
+/// `EBUSY`.
+const BUSY: i32 = 16;
 
 struct ByVfio;
 
@@ -51,7 +55,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
             test(&ByVfio).map(|()| "")
         });
     }
-    suite.run("vfio.window", || window::widths(lab));
+    suite.run("vfio.window", || window(lab));
     suite.run("vfio.opencl", || opencl(lab));
     suite.run("vfio.one_process", || one_process(lab));
     suite.run("vfio.killed", || killed(lab));
@@ -100,6 +104,42 @@ fn moves(lab: &mut Lab) -> Result<()> {
         lab.check(&mut mover, direction, &buffer, 300, place + 77, 200_001)?;
     }
     Ok(())
+}
+
+/// Checks that stores and loads through the window reach the memory that it shows, wherever it is placed, and that one
+/// context at a time has it.
+fn window(lab: &mut Lab) -> Result<&'static str> {
+    const BYTES: u64 = 64 << 10;
+    let [device, other] = [lab.open()?, lab.open()?];
+    let place = lab.place(&device)?;
+    let place_of_other = lab.place(&other)?;
+    let mut window = device.window(place).map_err(told)?;
+    for base in [place, place + 3 * BYTES] {
+        window.place(base).map_err(told)?;
+        let [seed, second] = [lab.rng.random(), lab.rng.random()];
+        let (offset, length) = (lab.rng.random_range(0..3000), lab.rng.random_range(1..5000));
+        let at = base + offset as u64;
+        lab.host.fpga_write(at, seed, length as u64)?;
+        let mut expected = vec![0; length];
+        pattern(seed, &mut expected);
+        let mut found = vec![0; length];
+        window.read(offset, &mut found).map_err(told)?;
+        same(&expected, &found, offset)?;
+        pattern(second, &mut expected);
+        window.write(offset, &expected).map_err(told)?;
+        window.settle();
+        lab.host.fpga_check(at, second, length as u64)?;
+    }
+    let busy = other.window(place_of_other);
+    ensure!(
+        matches!(&busy, Err(Error::Window { source, .. }) if source.raw_os_error() == BUSY),
+        "{busy:?}"
+    );
+    let outside = window.place(place_of_other);
+    ensure!(outside.is_err(), "another context's memory is shown");
+    drop(window);
+    let _taken = other.window(place_of_other).map_err(told)?;
+    Ok("")
 }
 
 /// Checks the OpenCL side: its registers, and the end of a kernel.

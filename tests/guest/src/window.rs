@@ -168,7 +168,7 @@ fn check_window(
 }
 
 /// Checks stores and loads of each width, at all places in the slave's words.
-pub fn widths(lab: &mut Lab) -> Result<&'static str> {
+fn widths(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 192;
     let device = lab.open()?;
     let place = lab.place(&device)? + 3 * BYTES;
