@@ -207,7 +207,7 @@ fn bad_files_are_refused_with_their_place() {
         assert!(printed.contains("Copy peerlane.board"), "{printed}");
         assert!(!work.firmware().exists());
     }
-    // What is there must be sound, too.
+    // An installed file must be sound, too.
     let work = Work::new();
     fs::create_dir_all(work.firmware()).unwrap();
     fs::write(work.firmware().join("1172-ab00-504c.board"), "nonsense\n").unwrap();

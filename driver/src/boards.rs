@@ -2,6 +2,7 @@
 
 //! How a board is found, and where the block's slaves lie in its BAR: by descriptions, which root installs.
 
+pub(crate) use crate::logic::shell::{Line, OpenCl};
 use crate::{
     ffi::{pci_dev, peerlane_sha256, raw_device, Text},
     logic::{
@@ -9,15 +10,8 @@ use crate::{
         places::Places,
     },
 };
-pub(crate) use crate::logic::shell::{Line, OpenCl};
 use kernel::{
-    bindings,
-    device::Bound,
-    error::to_result,
-    ffi::c_char,
-    pci,
-    prelude::*,
-    str::CString,
+    bindings, device::Bound, error::to_result, ffi::c_char, pci, prelude::*, str::CString,
 };
 
 /// A board's name, or its first bytes. The last byte is zero.
@@ -68,7 +62,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns what a description says.
+    /// Takes the facts from a description.
     pub(crate) fn of(board: &Board<'_>) -> Result<Self, BoardError> {
         let places = board.places()?;
         let offset = |at: u64| at as usize;

@@ -32,10 +32,7 @@ pub(crate) struct Identified<'a> {
 
 /// Reads the identity of the block where each description has it, and takes the first description whose `BUILD_ID` the
 /// block reports. A block that differs from that description is refused: the driver accesses and maps everything by it.
-pub(crate) fn identify<'a>(
-    device: &'a pci::Device<Bound>,
-    file: &File,
-) -> Result<Identified<'a>> {
+pub(crate) fn identify<'a>(device: &'a pci::Device<Bound>, file: &File) -> Result<Identified<'a>> {
     let name = &*file.name;
     let Ok(text) = core::str::from_utf8(file.bytes()) else {
         dev_err!(device, "{}: it is not a text; {}\n", name, DESCRIBE);

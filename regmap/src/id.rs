@@ -82,8 +82,8 @@ impl Map {
     }
 
     /// Identifies a build of the block: the value of BUILD_ID. `params` names the build's
-    /// parameters in a form that is the same for equal parameters. What is hashed are two lines of the board's
-    /// description (`Hashed` of `peerlane_core::board`), so that a driver can compute it.
+    /// parameters in a form that is the same for equal parameters. It is the hash of two lines of the board's description
+    /// (`Hashed` of `peerlane_core::board`), so that a driver can compute it.
     ///
     /// Never 0 or 0xFFFF_FFFF, as for [`Map::map_id`].
     pub fn build_id(&self, params: &str) -> u32 {

@@ -5,21 +5,9 @@ use std::path::Path;
 
 use crate::common::{self, Work, expect, extended_with, vendor_bsp};
 use peerlane_bsp::error::{Error, ErrorKind};
-use peerlane_bsp::hash::{digest, sha256};
-use peerlane_bsp::system::shell::{Board, Ids, Shell};
+use peerlane_bsp::hash::digest;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
-
-fn text(work: &Work) -> String {
-    fs::read_to_string(work.output("peerlane.board")).unwrap()
-}
-
-/// Reads the description of an extended BSP, as the driver does.
-fn described(work: &Work) -> (Ids, Shell, u32) {
-    let text = text(work);
-    let board = Board::parse(&text, 0, sha256).unwrap();
-    (board.ids, board.shell, board.build_id)
-}
 
 /// Extends the reference BSP after a change of its system.
 fn extended_after(from: &str, to: &str) -> Result<Work, Error> {
@@ -46,7 +34,7 @@ fn without(end: &str) -> Work {
 fn the_committed_description_is_the_reference_bsps() {
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("reference.board");
     assert_eq!(
-        text(&extended_with("")),
+        extended_with("").described().text,
         fs::read_to_string(committed).unwrap(),
         "`cargo xtask regen` writes it"
     );
@@ -57,7 +45,8 @@ fn the_committed_description_is_the_reference_bsps() {
 fn the_block_confirms_the_description() {
     for config in ["", "[port]\nkind = \"tlp\"\n", "irq = \"msix\""] {
         let work = extended_with(config);
-        let text = text(&work);
+        let made = work.described();
+        let text = &made.text;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let first = |text: &str| digest(text.as_bytes())[..8].to_string();
         let verilog = fs::read_to_string(work.output("iface/peerlane/peerlane_dma.v")).unwrap();
@@ -69,29 +58,29 @@ fn the_block_confirms_the_description() {
         let shell = first(&lines[5..].concat());
         assert!(lines[4].ends_with(&format!(" shell={shell}\n")), "{text}");
         assert_eq!(lines[1], "name peerlane_ref_peerlane\n");
-        let (_, _, read) = described(&work);
-        assert_eq!(format!("{read:08x}"), build_id);
+        assert_eq!(format!("{:08x}", made.build_id), build_id);
     }
 }
 
 #[test]
 fn ids_and_clock_are_the_hard_ips() {
-    let (ids, shell, usual) = described(&extended_with(""));
+    let usual = extended_with("").described();
+    let ids = usual.ids;
     assert_eq!((ids.vendor, ids.device), (0x1172, 0xab00));
     // The reference BSP's hard IP sets no vendor of the subsystem.
     assert_eq!((ids.subvendor, ids.subdevice), (None, Some(0x504c)));
-    assert_eq!(shell.clock, 250_000_000);
-    let (ids, _, other) =
-        described(&extended_after("value=\"43776\"", "value=\"0xe001\"").unwrap());
-    assert_eq!((ids.vendor, ids.device), (0x1172, 0xe001));
+    assert_eq!(usual.shell.clock, 250_000_000);
+    let other = extended_after("value=\"43776\"", "value=\"0xe001\"").unwrap();
+    let other = other.described();
+    assert_eq!((other.ids.vendor, other.ids.device), (0x1172, 0xe001));
     // The IDs only find the file.
-    assert_eq!(other, usual);
+    assert_eq!(other.build_id, usual.build_id);
     // Half the lanes, half the clock, and never less.
     for lanes in ["x4", "x1"] {
         let to = format!("value=\"{lanes}\"");
-        let (_, shell, other) = described(&extended_after("value=\"x8\"", &to).unwrap());
-        assert_eq!(shell.clock, 125_000_000);
-        assert_ne!(other, usual);
+        let other = extended_after("value=\"x8\"", &to).unwrap().described();
+        assert_eq!(other.shell.clock, 125_000_000);
+        assert_ne!(other.build_id, usual.build_id);
     }
 }
 
@@ -113,10 +102,10 @@ fn a_link_or_an_id_that_makes_no_sense_is_refused() {
 #[test]
 fn a_bsp_without_a_window_is_a_board_without_one() {
     // The reference BSP's system has it there, and the extension does not change that.
-    assert!(text(&extended_with("")).contains(" window=0x10000 "));
+    assert_eq!(extended_with("").described().places.window, Some(0x1_0000));
     let work = without("dma_engine.s_nondma");
     work.extend("").unwrap();
-    assert!(text(&work).contains(" window=none "));
+    assert_eq!(work.described().places.window, None);
 }
 
 /// The memory's size is that of `board_spec.xml`, not the block's address space.
@@ -125,14 +114,14 @@ fn memory_is_what_the_board_has() {
     let with = |from: &str, to: &str| {
         let work = Work::new();
         common::edit(&work.hardware(&work.bsp).join("board_spec.xml"), from, to);
-        work.extend("").map(|_| described(&work))
+        work.extend("").map(|_| work.described())
     };
-    let (_, shell, usual) = described(&extended_with(""));
-    assert_eq!(shell.memory, 1 << 32);
-    let (_, shell, other) = with("size=\"0x100000000\"", "size=\"0xc0000000\"").unwrap();
-    assert_eq!(shell.memory, 3 << 30);
+    let usual = extended_with("").described();
+    assert_eq!(usual.shell.memory, 1 << 32);
+    let other = with("size=\"0x100000000\"", "size=\"0xc0000000\"").unwrap();
+    assert_eq!(other.shell.memory, 3 << 30);
     // The block is the same, with the same address bits.
-    assert_ne!(other, usual);
+    assert_ne!(other.build_id, usual.build_id);
     let error = with("address=\"0x00000000\"", "address=\"0x40000000\"").unwrap_err();
     expect(&error, ErrorKind::Unsupported, &["address 0", "board_spec"]);
 }
@@ -140,27 +129,21 @@ fn memory_is_what_the_board_has() {
 /// The same block at other places is another build.
 #[test]
 fn each_layout_has_its_build_id() {
-    let of = |config: &str| {
-        let work = extended_with(config);
-        (described(&work).2, text(&work))
-    };
-    let all = [
+    let of = |config: &str| extended_with(config).described();
+    let [usual, att, chan] = [
         "",
         "[bar]\natt_base = 0x30000",
         "[bar]\nchan_base = 0x40000",
     ]
     .map(of);
-    assert!(all[0].0 != all[1].0 && all[0].0 != all[2].0 && all[1].0 != all[2].0);
-    for (text, word) in [
-        (&all[0].1, " att=0x28000 "),
-        (&all[1].1, " att=0x30000 "),
-        (&all[2].1, " chan=0x40000 "),
-    ] {
-        assert!(text.contains(word), "{text}");
-    }
+    let places = usual.places;
+    assert_eq!((places.chan, places.att), (0x2_0000, 0x2_8000));
+    assert_eq!((att.places.att, chan.places.chan), (0x3_0000, 0x4_0000));
+    let ids = [usual.build_id, att.build_id, chan.build_id];
+    assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2]);
     // If it is asked to be where it is by default, it is the same build.
     let same = of("[bar]\nchan_base = 0x20000\natt_base = 0x28000");
-    assert_eq!(same, all[0]);
+    assert_eq!(same.text, usual.text);
 }
 
 #[test]
@@ -168,16 +151,14 @@ fn the_vendors_bsp_is_a_board() {
     let Some(bsp) = vendor_bsp() else { return };
     let work = Work::of(&bsp);
     work.extend("").unwrap();
-    let (ids, shell, _) = described(&work);
+    let board = work.described();
+    let (ids, shell) = (board.ids, board.shell);
     // As in its own system and its documentation: Gen2 x8.
     assert_eq!((ids.vendor, ids.device), (0x1172, 0xab00));
     assert_eq!(shell.clock, 250_000_000);
     // The place where its system file connects `s_nondma`.
-    let text = text(&work);
-    assert!(
-        text.contains(" bar=0 ") && text.contains(" window=0x10000 "),
-        "{text}"
-    );
+    assert!(board.text.contains(" bar=0 "), "{}", board.text);
+    assert_eq!(board.places.window, Some(0x1_0000));
     // Two banks of 2 GiB.
     assert_eq!(shell.memory, 4 << 30);
 }
@@ -185,14 +166,14 @@ fn the_vendors_bsp_is_a_board() {
 /// The OpenCL side and the hard IP's registers, as the reference BSP's `acl_iface_system.qsys` has them.
 #[test]
 fn the_vendors_part_is_where_the_system_says() {
-    let (_, shell, _) = described(&extended_with(""));
+    let shell = extended_with("").described().shell;
     let line = shell.line.unwrap();
     assert_eq!((line.cra, line.block, line.kernels), (0x8000, 1, Some(0)));
     let kernels = shell.opencl.kernels.unwrap();
     assert_eq!((kernels.offset, kernels.bytes), (0x4000, 0x4000));
     assert_eq!(shell.opencl.clock.unwrap().offset, 0x2000);
     // A block with a table of vectors has the kernels' interrupt, too.
-    let (_, shell, _) = described(&extended_with("irq = \"msix\""));
+    let shell = extended_with("irq = \"msix\"").described().shell;
     assert_eq!(shell.line, None);
 }
 
@@ -201,7 +182,7 @@ fn the_vendors_part_is_where_the_system_says() {
 fn words_of_the_board_are_where_the_system_says() {
     let work = Work::of(&common::reference_net());
     work.extend("").unwrap();
-    let opencl = described(&work).1.opencl;
+    let opencl = work.described().shell.opencl;
     let words = [opencl.version, opencl.status, opencl.temperature];
     assert_eq!(
         words.map(|word| word.map(|word| (word.offset, word.bytes))),

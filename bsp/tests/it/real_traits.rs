@@ -5,7 +5,6 @@ use std::fs;
 
 use crate::common::faults::{faults, notes, proved};
 use crate::common::{Work, expect, reference_net, told};
-use peerlane_bsp::driver::Board;
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
 
@@ -189,7 +188,7 @@ fn the_kernels_interface_of_later_sdks_is_known() {
         identity.map(|entry| (entry.bytes, entry.assumed)),
         Some((4, false))
     );
-    let board = Board::read(&work.out).unwrap();
+    let board = work.described().shell;
     let kernels = board.opencl.kernels.expect("the kernels' range");
     assert_eq!((kernels.offset, kernels.bytes), (entry.base, 0x4000));
     assert_eq!(board.line.and_then(|line| line.kernels), Some(0));

@@ -1,11 +1,10 @@
-//! A board with a TLP port beyond its system: constraints, names of the other hard IP, the board's description, the picture,
+//! A board with a TLP port beyond its system: constraints, names of the other hard IP, the driver's facts, the picture,
 //! and requirements on the interconnect.
 
 use std::fs;
 
 use crate::common::{self, Work, edit, finds_in, reference_net};
 use peerlane_bsp::diagram::Diagram;
-use peerlane_bsp::driver;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 const STREAM: &str = "[port]\nkind = \"tlp\"\n";
@@ -108,32 +107,23 @@ fn lines_that_name_the_other_hard_ip_follow() {
 fn the_driver_and_the_picture_know_it() {
     for work in [Work::new(), Work::of(&reference_net())] {
         let report = work.sound(STREAM);
-        let board = driver::Board::read(&work.out).unwrap();
-        assert_eq!((board.line, board.clock), (None, 250_000_000));
-        assert!(board.slaves.msix.is_some() && board.opencl.kernels.is_some());
+        let board = work.described();
+        let (places, shell) = (board.places, board.shell);
+        assert_eq!((shell.line, shell.clock), (None, 250_000_000));
+        assert!(places.msix.is_some() && shell.opencl.kernels.is_some());
         let place = |slave: &str| {
             let mut entries = report.bar_after.entries.iter();
             let entry = entries.find(|e| e.slave.ends_with(slave)).unwrap();
             entry.base
         };
-        assert_eq!(board.slaves.csr, place(".csr"));
-        assert_eq!(board.slaves.chan, place(".chan"));
-        assert_eq!(board.slaves.window, Some(place(".s_nondma")));
+        assert_eq!(places.csr, place(".csr"));
+        assert_eq!(places.chan, place(".chan"));
+        assert_eq!(places.window, Some(place(".s_nondma")));
         let picture = Diagram::read(&work.out).unwrap().html();
         for words in ["rx_st", "tx_st", "Rxm_BAR"] {
             assert!(picture.contains(words), "{words}");
         }
     }
-    // A slave that was moved in Platform Designer makes another board.
-    let work = Work::new();
-    work.sound(STREAM);
-    let path = work.output(SYSTEM);
-    let text = fs::read_to_string(&path).unwrap();
-    let at = text.find("end=\"dma_engine.s_nondma\"").unwrap();
-    let moved = text[at..].replacen("0x00010000", "0x00040000", 1);
-    fs::write(&path, format!("{}{moved}", &text[..at])).unwrap();
-    let error = driver::Board::read(&work.out).unwrap_err();
-    assert!(error.to_string().contains("was built for"), "{error}");
 }
 
 /// Gen3 has one transmit PLL more, and so one more interface for their controller.
@@ -284,7 +274,7 @@ fn the_block_knows_a_slow_clock() {
             edit(&work.input(SYSTEM), &rate("Gen2 (5.0 Gbps)"), &slow);
         }
         work.sound(STREAM);
-        let board = driver::Board::read(&work.out).unwrap();
+        let board = work.described();
         let own = fs::read_dir(work.output("iface/peerlane")).unwrap();
         let mut files: Vec<_> = own.map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| {
@@ -306,7 +296,7 @@ fn the_block_knows_a_slow_clock() {
         let texts: Vec<_> = files.iter().map(text).collect();
         let record = work.made("iface/peerlane/build.json");
         (
-            board.clock,
+            board.shell.clock,
             record.contains("\"clock_mhz\": 125"),
             texts,
             work,

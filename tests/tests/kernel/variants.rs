@@ -178,7 +178,7 @@ fn descriptions_that_do_not_fit_are_refused() {
         ));
 }
 
-/// The hardware confirms what it was built with. It may still be impossible.
+/// The hardware confirms all places that it was built with, also impossible ones.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_board_that_was_built_for_impossible_places_is_refused() {

@@ -14,8 +14,11 @@ use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
 use peerlane_bsp::finding::{Finding, Findings, Level};
 use peerlane_bsp::generator::Board;
+use peerlane_bsp::hash::sha256;
 use peerlane_bsp::layout::{self, Layout};
 use peerlane_bsp_check::structure;
+use peerlane_core::board::{self, Ids, Shell};
+use peerlane_core::places::Places;
 use peerlane_hdl::Slaves;
 
 /// Returns the reference BSP of this crate.
@@ -57,6 +60,16 @@ pub fn streaming(port_bits: u32, bar: u32) -> (Config, Board) {
     (config, board)
 }
 
+/// The description of a board.
+#[derive(Debug)]
+pub struct Described {
+    pub text: String,
+    pub ids: Ids,
+    pub places: Places,
+    pub shell: Shell,
+    pub build_id: u32,
+}
+
 /// A workplace with a copy of the reference BSP, which a test corrupts.
 pub struct Work {
     pub dir: tempfile::TempDir,
@@ -65,6 +78,19 @@ pub struct Work {
 }
 
 impl Work {
+    /// Reads the description of the extended board, as the driver does.
+    pub fn described(&self) -> Described {
+        let text = fs::read_to_string(self.output("peerlane.board")).unwrap();
+        let board = board::Board::parse(&text, 0, sha256).unwrap();
+        Described {
+            ids: board.ids,
+            places: board.places().unwrap(),
+            shell: board.shell,
+            build_id: board.build_id,
+            text: text.clone(),
+        }
+    }
+
     pub fn new() -> Self {
         Self::of(&reference())
     }
