@@ -161,7 +161,7 @@ fn descriptions_that_do_not_fit_are_refused() {
              refused elsewhere 'peerlane install-board'\n\
              refused places \"has no description with BUILD_ID $id\"\n\
              refused nowhere 'no description in peerlane/1172-ab00-504c.board fits its BARs'\n\
-             refused altered 'from line 1 on cannot be used: the lines after \\\"block\\\" were changed'\n\
+             refused altered 'from line 1 on cannot be used: the lines after \"block\" were changed'\n\
              refused older 'cannot be used: the first line is not'\n\
              cp /modules/several.board $PEERLANE_BOARD\n\
              taken\n\
