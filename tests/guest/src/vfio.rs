@@ -1,6 +1,6 @@
 //! Tests of a board that programs drive by VFIO: no module of ours is loaded.
 
-use crate::lab::{Buffer, Lab, Mover, same, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, same, told};
 use crate::process::{Child, fork, pair};
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
@@ -57,6 +57,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     }
     suite.run("vfio.window", || window(lab));
     suite.run("vfio.opencl", || opencl(lab));
+    suite.run("vfio.gpu", || gpu(lab));
     suite.run("vfio.one_process", || one_process(lab));
     suite.run("vfio.killed", || killed(lab));
     suite.run("vfio.outlived_by_a_child", || outlived(lab));
@@ -74,7 +75,6 @@ fn opened() -> Result<String> {
         "features {:#x}",
         device.info().features
     );
-    ensure!(!device.has(feature::NVIDIA), "there is no gdrcopy");
     // A second context of the same process.
     let second = Device::by_vfio(&name).map_err(told)?;
     ensure!(
@@ -159,6 +159,63 @@ fn opencl(lab: &Lab) -> Result<&'static str> {
     opencl.arm().map_err(told)?;
     let woken = opencl.wait(Some(Duration::from_millis(50))).map_err(told)?;
     ensure!(!woken, "an interrupt of no kernel");
+    Ok("")
+}
+
+/// Moves data from and to memory of a GPU, by the mock of GDRCopy.
+fn gpu(lab: &mut Lab) -> Result<&'static str> {
+    const LENGTH: usize = 3 << 20;
+    let device = lab.open()?;
+    let file = std::env::var_os("PEERLANE_FAKE_GDR").context("there is no mock of GDRCopy")?;
+    let file = fs::File::options().read(true).write(true).open(file)?;
+    // SAFETY: memory of a mock GPU, of which this process has no reference but this.
+    let Ok(memory) = (unsafe { Memory::device(&file, 16 << 20) }) else {
+        ensure!(
+            !device.has(feature::NVIDIA),
+            "a GPU whose memory cannot be mapped"
+        );
+        return skip("a kernel that is locked down maps no BAR by sysfs");
+    };
+    ensure!(device.has(feature::NVIDIA), "no memory of GPUs");
+    let place = lab.place(&device)?;
+    let queue = device.queue().map_err(told)?;
+    // Not at the start of a page of the GPU, nor of a page.
+    for start in [0x3_1230_u64, 5 << 20] {
+        let length = LENGTH as u64;
+        // SAFETY: as above.
+        let region = unsafe { device.register_nvidia(start, length, 1, Permissions::ReadWrite) };
+        let region = region.map_err(told)?;
+        let [seed, second] = [lab.rng.random(), lab.rng.random()];
+        lab.host.fpga_write(place, seed, length)?;
+        memory.write(start as usize - 4, &[0x55; 4])?;
+        let moved = queue
+            .from_fpga(place, region.part(0..length))
+            .map_err(told)?;
+        moved.wait(LIMIT).map_err(told)?;
+        let mut expected = vec![0; LENGTH];
+        pattern(seed, &mut expected);
+        let mut found = vec![0; LENGTH];
+        memory.read(start as usize, &mut found)?;
+        same(&expected, &found, start as usize)?;
+        let mut beside = [0; 4];
+        memory.read(start as usize - 4, &mut beside)?;
+        ensure!(beside == [0x55; 4], "bytes beside the region: {beside:x?}");
+        pattern(second, &mut expected);
+        memory.write(start as usize, &expected)?;
+        let moved = queue.to_fpga(region.part(0..length), place).map_err(told)?;
+        moved.wait(LIMIT).map_err(told)?;
+        lab.host.fpga_check(place, second, length)?;
+        region.forget().map_err(told)?;
+    }
+    // SAFETY: as above. It ends beyond the GPU's memory.
+    let beyond = unsafe { device.register_nvidia(u64::MAX - 4096, 8192, 1, Permissions::Write) };
+    ensure!(
+        matches!(
+            &beyond,
+            Err(Error::Backend(BackendError::Vfio(vfio::Error::Gpu { .. })))
+        ),
+        "{beyond:?}"
+    );
     Ok("")
 }
 

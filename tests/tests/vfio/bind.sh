@@ -64,6 +64,9 @@ else
 fi
 
 export board gpu group gpu_group
+# The mock of GDRCopy takes that BAR for a GPU's memory.
+export PEERLANE_GDRAPI=/lib/libfakegdr.so
+export PEERLANE_FAKE_GDR=/sys/bus/pci/devices/$gpu/resource2
 if [ "$user_mib" ]; then
 	mkdir /etc
 	echo 'user:x:1000:1000::/:/bin/sh' >/etc/passwd

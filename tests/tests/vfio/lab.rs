@@ -6,6 +6,8 @@ use peerlane_endpoint::{Endpoint, Irq, Params};
 use peerlane_guest::Request;
 use peerlane_tools::{Cache, Series};
 use peerlane_vm::{Initramfs, Machine, guest_program};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// Commands that bind the board, and run the test's script.
@@ -14,6 +16,27 @@ const BIND: &str = include_str!("bind.sh");
 const TEST: &str = "/srv/test";
 /// The board's description.
 const BOARD: &str = "/srv/board";
+
+/// Compiles the mock of GDRCopy's library.
+fn fake_gdr(out: &Path) -> PathBuf {
+    let library = out.join("libfakegdr.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fake-gdr/gdr.c");
+    let compiled = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
+        .args([
+            "-std=gnu11",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fPIC",
+            "-shared",
+            "-o",
+        ])
+        .args([&library, &source])
+        .status();
+    assert!(compiled.unwrap().success(), "{}", source.display());
+    library
+}
 
 /// Memory of the mock GPU, in bytes.
 const VRAM: u64 = 256 << 20;
@@ -84,6 +107,7 @@ impl Setup {
         files.file(TEST, script.as_bytes()).unwrap();
         let description = config.description("simulated");
         files.file(BOARD, description.as_bytes()).unwrap();
+        files.library(&fake_gdr(work.path())).unwrap();
         let ids = &config.ids;
         files.script(&format!(
             "mkdir -p /lib/firmware/peerlane\n\
