@@ -2,7 +2,7 @@
 //! virtual machines.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -118,12 +118,15 @@ fn a_board_that_is_bound_gets_a_rule_until_it_is_unbound() {
         fs::create_dir_all(root.join(directory)).unwrap();
     }
     fs::write(root.join("dev/vfio/3"), "").unwrap();
-    let (succeeded, text) = run(root, &["bind", BOARD, "--always"]);
+    // Only root may give files to others.
+    let user = fs::metadata(root).unwrap().uid().to_string();
+    let (succeeded, text) = run(root, &["bind", BOARD, "--always", "--user", &user]);
     assert!(succeeded, "{text}");
     let rule = root.join("etc/udev/rules.d/60-peerlane-vfio-0000:01:00.0.rules");
     let written = fs::read_to_string(&rule).unwrap();
     assert!(
-        written.contains("KERNEL==\"0000:01:00.0\"") && written.contains("bind 0000:01:00.0\""),
+        written.contains("KERNEL==\"0000:01:00.0\"")
+            && written.contains(&format!("bind 0000:01:00.0 --user {user}\"")),
         "{written}"
     );
     let (succeeded, text) = run(root, &["unbind", BOARD]);

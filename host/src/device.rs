@@ -119,13 +119,17 @@ pub(crate) struct Shared {
 }
 
 impl Device {
-    /// Opens a device node of the kernel driver: a new context on a channel that is free.
+    /// Opens a device node of the kernel driver, or the board at a PCI address by VFIO (`0000:01:00.0`): a new context on
+    /// a channel that is free.
     ///
     /// # Errors
     /// [`Error::Open`] with `EBUSY` if no channel is free, with `EDQUOT` if the user has as many as a user may;
     /// [`Error::Version`] and [`Error::Identity`] if driver, board and library do not match.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::over(Node::open(path.as_ref().to_path_buf())?)
+        match path.as_ref().to_str() {
+            Some(address) if crate::vfio::is_address(address) => Self::by_vfio(address),
+            _ => Self::over(Node::open(path.as_ref().to_path_buf())?),
+        }
     }
 
     /// Opens the first board that can be opened: device nodes of the kernel driver by number, then boards of VFIO by PCI

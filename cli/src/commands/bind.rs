@@ -1,7 +1,7 @@
 //! `peerlane bind` and `peerlane unbind`.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -17,22 +17,22 @@ const NODE: Duration = Duration::from_secs(5);
 /// The rule by which a computer binds a board at each start.
 const RULES: &str = "etc/udev/rules.d";
 
-/// Give a board to a user, who then needs no kernel module: bind it to vfio-pci.
+/// Bind a board to vfio-pci, so that a user drives it without Peerlane's kernel module.
 ///
-/// The board is taken from its present driver. The members of its IOMMU group have to be bound, too; the command lists
-/// them. A user needs an open limit of locked memory (ulimit -l) for the memory that is registered.
+/// The board is taken from its present driver. No other device of its IOMMU group may have a driver, except bridges. The
+/// user needs a high enough limit of locked memory (ulimit -l): all memory that is registered is locked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo peerlane bind 0000:01:00.0 --user alice
-  sudo peerlane bind 0000:01:00.0 --user alice --always   also after each start
-  peerlane doctor                                         lists boards and groups
+  sudo peerlane bind 0000:01:00.0 --user alice --always
+  peerlane doctor
 
 The exit status is 0 on success, else 2.")]
 pub struct Args {
     /// PCI address of the board, as lspci -D lists it.
     #[arg(value_name = "ADDRESS")]
     board: String,
-    /// User who may use the board, by name or number. Without it only root may.
+    /// User who may use the board, by name or number. Without it, only root may.
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Also bind the board at each start of the computer, by a rule of udev.
@@ -43,7 +43,7 @@ pub struct Args {
     root: PathBuf,
 }
 
-/// Take a board back from vfio-pci, and let its own driver have it.
+/// Take a board back from vfio-pci, and give it to the driver that the kernel chooses, if there is one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo peerlane unbind 0000:01:00.0
@@ -132,7 +132,11 @@ pub fn run(args: &Args) -> Outcome {
             "Switch the IOMMU on in the firmware's settings (VT-d, AMD-Vi), and for Intel boot with intel_iommu=on. Without an IOMMU, use the kernel module.",
         ));
     };
-    let user = args.user.as_deref().map(user_id).transpose()?;
+    let user = args.user.as_deref().map_or(Ok(0), user_id)?;
+    let program = args
+        .always
+        .then(|| program_of_root(&args.root))
+        .transpose()?;
     // A bridge between the board and the processor stays with its own driver.
     let others = bus.devices.iter().filter(|other| {
         other.group.as_ref() == Some(group)
@@ -153,7 +157,7 @@ pub fn run(args: &Args) -> Outcome {
                 board.name(),
                 driver.as_deref().unwrap_or_default()
             ),
-            "Put the board into another slot, or bind that device to vfio-pci first, or use the kernel module. Devices below a switch without ACS are in one group.",
+            "Put the board into another slot, or use the kernel module. If nothing else needs that device, bind it to vfio-pci first. Devices below a switch without ACS are in one group.",
         ));
     }
     if !args.root.join("sys/bus/pci/drivers").join(DRIVER).exists() {
@@ -189,12 +193,10 @@ pub fn run(args: &Args) -> Outcome {
     while !node.exists() && begin.elapsed() < NODE {
         std::thread::sleep(Duration::from_millis(20));
     }
-    if let Some(user) = user {
-        chown(&node, Some(user), None)
-            .map_err(|error| Error::io(&node, "give the board to the user", &error))?;
-    }
-    if args.always {
-        let text = rule(&args.board, user);
+    chown(&node, Some(user), None)
+        .map_err(|error| Error::io(&node, "give the board to the user", &error))?;
+    if let Some(program) = program {
+        let text = rule(&args.board, user, &program);
         replace(&files.rule(), "write the rule", text.as_bytes())?;
         println!("written: {}", files.rule().display());
     }
@@ -202,7 +204,7 @@ pub fn run(args: &Args) -> Outcome {
     for (other, _) in others {
         println!("note: {other} is in the same IOMMU group {group}, and belongs to its user, too");
     }
-    println!("next: peerlane doctor checks permissions, locked memory and the board's description");
+    println!("next: peerlane doctor checks permissions and locked memory, and moves data");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -227,16 +229,33 @@ fn user_id(user: &str) -> Result<u32, Error> {
     })
 }
 
+/// Returns this program's file, if only root can replace it: the rule runs it as root.
+fn program_of_root(root: &Path) -> Result<String, Error> {
+    let program = std::env::current_exe();
+    let program = program
+        .map_err(|error| Error::io(Path::new("/proc/self/exe"), "find this program", &error))?;
+    let text = program.display().to_string();
+    let is_safe = |path: &Path| {
+        fs::metadata(path)
+            .is_ok_and(|data| data.uid() == 0 && data.permissions().mode() & 0o022 == 0)
+    };
+    // Another root is that of a test.
+    let of_root = root != Path::new("/") || program.ancestors().all(is_safe);
+    match of_root && !text.contains([' ', '"', '%', '$']) {
+        true => Ok(text),
+        false => Err(Error::new(
+            &program,
+            "another user can replace this program, or its path has characters that a rule cannot have; the rule would run it as root",
+            "Install the command for all users first: sudo install \"$(command -v peerlane)\" /usr/local/bin/. Then run /usr/local/bin/peerlane.",
+        )),
+    }
+}
+
 /// Returns the rule that binds a board when the kernel finds it.
-fn rule(slot: &str, user: Option<u32>) -> String {
-    let owner = user.map_or(String::new(), |user| format!(" --user {user}"));
+fn rule(slot: &str, user: u32, program: &str) -> String {
     format!(
         "# Written by peerlane bind --always; peerlane unbind removes it.\n\
-         ACTION==\"add\", SUBSYSTEM==\"pci\", KERNEL==\"{slot}\", RUN+=\"{} bind {slot}{owner}\"\n",
-        std::env::current_exe().map_or_else(
-            |_| "/usr/bin/peerlane".into(),
-            |path| path.display().to_string()
-        )
+         ACTION==\"add\", SUBSYSTEM==\"pci\", KERNEL==\"{slot}\", RUN+=\"{program} bind {slot} --user {user}\"\n"
     )
 }
 
@@ -246,13 +265,14 @@ pub fn unbind(args: &UnbindArgs) -> Outcome {
         root: &args.root,
         slot: &args.board,
     };
-    let bus = Bus::read(&args.root);
-    let board = find(&bus, &args.root, &args.board)?;
+    // Also of a board that is not there any more.
     let rule = files.rule();
     if rule.exists() {
         fs::remove_file(&rule).map_err(|error| Error::io(&rule, "remove the rule", &error))?;
         println!("removed: {}", rule.display());
     }
+    let bus = Bus::read(&args.root);
+    let board = find(&bus, &args.root, &args.board)?;
     if board.driver.as_deref() != Some(DRIVER) {
         println!("{} is not bound to vfio-pci", board.name());
         return Ok(ExitCode::SUCCESS);

@@ -11,10 +11,10 @@ use peerlane_bsp::layout::{BOARD_FILE, Layout};
 use peerlane_core::board::{Board, BoardError, FileName, Ids, SUBDEVICE, descriptions};
 use peerlane_demo::error::Error;
 
-/// Install descriptions of boards where the kernel driver finds them.
+/// Install descriptions of boards where the kernel module and programs by VFIO find them.
 ///
-/// The driver is the same for all boards. It learns from a board's description where the block's slaves are, and
-/// believes it only if the hardware reports the BUILD_ID that the description gives. `peerlane extend` writes the
+/// The module is the same for all boards. A description of a board says where the block's registers are. It is used
+/// only if the hardware reports the BUILD_ID that the description gives. `peerlane extend` writes the
 /// description into the board's hardware directory (peerlane.board); it must be that of the image in the FPGA.
 ///
 /// A file has the descriptions of all boards with the same PCI IDs. A description with the same BUILD_ID is replaced,
@@ -162,7 +162,8 @@ fn list(firmware: &Path) -> Result<(), Error> {
 /// Prints the steps after the installation.
 fn next(new: &[Description]) {
     outln!(
-        "A driver that is not loaded yet reads this when it is: sudo modprobe peerlane. For a board that the loaded \
+        "Programs by VFIO read this when they open the board: peerlane bind ADDRESS.\n\
+         A kernel module that is not loaded yet reads this when it is: sudo modprobe peerlane. For a board that the loaded \
          driver has not taken:\n  echo ADDRESS | sudo tee /sys/bus/pci/drivers/peerlane/bind\n\
          with its address from lspci, such as 0000:03:00.0. (A board that it has taken goes on as before; it must be \
          unbound first, with the file unbind.) A restart does both."
@@ -175,7 +176,7 @@ fn next(new: &[Description]) {
         known.push(*ids);
         let any = |id: Option<u16>| id.map_or("ffffffff".into(), |id| format!("{id:04x}"));
         outln!(
-            "The driver does not look for a subsystem other than {SUBDEVICE:04x} by itself. Once after each load, for \
+            "The kernel module does not look for a subsystem other than {SUBDEVICE:04x} by itself. Once after each load, for \
              {name}:\n  echo {:04x} {:04x} {} {} | sudo tee /sys/bus/pci/drivers/peerlane/new_id",
             ids.vendor,
             ids.device,

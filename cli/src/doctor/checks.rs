@@ -4,6 +4,7 @@ use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci};
 use super::{Finding, missing};
 use peerlane_bsp::output;
 use peerlane_core::regs::MAP_ID;
+use peerlane_host::vfio;
 use peerlane_icd_setup::Places;
 use peerlane_utilities::Machine;
 use peerlane_utilities::setup::{self, Seen};
@@ -39,7 +40,7 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
             None => Finding::note(
                 "device",
                 format!("{name} is not bound to the driver"),
-                "If it is an extended board: configure it with a platform of `peerlane extend`, rescan the bus (echo 1 > /sys/bus/pci/rescan) and load the driver.",
+                format!("If it is an extended board: configure it with a platform of `peerlane extend`, rescan the bus (echo 1 > /sys/bus/pci/rescan) and load the driver. Or use it without the kernel module: peerlane bind {slot}."),
             ),
         });
     }
@@ -380,7 +381,7 @@ pub(super) fn vfio(root: &Path, bus: &Bus) -> Vec<Finding> {
                     other.name(),
                     other.driver.as_deref().unwrap_or_default()
                 ),
-                "Put the board into another slot, bind that device to vfio-pci, too, or use the kernel module. Devices below a switch without ACS are in one group.",
+                "Put the board into another slot, or use the kernel module. If nothing else needs that device, bind it to vfio-pci, too. Devices below a switch without ACS are in one group.",
             ));
         }
         let node = root.join("dev/vfio").join(group);
@@ -418,6 +419,16 @@ pub(super) fn vfio(root: &Path, bus: &Bus) -> Vec<Finding> {
             ),
             Some(limit) => Finding::ok(ABOUT, format!("{} may lock {} MiB of memory", user.name, limit >> 20)),
             None => Finding::ok(ABOUT, format!("{} may lock all memory", user.name)),
+        });
+    }
+    if !findings.is_empty() && root == Path::new("/") && bus.gpus().any(|gpu| gpu.vendor == NVIDIA)
+    {
+        findings.push(match vfio::gpu_memory() {
+            Ok(()) => Finding::ok(
+                ABOUT,
+                "memory of NVIDIA's GPUs can be registered, by GDRCopy",
+            ),
+            Err(error) => Finding::note(ABOUT, error.to_string(), error.hint()),
         });
     }
     findings

@@ -86,7 +86,7 @@ fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
             format!(
                 "the driver peerlane is not loaded: this kernel is {release}, and the driver builds for {SERIES} only"
             ),
-            "Boot a kernel of that series (Debian: linux-image-amd64 of its backports, as long as they have it). DKMS skips other kernels without a message.",
+            "Use the board without the kernel module: peerlane bind ADDRESS. Or boot a kernel of that series (Debian: linux-image-amd64 of its backports, as long as they have it); DKMS skips other kernels without a message.",
         );
     }
     let config = [

@@ -6,7 +6,7 @@ use peerlane_demo::progress::Step;
 use peerlane_gpu::GpuMemory;
 use peerlane_gpu::amd::AmdMemory;
 use peerlane_host::driver;
-use peerlane_host::{Device, Direction};
+use peerlane_host::{Device, Direction, vfio};
 use peerlane_routes::{Board, Options, Routes, Side, Verdict};
 use peerlane_simulated::{CopyEngine, SimGpu, named};
 use std::path::Path;
@@ -61,7 +61,8 @@ fn simulated(reads: Reads) -> Result<Vec<Finding>, Finding> {
     Ok(between(&ends, Arc::new(gpu), reads))
 }
 
-fn here(reads: Reads) -> Vec<Finding> {
+/// Returns the boards: device nodes by their numbers, then boards of VFIO.
+fn boards() -> Vec<String> {
     let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
         .into_iter()
         .flatten()
@@ -76,22 +77,29 @@ fn here(reads: Reads) -> Vec<Finding> {
         })
         .collect();
     numbers.sort_unstable();
+    let nodes = numbers
+        .into_iter()
+        .map(|number| format!("/dev/peerlane{number}"));
+    nodes.chain(vfio::boards()).collect()
+}
+
+fn here(reads: Reads) -> Vec<Finding> {
+    let boards = boards();
     let step = Step::begin("searching for GPUs");
     let bus = Bus::read(Path::new("/"));
     let (gpus, mut findings) = nvidia::gpus(&bus);
     let (of_amd, of_amds) = amd::gpus(&bus);
     findings.extend(of_amds);
     drop(step);
-    if numbers.is_empty() {
+    if boards.is_empty() {
         findings.push(Finding::note(
             ABOUT,
-            "no board can be probed: there is no /dev/peerlane*",
-            "See the diagnostics of the driver. `peerlane doctor --simulated` shows the results of a probe.",
+            "no board can be probed: there is no /dev/peerlane*, and no board is bound to vfio-pci",
+            "See the diagnostics of devices and driver. `peerlane doctor --simulated` shows the results of a probe.",
         ));
         return findings;
     }
-    for number in numbers {
-        let path = format!("/dev/peerlane{number}");
+    for path in boards {
         let device = match Device::open(&path) {
             Ok(device) => device,
             Err(error) => {

@@ -87,6 +87,12 @@ pub trait Backend: Send {
     /// Lets some time pass, independent of the interrupt line.
     fn pause(&mut self, time: Duration) -> BackendResult<()>;
 
+    /// Lets the board access memory. It is called once, when the block was reset and its channels are closed: an
+    /// earlier user may have left it at work.
+    fn allow_access(&mut self) -> BackendResult<()> {
+        Ok(())
+    }
+
     /// Returns a file that can be read while there are interrupts that [`wait_interrupt`](Self::wait_interrupt) has not
     /// returned. Threads wait for it without the driver's lock. `None`: time only passes in `wait_interrupt`.
     fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {

@@ -271,7 +271,8 @@ impl Context for Held {
         let refused = |source| Error::call("REGISTER", source);
         let kind = match region.provider {
             provider::HOST => MemoryKind::Host,
-            provider::NVIDIA if self.info.features & feature::NVIDIA != 0 => MemoryKind::Gpu,
+            // A backend that cannot pin it has the reason.
+            provider::NVIDIA => MemoryKind::Gpu,
             provider::DMABUF if self.info.features & feature::DMABUF != 0 => MemoryKind::Gpu,
             _ => return Err(refused(Errno::OPNOTSUPP)),
         };

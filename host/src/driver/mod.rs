@@ -349,6 +349,7 @@ impl Inner {
             let steps = channel::close(number);
             inner.board.run("closed a channel", steps)?;
         }
+        inner.board.backend.allow_access()?;
         inner.start()?;
         Ok(inner)
     }

@@ -150,7 +150,7 @@ impl Board {
             none if none.is_empty() => vec![(0, 0xfedf_ffff), (0xfef0_0000, (1 << 39) - 1)],
             ranges => ranges,
         };
-        let mut board = Self {
+        let board = Self {
             link: function::link(&function, facts.shell.clock),
             iovas: Iovas::new(&ranges, FIRST, capabilities.txs_addr_bits),
             address,
@@ -166,14 +166,11 @@ impl Board {
             container,
         };
         board.enable_line(false)?;
-        // The driver resets the block before it gives it a descriptor. What an earlier user has left there can only
-        // reach addresses that are not mapped.
-        function::command(&board.function, true)?;
         Ok(board)
     }
 
     /// Lets the block's line make interrupts at the hard IP, and the kernels' if `kernels` is set.
-    fn enable_line(&mut self, kernels: bool) -> Result<()> {
+    fn enable_line(&self, kernels: bool) -> Result<()> {
         let Some(line) = self.facts.shell.line else {
             return Ok(());
         };
@@ -259,13 +256,7 @@ impl Board {
     ) -> BackendResult<Pinned> {
         let gdr = match &self.gdr {
             Ok(gdr) => Arc::clone(gdr),
-            Err(Unusable::Missing(reason)) => {
-                return Err(Error::NoGdrcopy {
-                    reason: reason.clone(),
-                }
-                .into());
-            }
-            Err(Unusable::Fleeting) => return Err(Error::Fleeting.into()),
+            Err(unusable) => return Err(unusable.error().into()),
         };
         let (memory, offset) = gdr
             .map(address, length)
@@ -444,6 +435,10 @@ impl Backend for Board {
             false => std::thread::sleep(time),
         }
         Ok(())
+    }
+
+    fn allow_access(&mut self) -> BackendResult<()> {
+        Ok(function::command(&self.function, true)?)
     }
 
     fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {

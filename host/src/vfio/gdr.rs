@@ -5,6 +5,7 @@
 //! only *persistent* mappings are taken: the GPU's driver keeps their memory until they are unpinned, also if the program
 //! frees it (`GDR_ATTR_USE_PERSISTENT_MAPPING` in GDRCopy's gdrapi.h, the default of its driver).
 
+use super::error::Error;
 use libloading::Library;
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -46,6 +47,18 @@ pub(super) enum Unusable {
     Missing(String),
     /// Mappings end without notice.
     Fleeting,
+}
+
+impl Unusable {
+    /// Returns the error of a registration.
+    pub(super) fn error(&self) -> Error {
+        match self {
+            Self::Missing(reason) => Error::NoGdrcopy {
+                reason: reason.clone(),
+            },
+            Self::Fleeting => Error::Fleeting,
+        }
+    }
 }
 
 /// A range of a GPU's memory that is pinned, and mapped into the process.

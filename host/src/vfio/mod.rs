@@ -42,6 +42,32 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The boards that this process has, by their addresses.
 static OPENED: Mutex<BTreeMap<String, WeakDriver>> = Mutex::new(BTreeMap::new());
 
+/// Returns whether memory of NVIDIA's GPUs can be registered: GDRCopy is there, and its mappings stay.
+///
+/// # Errors
+/// [`Error::NoGdrcopy`] and [`Error::Fleeting`].
+pub fn gpu_memory() -> Result<(), Error> {
+    gdr::Gdr::open()
+        .map(drop)
+        .map_err(|unusable| unusable.error())
+}
+
+/// Returns whether a name is a PCI address, and not a path: `0000:01:00.0`.
+pub(crate) fn is_address(name: &str) -> bool {
+    let mut parts = name.split([':', '.']);
+    let is = |part: Option<&str>, digits: usize| {
+        part.is_some_and(|part| {
+            part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    name.len() == "0000:01:00.0".len()
+        && is(parts.next(), 4)
+        && is(parts.next(), 2)
+        && is(parts.next(), 2)
+        && is(parts.next(), 1)
+        && parts.next().is_none()
+}
+
 /// Opens the board at a PCI address: `0000:01:00.0`. A board that this process has already is returned again, with the
 /// settings that it has.
 ///
@@ -69,4 +95,24 @@ pub fn open(address: &str, options: &Options) -> crate::Result<Driver> {
     let driver = Driver::new(board, options)?;
     opened.insert(address.to_owned(), driver.downgrade());
     Ok(driver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_not_a_path() {
+        assert!(is_address("0000:01:00.0") && is_address("00c1:fe:1f.7"));
+        for path in [
+            "",
+            "/dev/peerlane0",
+            "0000:01:00",
+            "0000:01:00.00",
+            "0000.01.00.0.",
+            "000x:01:00.0",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+    }
 }

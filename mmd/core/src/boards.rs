@@ -2,7 +2,7 @@
 
 use crate::pcie::CvpOrJtag;
 use crate::program::{Jtag, Programmer};
-use peerlane_host::{Device, vfio};
+use peerlane_host::{Device, OpenCl, vfio};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,35 @@ fn vfio_number(address: &str) -> Option<u32> {
     NODES.checked_add(domain << 16 | bus << 8 | device << 3 | function)
 }
 
+/// A board of VFIO's, by its address, whose FPGA is configured between two programs: this process cannot disable the
+/// link of the port above, and an FPGA that leaves the bus unannounced stops some computers.
+#[derive(Debug)]
+struct Between(String);
+
+impl Between {
+    fn refusal(&self) -> String {
+        let Self(address) = self;
+        format!(
+            "the FPGA has other kernels, and a program that drives the board by VFIO cannot load these. As root: \
+             peerlane unbind {address}; peerlane program; peerlane bind {address}"
+        )
+    }
+}
+
+impl Programmer for Between {
+    fn keeps_memory(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn check(&self, _: &[u8], _: &dyn OpenCl) -> Result<(), String> {
+        Err(self.refusal())
+    }
+
+    fn program(&self, _: &[u8], _: &dyn OpenCl) -> Result<(), String> {
+        Err(self.refusal())
+    }
+}
+
 impl Boards for Nodes {
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
@@ -71,13 +100,12 @@ impl Boards for Nodes {
     }
 
     fn open(&self, name: &str) -> Result<Found, String> {
-        let jtag = Jtag::new(name, self.names().len() <= 1);
         let failed = |error: peerlane_host::Error| format!("{error}. {}", error.hint());
         let boards = vfio::boards();
         if let Some(address) = boards.iter().find(|address| vfio_name(address) == name) {
             return Ok(Found {
                 device: Device::by_vfio(address).map_err(failed)?,
-                programmer: Box::new(CvpOrJtag::new(jtag)),
+                programmer: Box::new(Between(address.clone())),
                 bus: address.clone(),
                 number: vfio_number(address).unwrap_or(u32::MAX),
             });
@@ -90,6 +118,7 @@ impl Boards for Nodes {
         })?;
         let node = PathBuf::from(format!("/dev/{name}"));
         let device = Device::open(&node).map_err(failed)?;
+        let jtag = Jtag::new(name, self.names().len() <= 1);
         Ok(Found {
             device,
             programmer: Box::new(CvpOrJtag::new(jtag)),

@@ -233,7 +233,7 @@ fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
     let Some(commands) = machine.commands() else {
         return Ok(());
     };
-    if machine.has_driver() {
+    if machine.has_driver() || machine.has_board_by_vfio() {
         return Ok(());
     }
     let found = commands.run("modprobe", &["--dry-run", "peerlane"]);
@@ -280,6 +280,10 @@ fn start(
     }
     if machine.has_driver() {
         say("the driver is loaded already".into());
+        return Ok(());
+    }
+    if machine.has_board_by_vfio() {
+        say("a board is bound to vfio-pci: the driver is not needed".into());
         return Ok(());
     }
     if dry_run {

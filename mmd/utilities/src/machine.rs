@@ -142,6 +142,16 @@ impl Machine {
         self.path("/sys/module/peerlane").is_dir()
     }
 
+    /// Whether programs drive a board without the kernel driver: one with the subsystem of extended boards is bound to
+    /// vfio-pci.
+    pub(crate) fn has_board_by_vfio(&self) -> bool {
+        let entries = std::fs::read_dir(self.path("/sys/bus/pci/drivers/vfio-pci"));
+        let mut entries = entries.into_iter().flatten().flatten();
+        entries.any(|entry| {
+            self.line(&entry.path().join("subsystem_device")).as_deref() == Some("0x504c")
+        })
+    }
+
     /// Returns the first line of a file; `None`: it cannot be read.
     fn line(&self, path: &Path) -> Option<String> {
         let text = std::fs::read_to_string(path).ok()?;

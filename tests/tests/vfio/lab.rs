@@ -2,7 +2,7 @@
 
 use crate::outside::Outside;
 use crate::simulated::{next_to_gpu, well_used};
-use peerlane_endpoint::{Endpoint, Irq, Params};
+use peerlane_endpoint::{Endpoint, Irq, Params, Resets};
 use peerlane_guest::Request;
 use peerlane_tools::{Cache, Series};
 use peerlane_vm::{Initramfs, Machine, guest_program};
@@ -95,7 +95,9 @@ impl Setup {
         let work = tempfile::tempdir().unwrap();
         let vram = work.path().join("vram");
         let socket = work.path().join("board");
-        let config = next_to_gpu(self.params, &vram, VRAM);
+        let mut config = next_to_gpu(self.params, &vram, VRAM);
+        // The hard IP's reset reaches the fabric, as on boards whose BSP connects it.
+        config.resets = Resets::Link;
         let model = peerlane_block::library(&config.block()).unwrap();
         let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
         let mut outside = Outside::new(endpoint.handle(), "board", None);

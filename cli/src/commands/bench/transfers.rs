@@ -47,8 +47,8 @@ pub struct Args {
     /// Measure the simulated board and its GPU. Times are simulated, and are the same on every machine.
     #[arg(long, conflicts_with_all = ["device", "gpu"])]
     simulated: bool,
-    /// The board.
-    #[arg(long, value_name = "FILE", default_value = "/dev/peerlane0")]
+    /// The board: a device node, or the PCI address of a board that is bound to vfio-pci.
+    #[arg(long, value_name = "BOARD", default_value = "/dev/peerlane0")]
     device: PathBuf,
     /// The NVIDIA GPU's number, as CUDA counts them; with `none`, host memory takes its place.
     #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = peer)]
