@@ -143,13 +143,14 @@ impl File {
         let own = ids(Some(function.subsystem_device));
         Self::read(device, own)
             .or_else(|_| Self::read(device, ids(None)))
-            .inspect_err(|_| {
+            .map_err(|_| {
                 dev_err!(
                     device,
                     "no description of this board: there is no {}/{} among the system's firmware; install the one of its image (peerlane install-board)\n",
                     DIRECTORY,
                     Text(FileName(own))
                 );
+                ENODEV
             })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp_platform::kept;
-use peerlane_bsp_platform::layout::{Layout, OWN_DIR, SCRIPT_DIR, with_extension};
+use peerlane_bsp_platform::layout::{BOARD_FILE, Layout, OWN_DIR, SCRIPT_DIR, with_extension};
 use peerlane_bsp_platform::message::Message;
 use peerlane_bsp_platform::roles::NEW_DMA;
 use peerlane_bsp_platform::text;
@@ -41,7 +41,7 @@ pub(crate) fn refuse_above(dir: &Path) -> Result<()> {
 /// [`ErrorKind::AlreadyExtended`]; those of reading settings and lists.
 pub(crate) fn refuse(layout: &Layout) -> Result<()> {
     let hardware = layout.hardware_dir();
-    let own = [OWN_DIR, SCRIPT_DIR].map(|dir| hardware.join(dir));
+    let own = [OWN_DIR, SCRIPT_DIR, BOARD_FILE].map(|name| hardware.join(name));
     let report = ["md", "json"].map(|kind| format!("peerlane-report.{kind}"));
     let report = report.iter().map(|name| layout.root.join(name));
     for path in own.into_iter().chain(report) {

@@ -86,7 +86,7 @@ pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
     }
     for path in after.keys() {
         let inside = path.strip_prefix(&hardware).unwrap_or(path);
-        let ours = ["iface/peerlane", "scripts/peerlane"];
+        let ours = ["iface/peerlane", "scripts/peerlane", "peerlane.board"];
         let platform = ["README.md", "board_env.xml", "linux64", "peerlane"];
         let report = ["peerlane-report.md", "peerlane-report.json"];
         let mut beside = platform.iter().chain(&report);
