@@ -201,7 +201,7 @@ impl Board {
     ) -> BackendResult<(MemoryId, u64)> {
         let iova = self.iovas.allocate(address, bytes);
         let iova = iova.ok_or(Error::NoAddresses { bytes })?;
-        // The board reads what it may read, and writes what it may write.
+        // The IOMMU allows the region's accesses only.
         let flags = match permissions {
             Permissions::Read => VFIO_DMA_MAP_FLAG_READ,
             Permissions::Write => VFIO_DMA_MAP_FLAG_WRITE,

@@ -152,8 +152,8 @@ impl Container {
             iova,
             size: length,
         };
-        // SAFETY: the call's own structure. The kernel pins the pages of the range, so they stay whatever the process
-        // does with its addresses; that the devices may write to them is the caller's promise to the owner.
+        // SAFETY: the call's own structure. The kernel pins the pages of the range until they are unmapped. The library
+        // registers memory only with its owner's consent that devices write to it.
         unsafe { with(self.fd(), IOMMU_MAP_DMA, "VFIO_IOMMU_MAP_DMA", &mut map) }.map(drop)
     }
 
