@@ -256,8 +256,7 @@ impl Context {
         let late = match hw.run_within(drain, channel::drain(self.channel)) {
             Ok(()) => false,
             Err(Failure::Away) => return Err(EAGAIN),
-            // A board that does not answer may have been read at a bad moment: it is read again, or found gone,
-            // below.
+            // A board that has not answered is not used any more, below, until the watchdog has started it again.
             Err(_) => true,
         };
         let abort = late.then(|| channel::abort(self.channel));

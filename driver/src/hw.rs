@@ -130,14 +130,14 @@ impl Block {
     /// Notes that a read had no answer. The board does not take stores at such a time either, so nothing is known about
     /// the block any more until it is started again, also if it answers the next read.
     fn note_silence(&mut self) {
-        if let Ok(epoch) = self.life.usable() {
-            self.silent = Some(epoch);
+        if let State::Running | State::Stopping = self.life.state() {
+            self.silent = self.life.live();
         }
     }
 
-    /// Whether a read had no answer in this start, and the board was neither cut off nor stopped since.
+    /// Whether a read had no answer in this start, and the board was not cut off since.
     fn is_silent(&self) -> bool {
-        self.life.usable().is_ok_and(|epoch| self.silent == Some(epoch))
+        self.silent.is_some_and(|epoch| self.life.is_live(epoch))
     }
 }
 

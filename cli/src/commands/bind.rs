@@ -1,7 +1,7 @@
 //! `peerlane bind` and `peerlane unbind`.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -179,6 +179,9 @@ pub fn run(args: &Args) -> Outcome {
     if methods.exists() && fs::write(&methods, "bus").is_err() {
         println!("note: {} cannot be reset by its bus", board.name());
     }
+    if let Some(note) = read_request(&files, board) {
+        println!("note: {note}");
+    }
     let now = Bus::read(&args.root);
     let driver = find(&now, &args.root, &args.board)?.driver.clone();
     if driver.as_deref() != Some(DRIVER) {
@@ -206,6 +209,39 @@ pub fn run(args: &Args) -> Outcome {
     }
     println!("next: peerlane doctor checks permissions and locked memory, and moves data");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sets a Max Read Request Size of 512 bytes, with which a Txs port reads correctly. Programs cannot: VFIO does not let
+/// them see the hardware's value. Returns a note if it is smaller.
+fn read_request(files: &Files<'_>, board: &Pci) -> Option<String> {
+    /// Device Control in the PCI Express capability (PCI Express Base Specification, 7.5.3.4), and 512 bytes in it.
+    const CONTROL: u64 = 8;
+    const MASK: u16 = 7 << 12;
+    const WANTED: u16 = 2 << 12;
+    if board.read_request().is_none_or(|bytes| bytes >= 512) {
+        return None;
+    }
+    let set = || {
+        let file = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(files.device("config"))
+            .ok()?;
+        let place = board.express()? as u64 + CONTROL;
+        let mut word = [0; 2];
+        file.read_exact_at(&mut word, place).ok()?;
+        let control = u16::from_le_bytes(word) & !MASK | WANTED;
+        file.write_all_at(&control.to_le_bytes(), place).ok()?;
+        file.read_exact_at(&mut word, place).ok()?;
+        (u16::from_le_bytes(word) & MASK >= WANTED).then_some(())
+    };
+    match set() {
+        Some(()) => None,
+        None => Some(format!(
+            "the Max Read Request Size of {} stays below 512 bytes: a board with a Txs port cannot be used. Boot without pci=pcie_bus_perf",
+            board.name()
+        )),
+    }
 }
 
 /// Class and subclass of PCI bridges (PCI Code and ID Assignment Specification, 1.7).

@@ -357,6 +357,10 @@ impl Context for Held {
         if inner.fpga.held(self.number).is_none() {
             return Err(refused(Errno::NOENT));
         }
+        // Their users would reach the memory of its next owner.
+        if inner.has_window(self.number) || inner.opencl_holder == Some(self.number) {
+            return Err(refused(Errno::BUSY));
+        }
         let offered = flags & free::OFFER != 0;
         if flags & !free::OFFER != 0 || offered && inner.fpga.holds_all(self.number) {
             return Err(refused(Errno::INVAL));

@@ -310,8 +310,8 @@ pub(crate) struct Inner {
     awaited: bool,
     /// The window into FPGA memory, while a context has it.
     window: Option<window::Lease>,
-    /// A context has the board's OpenCL side.
-    opencl_held: bool,
+    /// The channel whose context has the board's OpenCL side.
+    opencl_holder: Option<u32>,
 }
 
 impl Inner {
@@ -341,7 +341,7 @@ impl Inner {
             events: 0,
             awaited: false,
             window: None,
-            opencl_held: false,
+            opencl_holder: None,
         };
         inner.stop()?;
         // Another program may have left channels open.

@@ -50,13 +50,13 @@ impl Side {
         if inner.board.backend.opencl().is_none() {
             return Err(Error::no_opencl());
         }
-        if inner.opencl_held {
+        if inner.opencl_holder.is_some() {
             return Err(Error::opencl(Errno::BUSY));
         }
         if !inner.fpga.holds_all(hold.number) {
             return Err(Error::opencl(Errno::PERM));
         }
-        inner.opencl_held = true;
+        inner.opencl_holder = Some(hold.number);
         Ok(Self {
             hold: Arc::clone(hold),
             signal: Mutex::default(),
@@ -91,9 +91,18 @@ impl Side {
         if !backend.opencl().is_some_and(|bar| bar.running()) {
             return Ok(true);
         }
-        backend.pause(STRETCH)?;
-        drop(inner);
-        self.hold.shared.make_way();
+        match backend.interrupt_file() {
+            // Time passes by itself: nobody waits for the lock meanwhile.
+            Some(_) => {
+                drop(inner);
+                std::thread::sleep(STRETCH);
+            }
+            None => {
+                backend.pause(STRETCH)?;
+                drop(inner);
+                self.hold.shared.make_way();
+            }
+        }
         Ok(false)
     }
 }
@@ -137,7 +146,7 @@ impl Drop for Side {
         }
         // A board that does not answer has nothing to reset.
         let _ = self.write(Area::Kernels, RESET, &[0; 4]);
-        self.hold.shared.lock().opencl_held = false;
+        self.hold.shared.lock().opencl_holder = None;
     }
 }
 

@@ -51,6 +51,11 @@ impl BoardWindow for Held {
 }
 
 impl Inner {
+    /// Returns whether a channel has the window.
+    pub(super) fn has_window(&self, channel: u32) -> bool {
+        self.window.is_some_and(|lease| lease.channel == channel)
+    }
+
     /// Releases the window of a channel that is being closed.
     pub(super) fn forget_window(&mut self, channel: u32) {
         self.window.take_if(|lease| lease.channel == channel);

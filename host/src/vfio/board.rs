@@ -1,8 +1,8 @@
 //! A board by VFIO, as the backend of the driver in the process.
 
 use super::error::{Error, Result};
-use super::events::{Events, wait};
-use super::find::{DRIVER, Facts, Slot, describe};
+use super::events::{Events, Taken, wait};
+use super::find::{DRIVER, Facts, Slot, describe, windows};
 use super::function;
 use super::gdr::{self, Gdr, Unusable};
 use super::iova::{Iovas, PAGE};
@@ -14,6 +14,7 @@ use crate::driver::{
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::Area;
+use crate::sys::Process;
 use peerlane_core::att::Permissions;
 use peerlane_core::capability::Identity;
 use peerlane_core::layout::Segment;
@@ -70,6 +71,8 @@ enum Source {
 #[derive(Debug)]
 pub(super) struct Board {
     address: String,
+    /// The process that opened it: a child's copy ends nothing.
+    owner: Process,
     facts: Facts,
     registers: Registers,
     events: Events,
@@ -139,7 +142,7 @@ impl Board {
         };
         let capabilities = check(&address, &facts, &registers)?;
         if !capabilities.tagged {
-            function::ask_for_enough(&function, &address)?;
+            function::check_read_request(&function, &address)?;
         }
         let table = capabilities
             .msix
@@ -152,8 +155,9 @@ impl Board {
         };
         let board = Self {
             link: function::link(&function, facts.shell.clock),
-            iovas: Iovas::new(&ranges, FIRST, capabilities.txs_addr_bits),
+            iovas: Iovas::new(&ranges, &windows(), FIRST, capabilities.txs_addr_bits),
             address,
+            owner: Process::current(),
             facts,
             registers,
             events,
@@ -280,16 +284,33 @@ impl Board {
         }
     }
 
-    /// Takes the interrupts that have come. Returns whether the block has one.
-    fn take(&mut self) -> BackendResult<bool> {
-        let taken = self.events.take();
-        if taken.request {
-            let board = self.address.clone();
-            return Err(Error::Requested { board }.into());
-        }
+    /// Notes interrupts that have come. Returns whether the block has one.
+    fn note(&mut self, taken: Taken) -> BackendResult<bool> {
         self.kernels |= taken.kernels;
-        Ok(taken.block)
+        match taken.request {
+            true => Err(Error::Requested {
+                board: self.address.clone(),
+            }
+            .into()),
+            false => Ok(taken.block),
+        }
     }
+}
+
+/// Has the process get pages of its own for memory that it may write to.
+///
+/// Before Linux 6.2, VFIO pins for reading the pages that are there, such as the zero page of memory that was never
+/// written (commit 84209e87c696). The process's first store gets another page then, and the board goes on with the old
+/// one.
+fn populate(address: u64, length: u64) {
+    // SAFETY: it changes no byte of the memory. It fails where the process may not write, and there the pages stay.
+    unsafe {
+        libc::madvise(
+            address as *mut _,
+            length as usize,
+            libc::MADV_POPULATE_WRITE,
+        )
+    };
 }
 
 fn bar_error(board: &str, bar: u32, error: BackendError) -> Error {
@@ -320,17 +341,16 @@ fn map(function: &Function, board: &str, bar: u32) -> Result<Registers> {
     let what = "the board's registers";
     let mapping = Mapping::device(what, function.fd(), region.offset, length, both);
     let mapping = mapping.map_err(|reason| error(reason.to_string()))?;
-    // SAFETY: the whole of a mapping that was just made. The child of a fork has no use for it, and must not write to
-    // the board.
-    let advised = unsafe {
-        madvise(
-            mapping.base().as_ptr().cast(),
-            length,
-            Advice::LinuxDontFork,
-        )
-    };
-    advised.map_err(|source| Error::call("madvise", source))?;
+    keep_from_children(&mapping)?;
     Ok(Registers::new(mapping))
+}
+
+/// Leaves a mapping out of children of this process: they must not write to the board.
+fn keep_from_children(mapping: &Mapping) -> Result<()> {
+    let (base, length) = (mapping.base().as_ptr().cast(), mapping.length());
+    // SAFETY: the whole of a mapping of whole pages. It stays as it is in this process.
+    let advised = unsafe { madvise(base, length, Advice::LinuxDontFork) };
+    advised.map_err(|source| Error::call("madvise", source))
 }
 
 /// Checks that the described places lie in the BAR, apart from each other, and returns the block's capabilities.
@@ -375,6 +395,21 @@ fn check(
         false => Err(error(
             "the place of the hard IP's interrupt registers is not known".into(),
         )),
+    }
+}
+
+impl Drop for Board {
+    /// Releases memory in the order in which the board loses it: also where the function stays open, in a child of a
+    /// fork.
+    fn drop(&mut self) {
+        if self.owner != Process::current() {
+            return;
+        }
+        let _ = function::command(&self.function, false);
+        let all: Vec<_> = self.mapped.keys().copied().collect();
+        for id in all {
+            self.leave(id);
+        }
     }
 }
 
@@ -447,7 +482,8 @@ impl Backend for Board {
 
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         wait(self.events.file().as_fd(), limit);
-        self.take()
+        let taken = self.events.take();
+        self.note(taken)
     }
 
     fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory> {
@@ -479,6 +515,9 @@ impl Backend for Board {
             .checked_add(length)
             .and_then(|end| end.checked_next_multiple_of(PAGE));
         let end = end.ok_or(BackendError::NoProcessMemory { address })?;
+        if permissions == Permissions::Read {
+            populate(start, end - start);
+        }
         let (id, iova) = self.enter(start, end - start, permissions, Source::Program)?;
         Ok(Pinned {
             id,
@@ -555,7 +594,9 @@ impl Backend for Board {
         let both = ProtFlags::READ | ProtFlags::WRITE;
         let place = region.offset + offset;
         let mapping = Mapping::device("the window", self.function.fd(), place, length, both);
-        mapping.map_err(|error| BackendError::Other(error.to_string()))
+        let mapping = mapping.map_err(|error| BackendError::Other(error.to_string()))?;
+        keep_from_children(&mapping)?;
+        Ok(mapping)
     }
 
     fn opencl(&mut self) -> Option<&mut dyn Bar> {
@@ -604,14 +645,15 @@ impl Bar for Board {
     }
 
     fn interrupt(&mut self) -> BackendResult<bool> {
-        if let Some(line) = self.facts.shell.line {
-            let status = self.registers.read32(line.status() as u64)?;
-            // A function that is not there reads as ones.
-            return Ok(status != u32::MAX && status & line.kernels_mask() != 0);
-        }
-        // A vector reports the rise of the line only.
-        self.take()?;
-        Ok(self.kernels)
+        let taken = self.events.take_kernels();
+        self.note(taken)?;
+        let Some(line) = self.facts.shell.line else {
+            // A vector reports the rise of the line only.
+            return Ok(self.kernels);
+        };
+        let status = self.registers.read32(line.status() as u64)?;
+        // A function that is not there reads as ones.
+        Ok(status != u32::MAX && status & line.kernels_mask() != 0)
     }
 
     fn reported(&mut self) {

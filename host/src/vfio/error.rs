@@ -130,7 +130,7 @@ pub enum Error {
     },
     /// The board's read requests are too small for its port.
     #[error(
-        "the Max Read Request Size of {board} stays at {bytes} bytes, with which reads give wrong data"
+        "the Max Read Request Size of {board} is {bytes} bytes, with which reads give wrong data"
     )]
     ReadRequest {
         /// Its address.
@@ -200,7 +200,7 @@ impl Error {
                 "End that process: by VFIO one process has the board. With the kernel module, many processes share it."
             }
             Self::NotViable { .. } => {
-                "Bind the other devices to vfio-pci, too, put the board into another slot, or use the kernel module. Devices below a switch without ACS are in one group."
+                "Put the board into another slot, or use the kernel module. If nothing else needs the other devices, bind them to vfio-pci, too. Devices below a switch without ACS are in one group."
             }
             Self::Interface => {
                 "Load vfio_iommu_type1, or use a kernel with CONFIG_VFIO_IOMMU_TYPE1."
@@ -219,7 +219,7 @@ impl Error {
                 "See that the FPGA is configured with the extended platform, then rescan the bus."
             }
             Self::ReadRequest { .. } => {
-                "Boot without pci=pcie_bus_perf. If that is not set, the host bridge is the reason: use another slot or computer."
+                "As root: peerlane bind ADDRESS, which sets 512 bytes. If it cannot, boot without pci=pcie_bus_perf, or use another slot or computer."
             }
             Self::Interrupts { .. } => "Use a build with fewer channels.",
             Self::NoGdrcopy { .. } => {

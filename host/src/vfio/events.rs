@@ -52,20 +52,27 @@ impl Events {
                 found,
             });
         }
-        let error = |source| Error::call("eventfd or epoll", source);
-        let new = || eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(error);
+        let new = || {
+            let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
+            event.map_err(|source| Error::call("eventfd", source))
+        };
         let vectors = (0..wanted).map(|_| new()).collect::<Result<Vec<_>>>()?;
-        let request = new()?;
+        let events = Self::over(vectors, new()?)?;
+        function.signal(index, &events.vectors)?;
+        // Old kernels lack it: the administrator's wish is then not known.
+        let request = std::slice::from_ref(&events.request);
+        let _ = function.signal(vfio::VFIO_PCI_REQ_IRQ_INDEX, request);
+        Ok(events)
+    }
+
+    /// Brings eventfds together.
+    fn over(vectors: Vec<OwnedFd>, request: OwnedFd) -> Result<Self> {
+        let error = |source| Error::call("epoll", source);
         let any = epoll::create(CreateFlags::CLOEXEC).map_err(error)?;
         let numbered = vectors.iter().zip(0..).chain([(&request, REQUEST)]);
         for (event, number) in numbered {
             epoll::add(&any, event, EventData::new_u64(number), EventFlags::IN).map_err(error)?;
         }
-        function.signal(index, &vectors)?;
-        let requests = [request];
-        // Old kernels lack it: the administrator's wish is then not known.
-        let _ = function.signal(vfio::VFIO_PCI_REQ_IRQ_INDEX, &requests);
-        let [request] = requests;
         Ok(Self {
             vectors,
             request,
@@ -76,6 +83,17 @@ impl Events {
     /// Returns a file that can be polled for any of them.
     pub(super) fn file(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.any)
+    }
+
+    /// Takes the kernels' own, and leaves the others to the threads that wait for them.
+    pub(super) fn take_kernels(&self) -> Taken {
+        // A single vector is the block's, too.
+        let own = self.vectors.get(KERNELS);
+        Taken {
+            block: false,
+            kernels: own.is_some_and(has_come),
+            request: wait(&self.request, Duration::ZERO),
+        }
     }
 
     /// Takes all that have come.
@@ -111,5 +129,58 @@ pub(super) fn wait(file: impl AsFd, limit: Duration) -> bool {
         Ok(ready) => ready > 0,
         Err(Errno::INTR) => false,
         Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes events without a function.
+    fn events(vectors: usize) -> Events {
+        let new = || eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap();
+        let vectors: Vec<_> = (0..vectors).map(|_| new()).collect();
+        let request = new();
+        Events::over(vectors, request).unwrap()
+    }
+
+    fn signal(event: &OwnedFd) {
+        rustix::io::write(event, &1_u64.to_ne_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_look_for_kernels_leaves_the_blocks_interrupts() {
+        let events = events(4);
+        signal(&events.vectors[2]);
+        assert_eq!(events.take_kernels(), Taken::default());
+        assert!(wait(events.file(), Duration::ZERO));
+        let block = Taken {
+            block: true,
+            ..Taken::default()
+        };
+        assert_eq!(events.take(), block);
+        assert!(!wait(events.file(), Duration::ZERO));
+        signal(&events.vectors[KERNELS]);
+        let kernels = Taken {
+            kernels: true,
+            ..Taken::default()
+        };
+        assert_eq!(events.take_kernels(), kernels);
+        assert_eq!(events.take(), Taken::default());
+    }
+
+    #[test]
+    fn a_request_stays_for_all_who_look() {
+        let events = events(1);
+        signal(&events.request);
+        signal(&events.vectors[0]);
+        assert!(events.take_kernels().request);
+        let both = Taken {
+            block: true,
+            request: true,
+            ..Taken::default()
+        };
+        assert_eq!(events.take(), both);
+        assert!(events.take().request);
     }
 }

@@ -148,6 +148,30 @@ pub(super) struct Facts {
     pub(super) build_id: u32,
 }
 
+/// Returns the memory of the bus that PCI devices and bridges have, first and last byte of each. A switch may route a
+/// request to such an address to the device, and not to the IOMMU.
+pub(super) fn windows() -> Vec<(u64, u64)> {
+    let entries = std::fs::read_dir(DEVICES).into_iter().flatten().flatten();
+    let texts =
+        entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("resource")).ok());
+    texts.flat_map(|text| resources(&text)).collect()
+}
+
+/// Reads the ranges of memory from a device's file `resource`: start, end and flags of each
+/// (Documentation/PCI/sysfs-pci.rst).
+fn resources(text: &str) -> Vec<(u64, u64)> {
+    /// `IORESOURCE_MEM` (include/linux/ioport.h).
+    const MEMORY: u64 = 0x200;
+    let number = |word: Option<&str>| u64::from_str_radix(word?.strip_prefix("0x")?, 16).ok();
+    let ranges = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (start, last) = (number(words.next())?, number(words.next())?);
+        let is_memory = number(words.next())? & MEMORY != 0;
+        (is_memory && last > start).then_some((start, last))
+    });
+    ranges.collect()
+}
+
 fn sha256(bytes: &[u8]) -> [u8; 32] {
     sha2::Sha256::digest(bytes).into()
 }
@@ -201,7 +225,7 @@ fn confirmed(
             build_id: board.build_id,
         };
         let registers = map(facts.bar)?;
-        let read = |offset: usize| registers.read32(facts.places.csr + offset as u64);
+        let read = |offset: usize| registers.read32(facts.places.csr.saturating_add(offset as u64));
         match (read(csr::MAP_ID), read(csr::BUILD_ID)) {
             (Ok(map_id), Ok(build_id)) if (map_id, build_id) == (board.map_id, board.build_id) => {
                 return match map_id == MAP_ID {
@@ -225,4 +249,22 @@ fn confirmed(
         path: path.to_path_buf(),
         found: found.join("; "),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_device_is_found() {
+        let text = "0x00000000a0000000 0x00000000a00fffff 0x0000000000040200\n\
+                    0x0000000000000000 0x0000000000000000 0x0000000000000000\n\
+                    0x000000000000e000 0x000000000000e0ff 0x0000000000040101\n\
+                    0x0000380000000000 0x00003800ffffffff 0x000000000014220c\n\nodd\n";
+        let expected = [
+            (0xa000_0000, 0xa00f_ffff),
+            (0x3800_0000_0000, 0x3800_ffff_ffff),
+        ];
+        assert_eq!(resources(text), expected);
+    }
 }

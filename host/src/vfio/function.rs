@@ -3,6 +3,7 @@
 use super::error::{Error, Result};
 use super::sys::{Function, Group};
 use peerlane_core::link::{self, Link};
+use rustix::io::Errno;
 use std::time::{Duration, Instant};
 
 /// Offset of the Command register, with its bits (PCI Local Bus Specification 3.0, 6.2.2).
@@ -57,24 +58,19 @@ fn capability(function: &Function) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Makes sure that the function may read as much at once as a port without tags needs ([`link::LEAST_READ_REQUEST`]).
-pub(super) fn ask_for_enough(function: &Function, board: &str) -> Result<()> {
+/// Checks that the function may read as much at once as a port without tags needs ([`link::LEAST_READ_REQUEST`]).
+///
+/// It cannot be set here: VFIO returns what was written, not what the hardware has (`vfio_pci_config.c`, the virtual
+/// bits of Device Control). Before the first write it returns the hardware's value.
+pub(super) fn check_read_request(function: &Function, board: &str) -> Result<()> {
     let Some(capability) = capability(function)? else {
         return Ok(());
     };
-    let place = capability + DEVICE_CONTROL;
-    let control = || function.config(place).map(u16::from_le_bytes);
-    let bytes = |control: u16| 128 << ((control & READ_REQUEST_MASK) >> READ_REQUEST_LSB);
-    let least = link::LEAST_READ_REQUEST as u32;
-    let now = control()?;
-    if bytes(now) < least {
-        let code = (least / 128).ilog2() as u16;
-        let wanted = now & !READ_REQUEST_MASK | code << READ_REQUEST_LSB;
-        function.set_config(place, &wanted.to_le_bytes())?;
-    }
-    match bytes(control()?) {
-        enough if enough >= least => Ok(()),
-        bytes => Err(Error::ReadRequest {
+    let control = u16::from_le_bytes(function.config(capability + DEVICE_CONTROL)?);
+    let bytes = 128 << ((control & READ_REQUEST_MASK) >> READ_REQUEST_LSB);
+    match bytes >= link::LEAST_READ_REQUEST as u32 {
+        true => Ok(()),
+        false => Err(Error::ReadRequest {
             board: board.to_owned(),
             bytes,
         }),
@@ -92,8 +88,17 @@ pub(super) fn link(function: &Function, clock: u64) -> Option<Link> {
 /// functions of others are on the bus.
 pub(super) fn reset(function: &Function, group: &Group) -> Result<bool> {
     command(function, false)?;
-    if function.reset_bus(group).is_err() {
-        return Ok(false);
+    let begin = Instant::now();
+    loop {
+        match function.reset_bus(group) {
+            Ok(()) => break,
+            // Somebody else has the device's lock at this moment.
+            Err(Error::Call {
+                source: Errno::AGAIN,
+                ..
+            }) if begin.elapsed() < ANSWERS => std::thread::sleep(LOOK),
+            Err(_) => return Ok(false),
+        }
     }
     let begin = Instant::now();
     while function.config::<2>(0)? == [u8::MAX; 2] && begin.elapsed() < ANSWERS {

@@ -6,6 +6,7 @@
 //! frees it (`GDR_ATTR_USE_PERSISTENT_MAPPING` in GDRCopy's gdrapi.h, the default of its driver).
 
 use super::error::Error;
+use crate::sys::Process;
 use libloading::Library;
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -68,6 +69,8 @@ pub(super) struct Mapped {
     handle: Handle,
     base: NonNull<c_void>,
     bytes: u64,
+    /// The process that mapped it: a child does not have the mapping.
+    owner: Process,
 }
 
 // SAFETY: the mapping belongs to this value; the process only reads a word of it.
@@ -165,6 +168,7 @@ impl Gdr {
             handle,
             base,
             bytes,
+            owner: Process::current(),
         };
         Ok((mapped, address - start))
     }
@@ -211,6 +215,9 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
+        if self.owner != Process::current() {
+            return;
+        }
         let _ = call!(
             self.gdr.library,
             gdr_unmap(*mut c_void, Handle, *mut c_void, usize) -> c_int,

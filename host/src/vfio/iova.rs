@@ -11,11 +11,23 @@ const LARGEST: u64 = 1 << 30;
 pub(super) struct Iovas(Vec<(u64, u64)>);
 
 impl Iovas {
-    /// Makes an allocator of the ranges that an IOMMU maps, first and last byte of each. Only addresses from `first` on
-    /// are used, with as many `bits` as the board's port has.
-    pub(super) fn new(ranges: &[(u64, u64)], first: u64, bits: u32) -> Self {
+    /// Makes an allocator of the ranges that an IOMMU maps, without those of `used`; first and last byte of each. Only
+    /// addresses from `first` on are used, with as many `bits` as the board's port has.
+    pub(super) fn new(ranges: &[(u64, u64)], used: &[(u64, u64)], first: u64, bits: u32) -> Self {
         let most = 1_u64.checked_shl(bits).map_or(u64::MAX, |end| end - 1);
-        let usable = ranges.iter().filter_map(|(start, last)| {
+        let mut free: Vec<_> = ranges.to_vec();
+        for (start, last) in used {
+            let parts = free.into_iter().flat_map(|(from, to)| {
+                let before = start.checked_sub(1).map(|end| (from, to.min(end)));
+                let after = last.checked_add(1).map(|begin| (from.max(begin), to));
+                [before, after]
+                    .into_iter()
+                    .flatten()
+                    .filter(|(from, to)| from <= to)
+            });
+            free = parts.collect();
+        }
+        let usable = free.iter().filter_map(|(start, last)| {
             let start = (*start).max(first).checked_next_multiple_of(PAGE)?;
             // An end of 2^64 cannot be written, so the last page is left out.
             let end = (*last).min(most).saturating_add(1) & !(PAGE - 1);
@@ -75,7 +87,7 @@ mod tests {
 
     #[test]
     fn addresses_lie_as_the_memory_does() {
-        let mut iovas = Iovas::new(&RANGES, 1 << 20, 64);
+        let mut iovas = Iovas::new(&RANGES, &[], 1 << 20, 64);
         let iova = iovas.allocate(0x7f12_3456_7000, 3 << 20).unwrap();
         assert_eq!(iova % (2 << 20), 0x7f12_3456_7000 % (2 << 20));
         assert!(iova >= 1 << 20);
@@ -84,22 +96,40 @@ mod tests {
 
     #[test]
     fn no_address_is_beyond_the_ranges() {
-        let mut iovas = Iovas::new(&RANGES, 0, 32);
+        let mut iovas = Iovas::new(&RANGES, &[], 0, 32);
         assert_eq!(iovas, Iovas(vec![(0, 0xfee0_0000), (0xfef0_0000, 1 << 32)]));
         assert_eq!(iovas.allocate(0, 1 << 32), None);
         assert!(iovas.allocate(0, 0xfee0_0000).is_some());
         assert_eq!(iovas.allocate(0, 2 << 24), None);
         assert_eq!(iovas.allocate(0, 1 << 24), Some(0xff00_0000));
         assert_eq!(
-            Iovas::new(&[(0, 100), (u64::MAX - 1, u64::MAX)], 0, 64),
+            Iovas::new(&[(0, 100), (u64::MAX - 1, u64::MAX)], &[], 0, 64),
             Iovas(vec![])
         );
+    }
+
+    #[test]
+    fn windows_of_devices_are_left_out() {
+        let used = [
+            (0xa000_0000, 0xbfff_ffff),
+            (0xa000_0000, 0xa00f_ffff),
+            (0x38_0000_0000, u64::MAX),
+        ];
+        let mut iovas = Iovas::new(&RANGES, &used, 0, 64);
+        let expected = vec![
+            (0, 0xa000_0000),
+            (0xc000_0000, 0xfee0_0000),
+            (0xfef0_0000, 0x38_0000_0000),
+        ];
+        assert_eq!(iovas, Iovas(expected));
+        // 3 GiB do not fit below 4 GiB.
+        assert!(iovas.allocate(0, 3 << 30).unwrap() >= 0xfef0_0000);
     }
 
     proptest! {
         #[test]
         fn addresses_have_one_user(steps in prop::collection::vec((any::<bool>(), 0u64..1 << 24, 1u64..2000), 1..60)) {
-            let all = Iovas::new(&RANGES, 1 << 20, 34);
+            let all = Iovas::new(&RANGES, &[], 1 << 20, 34);
             let mut iovas = all.clone();
             let mut used: Vec<(u64, u64)> = Vec::new();
             for (takes, place, pages) in steps {

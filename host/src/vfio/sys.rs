@@ -6,7 +6,8 @@
 use super::error::{Error, Result};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::process::{Resource, getrlimit};
 use std::ffi::{CString, c_ulong};
 use std::path::Path;
 use vfio_bindings::bindings::vfio::{self, *};
@@ -30,6 +31,9 @@ const IOMMU_GET_INFO: c_ulong = number(12);
 const DEVICE_PCI_HOT_RESET: c_ulong = number(13);
 const IOMMU_MAP_DMA: c_ulong = number(13);
 const IOMMU_UNMAP_DMA: c_ulong = number(14);
+
+/// A number of files that few programs have open: the usual limit.
+const HIGH: u64 = 1024;
 
 /// The directory of VFIO's device nodes.
 pub(super) const DEV: &str = "/dev/vfio";
@@ -258,7 +262,15 @@ impl Group {
         // SAFETY: the call's argument is a string that ends with 0.
         let file = unsafe { with(self.fd(), GROUP_GET_DEVICE_FD, what, &mut name[..]) }?;
         // SAFETY: the call returns a new file.
-        Ok(Function(unsafe { OwnedFd::from_raw_fd(file) }))
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        // The files of a process that is killed are released from the highest number on (Linux, `exit_files` and
+        // kernel/task_work.c). The function goes first, and with it the board's access, before GDRCopy unpins memory.
+        let high = getrlimit(Resource::Nofile)
+            .current
+            .map_or(HIGH, |limit| limit.min(HIGH) / 4 * 3);
+        Ok(Function(
+            fcntl_dupfd_cloexec(&file, high as i32).unwrap_or(file),
+        ))
     }
 }
 

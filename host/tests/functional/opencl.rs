@@ -3,7 +3,7 @@
 use crate::common::{MIB, SECOND, drive, open_at, registered};
 use crate::fake::{Config, Fake};
 use peerlane_host::driver::{BackendResult, Bar, Driver};
-use peerlane_host::{Area, Error, MemoryKind, OpenCl, Permissions};
+use peerlane_host::{Area, Errno, Error, MemoryKind, OpenCl, Permissions};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -93,6 +93,29 @@ fn one_context_has_it_and_its_end_resets_the_kernels() {
     };
     assert_eq!((area, offset), (Area::Kernels, 0x30));
     side_of(&driver);
+}
+
+#[test]
+fn memory_of_kernels_is_not_freed() {
+    let (_fake, driver, _wires) = board();
+    let device = driver.open().unwrap();
+    let memory = device.allocate_all(0).unwrap();
+    let side = device.open_cl().unwrap();
+    let error = memory.free().unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Memory {
+                source: Errno::BUSY,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    drop(side);
+    drop(device);
+    let next = driver.open().unwrap();
+    drop(next.allocate_all(0).unwrap());
 }
 
 #[test]

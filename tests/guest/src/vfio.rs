@@ -56,6 +56,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         });
     }
     suite.run("vfio.window", || window(lab));
+    suite.run("vfio.registered_before_it_is_written", || {
+        registered_first(lab)
+    });
     suite.run("vfio.opencl", || opencl(lab));
     suite.run("vfio.gpu", || gpu(lab));
     suite.run("vfio.one_process", || one_process(lab));
@@ -138,7 +141,37 @@ fn window(lab: &mut Lab) -> Result<&'static str> {
     let outside = window.place(place_of_other);
     ensure!(outside.is_err(), "another context's memory is shown");
     drop(window);
-    let _taken = other.window(place_of_other).map_err(told)?;
+    drop(other.window(place_of_other).map_err(told)?);
+    // Memory that the window shows is not freed for another context.
+    let third = lab.open()?;
+    let memory = third.allocate(1 << 20).map_err(told)?;
+    let _shown = third.window(memory.base()).map_err(told)?;
+    let freed = memory.free();
+    ensure!(
+        matches!(&freed, Err(Error::Memory { source, .. }) if source.raw_os_error() == BUSY),
+        "{freed:?}"
+    );
+    Ok("")
+}
+
+/// Checks that the board reads data that were written after their memory was registered for reading. Kernels before 6.2
+/// pin the zero page there, if the process has not written to the memory yet.
+fn registered_first(lab: &mut Lab) -> Result<&'static str> {
+    const LENGTH: u64 = 64 << 10;
+    let device = lab.open()?;
+    let place = lab.place(&device)?;
+    let memory = Memory::new(LENGTH as usize).map_err(told)?;
+    let region = device
+        .register_all(&memory, Permissions::Read)
+        .map_err(told)?;
+    let queue = device.queue().map_err(told)?;
+    let seed = lab.rng.random();
+    let mut data = vec![0; LENGTH as usize];
+    pattern(seed, &mut data);
+    memory.write(0, &data)?;
+    let moved = queue.to_fpga(region.part(0..LENGTH), place).map_err(told)?;
+    moved.wait(LIMIT).map_err(told)?;
+    lab.host.fpga_check(place, seed, LENGTH)?;
     Ok("")
 }
 
