@@ -92,7 +92,7 @@ impl Side {
             return Ok(true);
         }
         match backend.interrupt_file() {
-            // Time passes by itself: nobody waits for the lock meanwhile.
+            // Time passes by itself, so other threads can have the lock meanwhile.
             Some(_) => {
                 drop(inner);
                 std::thread::sleep(STRETCH);

@@ -60,8 +60,8 @@ fn capability(function: &Function) -> Result<Option<u64>> {
 
 /// Checks that the function may read as much at once as a port without tags needs ([`link::LEAST_READ_REQUEST`]).
 ///
-/// It cannot be set here: VFIO returns what was written, not what the hardware has (`vfio_pci_config.c`, the virtual
-/// bits of Device Control). Before the first write it returns the hardware's value.
+/// It cannot be set here. VFIO repeats the written value of this field, and the hardware may have another
+/// (`vfio_pci_config.c`, the virtual bits of Device Control). Before the first write it reads the hardware.
 pub(super) fn check_read_request(function: &Function, board: &str) -> Result<()> {
     let Some(capability) = capability(function)? else {
         return Ok(());
@@ -92,7 +92,7 @@ pub(super) fn reset(function: &Function, group: &Group) -> Result<bool> {
     loop {
         match function.reset_bus(group) {
             Ok(()) => break,
-            // Somebody else has the device's lock at this moment.
+            // Another thread of the kernel has the device's lock at this moment.
             Err(Error::Call {
                 source: Errno::AGAIN,
                 ..
