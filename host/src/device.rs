@@ -14,7 +14,7 @@ use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -119,65 +119,6 @@ pub(crate) struct Shared {
 }
 
 impl Device {
-    /// Opens a device node of the kernel driver, or the board at a PCI address by VFIO (`0000:01:00.0`): a new context on
-    /// a channel that is free.
-    ///
-    /// # Errors
-    /// [`Error::Open`] with `EBUSY` if no channel is free, with `EDQUOT` if the user has as many as a user may;
-    /// [`Error::Version`] and [`Error::Identity`] if driver, board and library do not match.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        match path.as_ref().to_str() {
-            Some(address) if crate::vfio::is_address(address) => Self::by_vfio(address),
-            _ => Self::over(Node::open(path.as_ref().to_path_buf())?),
-        }
-    }
-
-    /// Opens the first board that can be opened: device nodes of the kernel driver by number, then boards of VFIO by PCI
-    /// address ([`vfio`](crate::vfio)).
-    ///
-    /// # Errors
-    /// [`Error::None`] if there is neither, else the error of the last one.
-    pub fn first() -> Result<Self> {
-        let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| {
-                entry
-                    .file_name()
-                    .to_str()?
-                    .strip_prefix("peerlane")?
-                    .parse()
-                    .ok()
-            })
-            .collect();
-        numbers.sort_unstable();
-        let nodes = numbers
-            .into_iter()
-            .map(|number| Self::open(format!("/dev/peerlane{number}")));
-        let by_vfio = || {
-            crate::vfio::boards()
-                .into_iter()
-                .map(|board| Self::by_vfio(&board))
-        };
-        let mut failed = Error::None;
-        for opened in nodes.chain(std::iter::once_with(by_vfio).flatten()) {
-            match opened {
-                Ok(device) => return Ok(device),
-                Err(error) => failed = error,
-            }
-        }
-        Err(failed)
-    }
-
-    /// Opens a channel of the board at a PCI address, `0000:01:00.0`, that is bound to vfio-pci.
-    ///
-    /// # Errors
-    /// As [`vfio::open`](crate::vfio::open), and [`Error::ChannelsTaken`].
-    pub fn by_vfio(address: &str) -> Result<Self> {
-        crate::vfio::open(address, &Default::default())?.open()
-    }
-
     /// Makes a device of a device node that is open already: inherited, or sent by another process. Both processes then
     /// use one context. They must agree which of them uses it, and at most one of them has a [`Queue`](crate::Queue).
     /// The other one then must not call [`query`](Self::query) and [`stop`](Self::stop): its queries report to the

@@ -2,8 +2,10 @@
 
 mod backend;
 mod hint;
+mod vfio;
 
 pub use backend::{BackendError, BackendResult};
+pub use vfio::Error as VfioError;
 
 use crate::sys::Argument as _;
 use peerlane_core::att::AllocError;

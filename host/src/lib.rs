@@ -80,6 +80,7 @@ mod lock_free;
 mod mapping;
 mod memory;
 mod memory_kind;
+mod open;
 mod opencl;
 mod pages;
 mod queue;

@@ -31,7 +31,7 @@ pub enum BackendError {
     NotSimulated(String),
     /// The board cannot be reached by VFIO.
     #[error(transparent)]
-    Vfio(crate::vfio::Error),
+    Vfio(super::VfioError),
     /// Any other error, for example the simulated board's own errors.
     #[error("{0}")]
     Other(String),

@@ -1,6 +1,5 @@
 //! A board by VFIO, as the backend of the driver in the process.
 
-use super::error::{Error, Result};
 use super::events::{Events, Taken, wait};
 use super::find::{DRIVER, Facts, Slot, describe, windows};
 use super::function;
@@ -8,6 +7,7 @@ use super::gdr::{self, Gdr, Unusable};
 use super::iova::{Iovas, PAGE};
 use super::registers::Registers;
 use super::sys::{self, Container, Function, Group};
+use super::{Error, Result};
 use crate::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
 };

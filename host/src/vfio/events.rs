@@ -1,7 +1,7 @@
 //! The board's interrupts, as eventfds.
 
-use super::error::{Error, Result};
 use super::sys::Function;
+use super::{Error, Result};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::{AsFd, OwnedFd};

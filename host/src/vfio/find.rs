@@ -1,7 +1,7 @@
 //! Boards that are bound to vfio-pci, and their descriptions.
 
-use super::error::{Error, Result};
 use super::registers::Registers;
+use super::{Error, Result};
 use peerlane_core::board::{self, Board, Shell};
 use peerlane_core::places::Places;
 use peerlane_core::regs::{MAP_ID, csr};

@@ -1,7 +1,7 @@
 //! Settings of the board's PCI function.
 
-use super::error::{Error, Result};
 use super::sys::{Function, Group};
+use super::{Error, Result};
 use peerlane_core::link::{self, Link};
 use rustix::io::Errno;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@
 //! only *persistent* mappings are taken: the GPU's driver keeps their memory until they are unpinned, also if the program
 //! frees it (`GDR_ATTR_USE_PERSISTENT_MAPPING` in GDRCopy's gdrapi.h, the default of its driver).
 
-use super::error::Error;
+use super::Error;
 use crate::sys::Process;
 use libloading::Library;
 use std::ffi::{c_int, c_ulong, c_void};

@@ -18,7 +18,6 @@
 //! ```
 
 mod board;
-mod error;
 mod events;
 mod find;
 mod function;
@@ -32,8 +31,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use error::Error;
+pub use crate::error::VfioError as Error;
 pub use find::{DRIVER, boards};
+
+/// Result of calls to VFIO.
+type Result<T> = std::result::Result<T, Error>;
 
 /// The longest time that the end of a driver of this process may take, and the time between two looks.
 const CLOSED: Duration = Duration::from_secs(5);
@@ -46,7 +48,7 @@ static OPENED: Mutex<BTreeMap<String, WeakDriver>> = Mutex::new(BTreeMap::new())
 ///
 /// # Errors
 /// [`Error::NoGdrcopy`] and [`Error::Fleeting`].
-pub fn gpu_memory() -> Result<(), Error> {
+pub fn gpu_memory() -> Result<()> {
     gdr::Gdr::open()
         .map(drop)
         .map_err(|unusable| unusable.error())

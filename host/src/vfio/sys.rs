@@ -3,7 +3,7 @@
 //! The structures and numbers are those of `vfio-bindings`. The library of the same project for the calls, `vfio-ioctls`,
 //! maps all memory for reading and writing, and has no reset of the bus.
 
-use super::error::{Error, Result};
+use super::{Error, Result};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};

@@ -4,9 +4,6 @@ use peerlane_core::board::BoardError;
 use rustix::io::Errno;
 use std::path::PathBuf;
 
-/// Result of calls to VFIO.
-pub type Result<T> = std::result::Result<T, Error>;
-
 /// Reason why a board cannot be used by VFIO.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -176,11 +173,11 @@ pub enum Error {
 }
 
 impl Error {
-    pub(super) fn call(what: &'static str, source: Errno) -> Self {
+    pub(crate) fn call(what: &'static str, source: Errno) -> Self {
         Self::Call { what, source }
     }
 
-    pub(super) fn no_vfio(path: PathBuf, source: Errno) -> Self {
+    pub(crate) fn no_vfio(path: PathBuf, source: Errno) -> Self {
         Self::Open { path, source }
     }
 
