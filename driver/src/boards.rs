@@ -95,7 +95,7 @@ impl Place {
 }
 
 /// Every board that `peerlane extend` has made. Only the ID of its subsystem differs from those of the vendor's board,
-/// which belongs to another driver. Root adds others by `new_id`. ([`pci::DeviceId`] itself makes no ID with a
+/// which belongs to another driver. Root adds others by `driver_override`. ([`pci::DeviceId`] itself makes no ID with a
 /// subsystem.)
 pub(crate) const fn id() -> pci::DeviceId {
     // `PCI_ANY_ID`.

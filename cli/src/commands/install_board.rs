@@ -168,20 +168,19 @@ fn next(new: &[Description]) {
          with its address from lspci, such as 0000:03:00.0. (A board that it has taken goes on as before; it must be \
          unbound first, with the file unbind.) A restart does both."
     );
-    let mut known = Vec::new();
-    for Description { name, ids, .. } in new {
-        if ids.subdevice == Some(SUBDEVICE) || known.contains(ids) {
-            continue;
-        }
-        known.push(*ids);
-        let any = |id: Option<u16>| id.map_or("ffffffff".into(), |id| format!("{id:04x}"));
-        outln!(
-            "The kernel module does not look for a subsystem other than {SUBDEVICE:04x} by itself. Once after each load, for \
-             {name}:\n  echo {:04x} {:04x} {} {} | sudo tee /sys/bus/pci/drivers/peerlane/new_id",
-            ids.vendor,
-            ids.device,
-            any(ids.subvendor),
-            any(ids.subdevice)
-        );
+    let others = new
+        .iter()
+        .filter(|one| one.ids.subdevice != Some(SUBDEVICE));
+    let mut names: Vec<_> = others.map(|one| one.name.as_str()).collect();
+    names.dedup();
+    if names.is_empty() {
+        return;
     }
+    // A driver in Rust takes no IDs by `new_id`: its table has data for each ID.
+    outln!(
+        "The kernel module does not look for a subsystem other than {SUBDEVICE:04x} by itself. For {}, once after each \
+         start of the computer:\n  echo peerlane | sudo tee /sys/bus/pci/devices/ADDRESS/driver_override\n  echo ADDRESS \
+         | sudo tee /sys/bus/pci/drivers_probe",
+        names.join(", ")
+    );
 }

@@ -10,11 +10,13 @@ const ABOUT: &str = "driver";
 const SERIES: &str = "7.3";
 
 /// Kernel options without which the driver does not build: `BUILD_EXCLUSIVE_CONFIG` there.
-const OPTIONS: [&str; 4] = [
+const OPTIONS: [&str; 6] = [
     "CONFIG_RUST",
     "CONFIG_PCI",
     "CONFIG_DMA_SHARED_BUFFER",
     "CONFIG_PCI_P2PDMA",
+    "CONFIG_FW_LOADER",
+    "CONFIG_CRYPTO_LIB_SHA256",
 ];
 
 /// Directories from which modprobe reads its configuration (modprobe.d(5)).

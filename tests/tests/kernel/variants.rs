@@ -211,7 +211,10 @@ fn a_board_of_another_subsystem_is_not_looked_at() {
         "test ! -e /dev/peerlane0\n\
          dmesg | grep -F 'peerlane 0000:' && exit 1\n\
          mv $PEERLANE_BOARD /lib/firmware/peerlane/1172-ab00-0004.board\n\
-         echo 1172 ab00 ffffffff 0004 > /sys/bus/pci/drivers/peerlane/new_id\n\
+         board=$(grep -l 0x1172 /sys/bus/pci/devices/*/vendor)\n\
+         board=${board%/vendor}\n\
+         echo peerlane > $board/driver_override\n\
+         echo ${board##*/} > /sys/bus/pci/drivers_probe\n\
          test -e /dev/peerlane0",
     );
 }
