@@ -87,7 +87,7 @@ fn the_vendor_bsp_is_only_read() {
                 || path == "scripts/peerlane/rebuild.tcl"
                 || path.starts_with("linux64/")
                 || path.starts_with("peerlane-report.")
-                || ["README.md", "board_env.xml"].contains(&path.as_str()),
+                || ["README.md", "board_env.xml", "peerlane.board"].contains(&path.as_str()),
             "{path}"
         );
     }
