@@ -20,37 +20,31 @@ impl Device {
         }
     }
 
-    /// Opens the first board that can be opened: device nodes of the kernel driver by number, then boards of VFIO by PCI
-    /// address ([`vfio`](crate::vfio)).
-    ///
-    /// # Errors
-    /// [`Error::None`] if there is neither, else the error of the last one.
-    pub fn first() -> Result<Self> {
-        let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| {
-                entry
-                    .file_name()
-                    .to_str()?
-                    .strip_prefix("peerlane")?
-                    .parse()
-                    .ok()
-            })
-            .collect();
+    /// Returns the names by which [`open`](Self::open) finds the boards of this computer: device nodes of the kernel driver
+    /// by number, then PCI addresses of boards of VFIO ([`vfio`](crate::vfio)).
+    pub fn names() -> impl Iterator<Item = String> {
+        let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| {
+            let name = entry.file_name();
+            name.to_str()?.strip_prefix("peerlane")?.parse().ok()
+        });
+        let mut numbers: Vec<u32> = numbers.collect();
         numbers.sort_unstable();
         let nodes = numbers
             .into_iter()
-            .map(|number| Self::open(format!("/dev/peerlane{number}")));
-        let by_vfio = || {
-            vfio::boards()
-                .into_iter()
-                .map(|board| Self::by_vfio(&board))
-        };
+            .map(|number| format!("/dev/peerlane{number}"));
+        // The bus is searched only after the nodes.
+        nodes.chain(std::iter::once_with(vfio::boards).flatten())
+    }
+
+    /// Opens the first of the [boards](Self::names) that can be opened.
+    ///
+    /// # Errors
+    /// [`Error::None`] if there is none, else the error of the last one.
+    pub fn first() -> Result<Self> {
         let mut failed = Error::None;
-        for opened in nodes.chain(std::iter::once_with(by_vfio).flatten()) {
-            match opened {
+        for name in Self::names() {
+            match Self::open(name) {
                 Ok(device) => return Ok(device),
                 Err(error) => failed = error,
             }

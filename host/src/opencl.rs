@@ -2,6 +2,7 @@
 
 use crate::bounds::check;
 use crate::error::{Error, Result};
+use peerlane_core::shell;
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::fmt::Debug;
@@ -34,6 +35,17 @@ impl Area {
         Self::Temperature,
         Self::Status,
     ];
+
+    /// Returns the area as the driver's logic knows it.
+    pub(crate) fn of_core(self) -> shell::Area {
+        match self {
+            Self::Kernels => shell::Area::Kernels,
+            Self::Clock => shell::Area::Clock,
+            Self::Version => shell::Area::Version,
+            Self::Temperature => shell::Area::Temperature,
+            Self::Status => shell::Area::Status,
+        }
+    }
 
     /// Returns the name of the part, for messages.
     pub fn name(self) -> &'static str {

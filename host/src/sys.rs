@@ -1,6 +1,7 @@
 //! The driver's ioctls, each with its structure, and the identity of the calling process.
 
 use peerlane_core::uapi;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
@@ -8,6 +9,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The structure of one ioctl.
 ///
@@ -81,6 +83,16 @@ pub(crate) fn call<T: Argument>(file: impl AsFd, argument: &mut T) -> Result<(),
     // SAFETY: see the implementation of `Ioctl`. A file that is not a Peerlane device does not know the code: the type
     // byte and the size are in it.
     unsafe { rustix::ioctl::ioctl(file, Call(argument)) }
+}
+
+/// Waits until a file can be read, for at most `limit`. Returns whether it can; a signal ends the wait.
+pub(crate) fn is_readable(file: impl AsFd, limit: Duration) -> bool {
+    let mut polled = [PollFd::new(&file, PollFlags::IN)];
+    let limit = Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    poll(&mut polled, Some(&limit)).is_ok_and(|ready| ready > 0)
 }
 
 /// Identity of a process, different from that of its children: for example of the process that made a value.

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::commands::{Outcome, replace};
-use crate::doctor::pci::{Bus, Pci};
+use crate::doctor::pci::{Bus, Pci, SHARED_GROUP};
 use peerlane_demo::error::Error;
 use peerlane_host::vfio::DRIVER;
 
@@ -32,7 +32,7 @@ pub struct Args {
     /// PCI address of the board, as lspci -D lists it.
     #[arg(value_name = "ADDRESS")]
     board: String,
-    /// User who may use the board, by name or number. Without it, only root may.
+    /// Owner of the board from now on, by name or number; root if it is not given.
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Also bind the board at each start of the computer, by a rule of udev.
@@ -137,27 +137,16 @@ pub fn run(args: &Args) -> Outcome {
         .always
         .then(|| program_of_root(&args.root))
         .transpose()?;
-    // A bridge between the board and the processor stays with its own driver.
-    let others = bus.devices.iter().filter(|other| {
-        other.group.as_ref() == Some(group)
-            && other.slot != board.slot
-            && other.class >> 8 != BRIDGE
-    });
-    let others: Vec<_> = others
-        .map(|other| (other.name(), other.driver.clone()))
-        .collect();
-    if let Some((other, driver)) = others
-        .iter()
-        .find(|(_, driver)| driver.as_deref().is_some_and(|driver| driver != DRIVER))
-    {
+    if let Some(other) = bus.beside(board).find(|other| other.keeps_group()) {
         return Err(Error::new(
             files.device("iommu_group"),
             format!(
-                "{} is in IOMMU group {group} together with {other}, whose driver is {}",
+                "{} is in IOMMU group {group} together with {}, whose driver is {}",
                 board.name(),
-                driver.as_deref().unwrap_or_default()
+                other.name(),
+                other.driver.as_deref().unwrap_or_default()
             ),
-            "Put the board into another slot, or use the kernel module. If nothing else needs that device, bind it to vfio-pci first. Devices below a switch without ACS are in one group.",
+            SHARED_GROUP,
         ));
     }
     if !args.root.join("sys/bus/pci/drivers").join(DRIVER).exists() {
@@ -204,8 +193,12 @@ pub fn run(args: &Args) -> Outcome {
         println!("written: {}", files.rule().display());
     }
     println!("{} is bound to vfio-pci: {}", board.name(), node.display());
-    for (other, _) in others {
-        println!("note: {other} is in the same IOMMU group {group}, and belongs to its user, too");
+    // A bridge between the board and the processor stays with its own driver.
+    for other in bus.beside(board).filter(|other| other.class >> 8 != BRIDGE) {
+        println!(
+            "note: {} is in the same IOMMU group {group}, and belongs to its user, too",
+            other.name()
+        );
     }
     println!("next: peerlane doctor checks permissions and locked memory, and moves data");
     Ok(ExitCode::SUCCESS)

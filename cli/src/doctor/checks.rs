@@ -1,6 +1,6 @@
 //! Checks of each device and its settings.
 
-use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci};
+use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci, SHARED_GROUP};
 use super::{Finding, missing};
 use peerlane_bsp::output;
 use peerlane_core::regs::MAP_ID;
@@ -363,17 +363,7 @@ pub(super) fn vfio(root: &Path, bus: &Bus) -> Vec<Finding> {
             )];
         };
         let mut findings = Vec::new();
-        let others = bus.devices.iter().filter(|other| {
-            let has_driver = other
-                .driver
-                .as_deref()
-                .is_some_and(|driver| driver != "pcieport");
-            other.slot != *slot
-                && other.group.as_ref() == Some(group)
-                && has_driver
-                && !other.is_by_vfio()
-        });
-        for other in others {
+        for other in bus.beside(board).filter(|other| other.keeps_group()) {
             findings.push(Finding::wrong(
                 ABOUT,
                 format!(
@@ -381,7 +371,7 @@ pub(super) fn vfio(root: &Path, bus: &Bus) -> Vec<Finding> {
                     other.name(),
                     other.driver.as_deref().unwrap_or_default()
                 ),
-                "Put the board into another slot, or use the kernel module. If nothing else needs that device, bind it to vfio-pci, too. Devices below a switch without ACS are in one group.",
+                SHARED_GROUP,
             ));
         }
         let node = root.join("dev/vfio").join(group);

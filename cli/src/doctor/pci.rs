@@ -41,6 +41,8 @@ pub(crate) enum Port {
 pub(crate) const ALTERA: u32 = 0x1172;
 /// Intel.
 const INTEL: u32 = 0x8086;
+/// Hint for a board that shares its IOMMU group with a device that keeps the group.
+pub(crate) const SHARED_GROUP: &str = "Put the board into another slot, or use the kernel module. If nothing else needs that device, bind it to vfio-pci, too. Devices below a switch without ACS are in one group.";
 /// NVIDIA.
 pub(crate) const NVIDIA: u32 = 0x10de;
 /// AMD.
@@ -88,6 +90,12 @@ impl Bus {
     /// Returns all display controllers: VGA, XGA, 3D, other (PCI Code and ID Assignment Specification, 1.4).
     pub(crate) fn displays(&self) -> impl Iterator<Item = &Pci> {
         self.devices.iter().filter(|device| device.class >> 16 == 3)
+    }
+
+    /// Returns the other devices of a device's IOMMU group.
+    pub(crate) fn beside<'a>(&'a self, device: &'a Pci) -> impl Iterator<Item = &'a Pci> {
+        let others = self.devices.iter();
+        others.filter(|other| other.slot != device.slot && other.group == device.group)
     }
 
     pub(crate) fn at(&self, slot: &str) -> Option<&Pci> {
@@ -140,6 +148,13 @@ impl Pci {
     /// Whether programs drive it by VFIO.
     pub(crate) fn is_by_vfio(&self) -> bool {
         self.driver.as_deref() == Some(DRIVER)
+    }
+
+    /// Whether it keeps the other devices of its IOMMU group from VFIO: it has a driver, other than VFIO's and the ports'
+    /// (drivers/iommu/iommu.c of the kernel, `driver_managed_dma`).
+    pub(crate) fn keeps_group(&self) -> bool {
+        let driver = self.driver.as_deref();
+        driver.is_some_and(|driver| ![DRIVER, "pcieport"].contains(&driver))
     }
 
     /// Returns slot and IDs, such as `0000:01:00.0 (10de:2330)`.

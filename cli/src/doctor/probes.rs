@@ -6,7 +6,7 @@ use peerlane_demo::progress::Step;
 use peerlane_gpu::GpuMemory;
 use peerlane_gpu::amd::AmdMemory;
 use peerlane_host::driver;
-use peerlane_host::{Device, Direction, vfio};
+use peerlane_host::{Device, Direction};
 use peerlane_routes::{Board, Options, Routes, Side, Verdict};
 use peerlane_simulated::{CopyEngine, SimGpu, named};
 use std::path::Path;
@@ -61,30 +61,8 @@ fn simulated(reads: Reads) -> Result<Vec<Finding>, Finding> {
     Ok(between(&ends, Arc::new(gpu), reads))
 }
 
-/// Returns the boards: device nodes by their numbers, then boards of VFIO.
-fn boards() -> Vec<String> {
-    let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            entry
-                .file_name()
-                .to_str()?
-                .strip_prefix("peerlane")?
-                .parse()
-                .ok()
-        })
-        .collect();
-    numbers.sort_unstable();
-    let nodes = numbers
-        .into_iter()
-        .map(|number| format!("/dev/peerlane{number}"));
-    nodes.chain(vfio::boards()).collect()
-}
-
 fn here(reads: Reads) -> Vec<Finding> {
-    let boards = boards();
+    let boards: Vec<_> = Device::names().collect();
     let step = Step::begin("searching for GPUs");
     let bus = Bus::read(Path::new("/"));
     let (gpus, mut findings) = nvidia::gpus(&bus);

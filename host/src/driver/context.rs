@@ -5,7 +5,6 @@ use super::backend::{Backend, MemoryId, Pinned};
 use super::board::{Board, POLL};
 use super::opencl::Side;
 use super::own::Records;
-use super::wait::Await;
 use super::{Inner, Shared};
 use crate::context::{BoardWindow, Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
@@ -485,7 +484,7 @@ impl Context for Held {
                 inner.board.check_port()?;
                 return Ok(false);
             }
-            inner.await_interrupt(&self.shared, left)?;
+            self.shared.await_interrupt(inner, left)?;
         }
     }
 

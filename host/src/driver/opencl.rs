@@ -117,14 +117,7 @@ fn bar(inner: &mut Inner) -> Result<&mut dyn Bar> {
 
 /// Writes bytes of a part. After each store to a reset, that register is read.
 fn store(bar: &mut dyn Bar, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
-    let area_of_core = match area {
-        Area::Kernels => shell::Area::Kernels,
-        Area::Clock => shell::Area::Clock,
-        Area::Version => shell::Area::Version,
-        Area::Temperature => shell::Area::Temperature,
-        Area::Status => shell::Area::Status,
-    };
-    let read_behind = |offset, bytes| area_of_core.read_behind(offset, bytes);
+    let read_behind = |offset, bytes| area.of_core().read_behind(offset, bytes);
     let bytes = data.len() as u64;
     if read_behind(offset, bytes).is_none() {
         return bar.write(area, offset, data);

@@ -2,9 +2,9 @@
 
 use super::{Inner, Shared};
 use crate::error::Result;
+use crate::sys::is_readable;
 use peerlane_core::regs::csr;
 use peerlane_core::steps::{self, Register};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,29 +17,28 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Rounds in which the line is looked at before it is raised again: a process can make causes without pause.
 const ROUNDS: u32 = 16;
 
-/// The driver's state, locked by a thread that may wait.
-pub(super) trait Await<'a> {
+impl Shared {
     /// Lets time pass until an event may have come, for at most `limit`, and acknowledges interrupts. A later record
     /// raises the interrupt again.
-    fn await_interrupt(self, shared: &'a Shared, limit: Duration) -> Result<()>;
-}
-
-impl<'a> Await<'a> for MutexGuard<'a, Inner> {
-    fn await_interrupt(mut self, shared: &'a Shared, limit: Duration) -> Result<()> {
-        let Some(file) = self.board.backend.interrupt_file() else {
-            return self.take_interrupt(limit.min(STRETCH));
+    pub(super) fn await_interrupt(
+        &self,
+        mut inner: MutexGuard<'_, Inner>,
+        limit: Duration,
+    ) -> Result<()> {
+        let Some(file) = inner.board.backend.interrupt_file() else {
+            return inner.take_interrupt(limit.min(STRETCH));
         };
         let limit = limit.min(LOOK);
-        if self.awaited {
+        if inner.awaited {
             // One thread waits for the file, and reports to the others.
-            let waited = shared.events.wait_timeout(self, limit);
+            let waited = self.events.wait_timeout(inner, limit);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             return Ok(());
         }
-        self.awaited = true;
-        drop(self);
-        let ready = is_ready(&file, limit);
-        let mut inner = shared.lock();
+        inner.awaited = true;
+        drop(inner);
+        let ready = is_readable(&*file, limit);
+        let mut inner = self.lock();
         inner.awaited = false;
         let taken = match ready {
             true => inner.take_interrupt(Duration::ZERO),
@@ -47,19 +46,9 @@ impl<'a> Await<'a> for MutexGuard<'a, Inner> {
         };
         drop(inner);
         // Also without an event: another thread has to wait for the file now.
-        shared.events.notify_all();
+        self.events.notify_all();
         taken
     }
-}
-
-/// Waits until a file can be read, for a limited time.
-fn is_ready(file: &rustix::fd::OwnedFd, limit: Duration) -> bool {
-    let mut polled = [PollFd::new(file, PollFlags::IN)];
-    let limit = Timespec {
-        tv_sec: limit.as_secs() as i64,
-        tv_nsec: limit.subsec_nanos().into(),
-    };
-    poll(&mut polled, Some(&limit)).is_ok_and(|ready| ready > 0)
 }
 
 impl Inner {

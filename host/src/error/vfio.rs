@@ -177,10 +177,6 @@ impl Error {
         Self::Call { what, source }
     }
 
-    pub(crate) fn no_vfio(path: PathBuf, source: Errno) -> Self {
-        Self::Open { path, source }
-    }
-
     /// Returns a hint how to fix the cause, in one or two sentences.
     pub fn hint(&self) -> &'static str {
         match self {

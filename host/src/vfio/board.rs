@@ -1,6 +1,6 @@
 //! A board by VFIO, as the backend of the driver in the process.
 
-use super::events::{Events, Taken, wait};
+use super::events::{Events, Taken};
 use super::find::{DRIVER, Facts, Slot, describe, windows};
 use super::function;
 use super::gdr::{self, Gdr, Unusable};
@@ -14,14 +14,14 @@ use crate::driver::{
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::Area;
-use crate::sys::Process;
+use crate::sys::{Process, is_readable};
 use peerlane_core::att::Permissions;
-use peerlane_core::capability::Identity;
+use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::shell;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise};
 use rustix::process::{Resource, getrlimit};
@@ -169,19 +169,19 @@ impl Board {
             _group: group,
             container,
         };
-        board.enable_line(false)?;
+        board.enable_line()?;
         Ok(board)
     }
 
-    /// Lets the block's line make interrupts at the hard IP, and the kernels' if `kernels` is set.
-    fn enable_line(&self, kernels: bool) -> Result<()> {
+    /// Lets the block's line make interrupts at the hard IP. The kernels' line is looked at ([`Bar::interrupt`]).
+    fn enable_line(&self) -> Result<()> {
         let Some(line) = self.facts.shell.line else {
             return Ok(());
         };
         let written = self
             .registers
-            .write32(line.enable() as u64, line.enabled(kernels));
-        written.map_err(|error| bar_error(&self.address, self.facts.bar, error))
+            .write32(line.enable() as u64, line.enabled(false));
+        written.map_err(|reason| unusable(&self.address, self.facts.bar, reason))
     }
 
     /// Returns the offset in the BAR of a register of the block.
@@ -313,34 +313,27 @@ fn populate(address: u64, length: u64) {
     };
 }
 
-fn bar_error(board: &str, bar: u32, error: BackendError) -> Error {
+/// Makes the error of a BAR that cannot be used.
+fn unusable(board: &str, bar: u32, reason: impl std::fmt::Display) -> Error {
     Error::Bar {
         board: board.to_owned(),
         bar,
-        reason: error.to_string(),
+        reason: reason.to_string(),
     }
 }
 
 /// Maps a BAR.
 fn map(function: &Function, board: &str, bar: u32) -> Result<Registers> {
-    let error = |reason: String| Error::Bar {
-        board: board.to_owned(),
-        bar,
-        reason,
-    };
     let region = function.region(bar)?;
     if !region.mappable || region.bytes == 0 {
-        return Err(error(format!(
-            "it has {} bytes, and cannot be mapped",
-            region.bytes
-        )));
+        let reason = format!("it has {} bytes, and cannot be mapped", region.bytes);
+        return Err(unusable(board, bar, reason));
     }
-    let length = usize::try_from(region.bytes)
-        .map_err(|error| bar_error(board, bar, BackendError::Range(error.to_string())))?;
+    let length = usize::try_from(region.bytes).map_err(|reason| unusable(board, bar, reason))?;
     let both = ProtFlags::READ | ProtFlags::WRITE;
     let what = "the board's registers";
     let mapping = Mapping::device(what, function.fd(), region.offset, length, both);
-    let mapping = mapping.map_err(|reason| error(reason.to_string()))?;
+    let mapping = mapping.map_err(|reason| unusable(board, bar, reason))?;
     keep_from_children(&mapping)?;
     Ok(Registers::new(mapping))
 }
@@ -354,46 +347,29 @@ fn keep_from_children(mapping: &Mapping) -> Result<()> {
 }
 
 /// Checks that the described places lie in the BAR, apart from each other, and returns the block's capabilities.
-fn check(
-    board: &str,
-    facts: &Facts,
-    registers: &Registers,
-) -> Result<peerlane_core::capability::Capabilities> {
-    let error = |reason: String| Error::Bar {
-        board: board.to_owned(),
-        bar: facts.bar,
-        reason,
-    };
-    let read = |offset: usize| registers.read32(facts.places.csr + offset as u64);
+fn check(board: &str, facts: &Facts, registers: &Registers) -> Result<Capabilities> {
+    let (places, shell) = (&facts.places, &facts.shell);
+    let refused = |reason: &dyn std::fmt::Display| unusable(board, facts.bar, reason);
     let mut words = [0; Identity::OFFSETS.len()];
     for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
-        *word = read(offset).map_err(|reason| error(reason.to_string()))?;
+        let read = registers.read32(places.csr + offset as u64);
+        *word = read.map_err(|reason| refused(&reason))?;
     }
     let identity = Identity::new(words);
     let capabilities = identity.check(MAP_ID, Some(facts.build_id));
-    let capabilities = capabilities.map_err(|reason| error(reason.to_string()))?;
+    let capabilities = capabilities.map_err(|reason| refused(&reason))?;
+    let addresses = capabilities.require_bus_addresses();
+    addresses.map_err(|reason| refused(&reason))?;
     let bytes = registers.bytes();
-    let refused = |reason: &dyn std::fmt::Display| error(reason.to_string());
-    capabilities
-        .require_bus_addresses()
-        .map_err(|reason| refused(&reason))?;
-    facts
-        .places
-        .check(&capabilities, bytes)
-        .map_err(|reason| refused(&reason))?;
-    let shell = &facts.shell;
-    let checked = shell::check(
-        shell.line.as_ref(),
-        &shell.opencl,
-        &facts.places,
-        &capabilities,
-        bytes,
-    );
-    checked.map_err(|reason| refused(&reason))?;
+    let lie = places.check(&capabilities, bytes);
+    lie.map_err(|reason| refused(&reason))?;
+    let line = shell.line.as_ref();
+    let apart = shell::check(line, &shell.opencl, places, &capabilities, bytes);
+    apart.map_err(|reason| refused(&reason))?;
     match shell.line.is_some() || capabilities.msix {
         true => Ok(capabilities),
-        false => Err(error(
-            "the place of the hard IP's interrupt registers is not known".into(),
+        false => Err(refused(
+            &"the place of the hard IP's interrupt registers is not known",
         )),
     }
 }
@@ -481,7 +457,7 @@ impl Backend for Board {
     }
 
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
-        wait(self.events.file().as_fd(), limit);
+        is_readable(&*self.events.file(), limit);
         let taken = self.events.take();
         self.note(taken)
     }
@@ -604,20 +580,10 @@ impl Backend for Board {
     }
 }
 
-fn core_area(area: Area) -> shell::Area {
-    match area {
-        Area::Kernels => shell::Area::Kernels,
-        Area::Clock => shell::Area::Clock,
-        Area::Version => shell::Area::Version,
-        Area::Temperature => shell::Area::Temperature,
-        Area::Status => shell::Area::Status,
-    }
-}
-
 impl Board {
     fn area(&self, area: Area, offset: u64, bytes: usize) -> BackendResult<u64> {
         let opencl = &self.facts.shell.opencl;
-        let place = opencl.place(core_area(area), offset, bytes as u64);
+        let place = opencl.place(area.of_core(), offset, bytes as u64);
         let place = place.ok_or_else(|| {
             BackendError::Range(format!(
                 "{bytes} bytes at {offset:#x} of the {}",
@@ -630,7 +596,7 @@ impl Board {
 
 impl Bar for Board {
     fn bytes(&self, area: Area) -> u64 {
-        self.facts.shell.opencl.bytes(core_area(area))
+        self.facts.shell.opencl.bytes(area.of_core())
     }
 
     fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {

@@ -2,10 +2,10 @@
 
 use super::sys::Function;
 use super::{Error, Result};
+use crate::sys::is_readable;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::Errno;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 use vfio_bindings::bindings::vfio;
@@ -92,7 +92,7 @@ impl Events {
         Taken {
             block: false,
             kernels: own.is_some_and(has_come),
-            request: wait(&self.request, Duration::ZERO),
+            request: is_readable(&self.request, Duration::ZERO),
         }
     }
 
@@ -107,7 +107,7 @@ impl Events {
             }
         }
         // It stays: each user of the board has to hear of it.
-        taken.request = wait(&self.request, Duration::ZERO);
+        taken.request = is_readable(&self.request, Duration::ZERO);
         taken
     }
 }
@@ -116,20 +116,6 @@ impl Events {
 fn has_come(event: &OwnedFd) -> bool {
     let mut count = [0; 8];
     matches!(rustix::io::read(event, &mut count), Ok(8))
-}
-
-/// Waits until a file can be read, for a limited time. Returns whether it can.
-pub(super) fn wait(file: impl AsFd, limit: Duration) -> bool {
-    let mut polled = [PollFd::new(&file, PollFlags::IN)];
-    let limit = Timespec {
-        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: limit.subsec_nanos().into(),
-    };
-    match poll(&mut polled, Some(&limit)) {
-        Ok(ready) => ready > 0,
-        Err(Errno::INTR) => false,
-        Err(_) => false,
-    }
 }
 
 #[cfg(test)]
@@ -153,13 +139,13 @@ mod tests {
         let events = events(4);
         signal(&events.vectors[2]);
         assert_eq!(events.take_kernels(), Taken::default());
-        assert!(wait(events.file(), Duration::ZERO));
+        assert!(is_readable(&*events.file(), Duration::ZERO));
         let block = Taken {
             block: true,
             ..Taken::default()
         };
         assert_eq!(events.take(), block);
-        assert!(!wait(events.file(), Duration::ZERO));
+        assert!(!is_readable(&*events.file(), Duration::ZERO));
         signal(&events.vectors[KERNELS]);
         let kernels = Taken {
             kernels: true,

@@ -2,7 +2,7 @@
 
 use super::registers::Registers;
 use super::{Error, Result};
-use peerlane_core::board::{self, Board, Shell};
+use peerlane_core::board::{self, Board, FileName, Ids, SUBDEVICE, Shell};
 use peerlane_core::places::Places;
 use peerlane_core::regs::{MAP_ID, csr};
 use sha2::Digest;
@@ -19,9 +19,6 @@ const BOARDS: &str = "PEERLANE_BOARDS";
 
 /// Directories in which the kernel looks for files, too (Linux, Documentation/driver-api/firmware/fw_search_path.rst).
 const FIRMWARE: [&str; 2] = ["/lib/firmware/updates/peerlane", "/lib/firmware/peerlane"];
-
-/// ID of the subsystem that `peerlane extend` gives a board unless the configuration has another.
-const SUBDEVICE: u16 = 0x504c;
 
 /// A PCI device, as sysfs has it.
 #[derive(Debug, Clone)]
@@ -96,14 +93,17 @@ impl Slot {
     /// Returns the names of files that may describe it: by its IDs, with or without its subsystem's.
     fn names(&self) -> [String; 2] {
         let id = |name| self.id(name).unwrap_or(0);
-        let (vendor, device) = (id("vendor"), id("device"));
-        [
-            format!(
-                "{vendor:04x}-{device:04x}-{:04x}.board",
-                id("subsystem_device")
-            ),
-            format!("{vendor:04x}-{device:04x}-any.board"),
-        ]
+        let all = Ids {
+            vendor: id("vendor"),
+            device: id("device"),
+            subvendor: None,
+            subdevice: Some(id("subsystem_device")),
+        };
+        let any = Ids {
+            subdevice: None,
+            ..all
+        };
+        [all, any].map(|ids| FileName(ids).to_string())
     }
 
     fn files(&self) -> Vec<PathBuf> {

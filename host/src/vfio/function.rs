@@ -84,9 +84,9 @@ pub(super) fn link(function: &Function, clock: u64) -> Option<Link> {
     link::trained(status, clock)
 }
 
-/// Resets the link, and with it the fabric's port. Returns `false` where the kernel does not allow that, because
-/// functions of others are on the bus.
-pub(super) fn reset(function: &Function, group: &Group) -> Result<bool> {
+/// Resets the link, and with it the fabric's port, unless the kernel does not allow that, because functions of others
+/// are on the bus.
+pub(super) fn reset(function: &Function, group: &Group) -> Result<()> {
     command(function, false)?;
     let begin = Instant::now();
     loop {
@@ -97,7 +97,7 @@ pub(super) fn reset(function: &Function, group: &Group) -> Result<bool> {
                 source: Errno::AGAIN,
                 ..
             }) if begin.elapsed() < ANSWERS => std::thread::sleep(LOOK),
-            Err(_) => return Ok(false),
+            Err(_) => return Ok(()),
         }
     }
     let begin = Instant::now();
@@ -105,6 +105,5 @@ pub(super) fn reset(function: &Function, group: &Group) -> Result<bool> {
         std::thread::sleep(LOOK);
     }
     // The kernel has restored the settings as they were before the reset.
-    command(function, false)?;
-    Ok(true)
+    command(function, false)
 }

@@ -97,7 +97,7 @@ impl Container {
     /// Opens a container.
     pub(super) fn open() -> Result<Self> {
         let path = Path::new(DEV).join("vfio");
-        let file = open(&path).map_err(|source| Error::no_vfio(path, source))?;
+        let file = open(&path).map_err(|source| Error::Open { path, source })?;
         let container = Self(file);
         let version = plain(container.fd(), GET_API_VERSION, "VFIO_GET_API_VERSION", 0)?;
         let kind = c_ulong::from(VFIO_TYPE1v2_IOMMU);

@@ -1,6 +1,7 @@
 //! The computer: its files, the commands that are run on it, its PCI functions.
 
 use crate::{Failure, Result};
+use peerlane_host::peerlane_core::board::SUBDEVICE;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -148,7 +149,7 @@ impl Machine {
         let entries = std::fs::read_dir(self.path("/sys/bus/pci/drivers/vfio-pci"));
         let mut entries = entries.into_iter().flatten().flatten();
         entries.any(|entry| {
-            self.line(&entry.path().join("subsystem_device")).as_deref() == Some("0x504c")
+            self.line(&entry.path().join("subsystem_device")) == Some(format!("{SUBDEVICE:#06x}"))
         })
     }
 

@@ -337,7 +337,7 @@ fn outlived(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Checks the error of a user who may not lock as much memory as a registration needs.
+/// Checks the error of a registration beyond the user's limit of locked memory.
 fn locked_memory(lab: &Lab) -> Result<String> {
     if getuid().is_root() {
         return skip("root may lock all memory");

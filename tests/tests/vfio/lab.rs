@@ -71,7 +71,7 @@ impl Setup {
         self
     }
 
-    /// Runs the test as an ordinary user, who has the board and may lock so many MiB of memory.
+    /// Runs the test as an ordinary user with the board, and with so many MiB of memory that can be locked.
     pub(crate) fn user(mut self, mib: u32) -> Self {
         self.user_mib = Some(mib);
         self
