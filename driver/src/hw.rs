@@ -30,6 +30,8 @@ pub(crate) enum Failure {
     Gone,
     /// It is being reset or started, or will be.
     Away,
+    /// A read had no answer in this start. It will be started again.
+    Silent,
     /// A register did not get the value that was waited for.
     Late(Register, u32),
     /// The port to PCIe is blocked.
@@ -58,6 +60,7 @@ impl Failure {
         match self {
             Self::Gone => c"gone",
             Self::Away => c"away",
+            Self::Silent => c"silent",
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
             Self::Reopened => c"reopened",
@@ -76,7 +79,7 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Gone => ENODEV,
-            Failure::Away => EAGAIN,
+            Failure::Away | Failure::Silent => EAGAIN,
             Failure::Late(..)
             | Failure::PortDead
             | Failure::Reopened
@@ -95,6 +98,7 @@ impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::Away => Self::Away,
+            Refused::Silent => Self::Silent,
             Refused::Gone => Self::Gone,
         }
     }
@@ -122,23 +126,6 @@ pub(crate) struct Hw {
 struct Block {
     life: Lifecycle,
     fences: Fences,
-    /// The start in which a read had no answer while the board ran.
-    silent: Option<Epoch>,
-}
-
-impl Block {
-    /// Notes that a read had no answer. The board does not take stores at such a time either, so nothing is known about
-    /// the block any more until it is started again, also if it answers the next read.
-    fn note_silence(&mut self) {
-        if let State::Running | State::Stopping = self.life.state() {
-            self.silent = self.life.live();
-        }
-    }
-
-    /// Whether a read had no answer in this start, and the board was not cut off since.
-    fn is_silent(&self) -> bool {
-        self.silent.is_some_and(|epoch| self.life.is_live(epoch))
-    }
 }
 
 /// Time for which requests may still leave after Bus Master Enable was cleared. The hard IP answers the configuration
@@ -244,7 +231,7 @@ impl Hw {
             device,
             place,
             patience,
-            block <- new_mutex!(Block { life: Lifecycle::new(), fences: Fences::new(), silent: None }),
+            block <- new_mutex!(Block { life: Lifecycle::new(), fences: Fences::new() }),
         })
     }
 
@@ -312,7 +299,7 @@ impl Hw {
         match self.shell(access)? {
             // If this read fails, too, no board answers, and that may be the reason for all ones.
             true if self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID => {
-                block.note_silence();
+                block.life.note_silence();
                 Err(Failure::Gone)
             }
             _ => Ok(()),
@@ -447,13 +434,8 @@ impl Access<'_> {
     fn permitted(&self) -> Result<(), Failure> {
         let block = self.guard.as_ref().ok_or(Failure::Gone)?;
         match self.right {
-            // The watchdog starts it again.
-            Right::Use if block.is_silent() => Err(Failure::Away),
-            Right::Use => Ok(block.life.usable().map(|_| ())?),
-            Right::Upkeep(epoch) if !block.life.is_live(epoch) => Err(Failure::Away),
-            // The caller cuts it off.
-            Right::Upkeep(_) if block.is_silent() => Err(Failure::Gone),
-            Right::Upkeep(_) => Ok(()),
+            Right::Use => Ok(block.life.permits_use()?),
+            Right::Upkeep(epoch) => Ok(block.life.permits_upkeep(epoch)?),
         }
     }
 
@@ -496,7 +478,7 @@ impl Bus for Access<'_> {
         self.select(register)?;
         let answer = self.hw.answer(register);
         if let (Err(Failure::Gone), Some(block)) = (answer, &mut self.guard) {
-            block.note_silence();
+            block.life.note_silence();
         }
         let value = answer?;
         match (register, &mut self.guard) {

@@ -51,6 +51,8 @@ pub enum Starter {
 pub enum Refused {
     /// It is being started, or will be: try again.
     Away,
+    /// A read had no answer in this start. It will be started again.
+    Silent,
     /// It will not come back by itself.
     Gone,
 }
@@ -82,6 +84,8 @@ pub trait Mastering {
 pub struct Lifecycle {
     state: State,
     epoch: u64,
+    /// Whether a read had no answer in this start since the board ran.
+    silent: bool,
 }
 
 impl Lifecycle {
@@ -90,6 +94,7 @@ impl Lifecycle {
         Self {
             state: State::Resting,
             epoch: 0,
+            silent: false,
         }
     }
 
@@ -123,6 +128,31 @@ impl Lifecycle {
         self.live() == Some(epoch)
     }
 
+    /// Notes that a read had no answer. The board does not take stores at such a time either, so nothing is known about
+    /// the block until it is started again, also if it answers the next read.
+    /// A start ends with the read that fails.
+    pub fn note_silence(&mut self) {
+        self.silent |= matches!(self.state, State::Running | State::Stopping);
+    }
+
+    /// Checks that a user may access the registers.
+    pub const fn permits_use(&self) -> Result<(), Refused> {
+        match self.usable() {
+            Ok(_) if self.silent => Err(Refused::Silent),
+            Ok(_) => Ok(()),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    /// Checks that the driver may access the registers in this start, to bring the board from one state to another.
+    pub fn permits_upkeep(&self, epoch: Epoch) -> Result<(), Refused> {
+        match self.is_live(epoch) {
+            true if self.silent => Err(Refused::Silent),
+            true => Ok(()),
+            false => Err(Refused::Away),
+        }
+    }
+
     /// Begins to start it, if the starter may do so in this state. The board is not bus master afterwards, whichever
     /// configuration of the function was restored.
     pub fn begin_start(&mut self, who: Starter, bus: &mut dyn Mastering) -> Option<Epoch> {
@@ -132,6 +162,7 @@ impl Lifecycle {
         }
         bus.clear();
         self.epoch += 1;
+        self.silent = false;
         self.state = State::Starting;
         Some(Epoch(self.epoch))
     }

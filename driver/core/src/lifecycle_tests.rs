@@ -108,3 +108,39 @@ fn what_was_let_go_stays_so() {
     assert_eq!(life.usable(), Err(Refused::Gone));
     assert!(!bus.0.contains(&true));
 }
+
+#[test]
+fn a_silent_board_is_not_used_until_its_next_start() {
+    let (mut life, mut bus, epoch) = running();
+    assert_eq!(life.permits_use(), Ok(()));
+    life.note_silence();
+    assert_eq!(life.permits_use(), Err(Refused::Silent));
+    assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
+    // The watchdog looks at it and cuts it off.
+    assert_eq!(life.usable(), Ok(epoch));
+    // Nor are steps of a stop trusted.
+    assert!(life.begin_stop());
+    assert_eq!(life.permits_use(), Err(Refused::Away));
+    assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
+    assert_eq!(life.cut_off(epoch, &mut bus), Cut::Now);
+    assert_eq!(life.permits_upkeep(epoch), Err(Refused::Away));
+    let next = life.begin_start(Starter::Watchdog, &mut bus).unwrap();
+    assert_eq!(life.permits_upkeep(next), Ok(()));
+    assert_eq!(life.permits_upkeep(epoch), Err(Refused::Away));
+    assert!(life.allow(next, &mut bus) && life.run(next));
+    assert_eq!(life.permits_use(), Ok(()));
+}
+
+#[test]
+fn silence_counts_while_it_is_stopped_but_not_before_it_runs() {
+    let (mut life, mut bus, epoch) = running();
+    assert!(life.begin_stop());
+    life.note_silence();
+    assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
+    life.rest(&mut bus);
+    life.note_silence();
+    let next = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    // A start whose reads fail ends with their failure.
+    life.note_silence();
+    assert_eq!(life.permits_upkeep(next), Ok(()));
+}

@@ -60,7 +60,7 @@ impl Board {
             // Steps that the block got while it was being reset are lost, and look as if they were done.
             match self.remembers_all() {
                 // It is not running: the next start wipes it first.
-                Err(Failure::Away) if self.hw.usable().is_err() => Ok(()),
+                Err(Failure::Away) => Ok(()),
                 remembers => remembers,
             }
         };
@@ -94,7 +94,7 @@ impl Board {
     /// has given it up: until then it is started again, or found gone.
     pub(crate) fn reported(&self, failure: Failure) -> Error {
         match (failure, self.hw.usable()) {
-            (Failure::Gone, Ok(_) | Err(Failure::Away)) => EIO,
+            (Failure::Gone | Failure::Silent, Ok(_) | Err(Failure::Away)) => EIO,
             (failure, _) => failure.into(),
         }
     }
@@ -161,7 +161,9 @@ impl Board {
     fn tell_cut_off(&self, failure: Failure) {
         trace::board(self, failure.state());
         match failure {
-            Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
+            Failure::Gone | Failure::Silent => {
+                dev_err!(self.device(), "the board does not answer any more\n")
+            }
             // Not reached: a start that has ended cuts nothing off.
             Failure::Away => {}
             Failure::Late(register, value) => dev_err!(
@@ -494,7 +496,7 @@ impl Board {
     /// A reset of the function is tried once: its owner starts the board then, or gives it up permanently.
     fn revive(&self, failure: Option<Failure>) {
         let started = match failure {
-            Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
+            Some(Failure::Gone | Failure::Silent) => Err(NotStarted::Failed(Failure::Gone)),
             Some(Failure::Unanswered) => Err(NotStarted::Failed(Failure::Unanswered)),
             // A reset of the block alone does not bring reads back.
             _ if self.needs_link.load(ordering::Relaxed) => Err(NotStarted::CutOff),
