@@ -508,8 +508,9 @@ impl Context {
             }
             false => Content::Unknown,
         };
-        let none = LocalRange::EMPTY;
-        self.board.hw.run(channel::set_range(self.channel, &none))?;
+        // Otherwise the channel could reach memory of its next owner.
+        self.board
+            .settle(|| channel::set_range(self.channel, &LocalRange::EMPTY));
         *share = Share::NONE;
         memory.take_back(self.channel, content);
         Ok(())

@@ -213,6 +213,8 @@ struct Access<'a> {
     right: Right,
     patience: Patience,
     turn: Turn,
+    /// Stores since the last read that was answered.
+    unseen: u32,
     /// `None` while sleeping between two looks: other threads go on during that. Sequences that must be atomic, a
     /// selection and its access or the entries of one owner, have no look in between.
     guard: Option<MutexGuard<'a, Block>>,
@@ -323,6 +325,16 @@ impl Hw {
         }
     }
 
+    /// Whether requests of this start can be in progress.
+    pub(crate) fn may_request(&self, epoch: Epoch) -> bool {
+        self.block.lock().life.may_request(epoch)
+    }
+
+    /// Whether a read had no answer in the last start.
+    pub(crate) fn was_silent(&self) -> bool {
+        self.block.lock().life.was_silent()
+    }
+
     /// Returns the present start of the board, if its registers can be accessed.
     pub(crate) fn live(&self) -> Option<Epoch> {
         self.block.lock().life.live()
@@ -412,6 +424,7 @@ impl Hw {
             right,
             patience: Patience::new(patience.as_nanos() as u64),
             turn: Turn::default(),
+            unseen: 0,
             guard: Some(self.block.lock()),
         }
     }
@@ -426,8 +439,16 @@ fn carry_out(
         Stopped::Late { register, value } => Failure::Late(register, value),
         // Only a fence's read is checked.
         Stopped::Failed { .. } => Failure::Unflushed,
-    })
+    })?;
+    match access.unseen {
+        0 => Ok(()),
+        _ => access.see(),
+    }
 }
+
+/// Number of stores after which a read shows that the board answers: stores to a board that does not are lost without
+/// a sign. A moment without an answer that is shorter than such a group is not noticed.
+const UNSEEN: u32 = 32;
 
 impl Access<'_> {
     /// Checks the state, which may have changed while the lock was released.
@@ -437,6 +458,11 @@ impl Access<'_> {
             Right::Use => Ok(block.life.permits_use()?),
             Right::Upkeep(epoch) => Ok(block.life.permits_upkeep(epoch)?),
         }
+    }
+
+    /// Checks that the board answers.
+    fn see(&mut self) -> Result<(), Failure> {
+        self.read(Register::Csr(csr::MAP_ID)).map(drop)
     }
 
     fn select(&self, register: Register) -> Result<(), Failure> {
@@ -469,7 +495,12 @@ impl Bus for Access<'_> {
         if let (Register::Csr(csr::ATT_INVALIDATE), Some(block)) = (register, &mut self.guard) {
             block.fences.begin(&mut self.turn);
         }
-        self.hw.write32(register, value)
+        self.hw.write32(register, value)?;
+        self.unseen += 1;
+        match self.unseen {
+            UNSEEN.. => self.see(),
+            _ => Ok(()),
+        }
     }
 
     /// Reads a register. `ATT_INVALIDATE` reads busy only for a thread that has to wait, and its failure bit is that
@@ -481,6 +512,7 @@ impl Bus for Access<'_> {
             block.life.note_silence();
         }
         let value = answer?;
+        self.unseen = 0;
         match (register, &mut self.guard) {
             (Register::Csr(csr::ATT_INVALIDATE), Some(block)) => {
                 let busy = value & csr::ATT_INVALIDATE_BUSY_MASK != 0;

@@ -316,7 +316,15 @@ impl Mapping {
         let needed = placed.stage.fence();
         if needed {
             let reach = self.reach(placed);
-            self.board.settle(|| self.board.fence_of(reach));
+            self.board.settle_by(|epoch| {
+                // Looked at after the entries were taken: a board that was not bus master then reaches nothing by
+                // them. Its port would not issue the read of a flush.
+                let reach = match self.board.hw.may_request(epoch) {
+                    true => reach,
+                    false => Reach::Host,
+                };
+                self.board.hw.upkeep(epoch, self.board.fence_of(reach))
+            });
         }
         needed
     }

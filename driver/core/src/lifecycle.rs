@@ -84,8 +84,18 @@ pub trait Mastering {
 pub struct Lifecycle {
     state: State,
     epoch: u64,
-    /// Whether a read had no answer in this start since the board ran.
+    /// Whether a read had no answer since the last start has ended.
     silent: bool,
+    /// Steps of the last start that were taken.
+    progress: Progress,
+}
+
+/// Steps of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    Begun,
+    Wiped,
+    Master,
 }
 
 impl Lifecycle {
@@ -95,6 +105,7 @@ impl Lifecycle {
             state: State::Resting,
             epoch: 0,
             silent: false,
+            progress: Progress::Begun,
         }
     }
 
@@ -135,6 +146,32 @@ impl Lifecycle {
         self.silent |= matches!(self.state, State::Running | State::Stopping);
     }
 
+    /// Whether a read had no answer in the last start. A reset of the block does not bring back the stores that were
+    /// lost to other parts of the FPGA at that time.
+    pub const fn was_silent(&self) -> bool {
+        self.silent
+    }
+
+    /// Returns its present start if its block may know memory that is released now: a start that has not wiped it yet
+    /// will do so before the board is bus master, and restores only memory that is still held.
+    pub fn knows_memory(&self) -> Option<Epoch> {
+        let unwiped = self.state == State::Starting && self.progress == Progress::Begun;
+        self.live().filter(|_| !unwiped)
+    }
+
+    /// Whether requests of this start can be in progress.
+    pub fn may_request(&self, epoch: Epoch) -> bool {
+        let before = self.state == State::Starting && self.progress < Progress::Master;
+        self.is_live(epoch) && !before
+    }
+
+    /// Notes that a start has wiped the block.
+    pub fn note_wiped(&mut self, epoch: Epoch) {
+        if self.is_live(epoch) && self.progress == Progress::Begun {
+            self.progress = Progress::Wiped;
+        }
+    }
+
     /// Checks that a user may access the registers.
     pub const fn permits_use(&self) -> Result<(), Refused> {
         match self.usable() {
@@ -163,6 +200,7 @@ impl Lifecycle {
         bus.clear();
         self.epoch += 1;
         self.silent = false;
+        self.progress = Progress::Begun;
         self.state = State::Starting;
         Some(Epoch(self.epoch))
     }
@@ -172,6 +210,7 @@ impl Lifecycle {
         let starting = self.state == State::Starting && self.is_live(epoch);
         if starting {
             bus.set();
+            self.progress = Progress::Master;
         }
         starting
     }
@@ -269,7 +308,7 @@ pub fn settle<C: Control>(
     mut attempt: impl FnMut(Epoch) -> Result<(), C::Failure>,
 ) -> Option<C::Failure> {
     loop {
-        let epoch = control.with(|life, _| life.live())?;
+        let epoch = control.with(|life, _| life.knows_memory())?;
         let Err(failure) = attempt(epoch) else {
             return None;
         };
@@ -311,7 +350,10 @@ pub fn start<C: Control>(
 ) -> Result<(), NotStarted<C::Failure>> {
     let epoch = control.with(|life, bus| life.begin_start(who, bus));
     let epoch = epoch.ok_or(NotStarted::NotYours)?;
-    let prepared = fabric.wipe(epoch).and_then(|()| fabric.restore(epoch));
+    let prepared = fabric.wipe(epoch).and_then(|()| {
+        control.with(|life, _| life.note_wiped(epoch));
+        fabric.restore(epoch)
+    });
     let opened = match prepared {
         Ok(()) if control.with(|life, bus| life.allow(epoch, bus)) => fabric.open(epoch),
         Ok(()) => return Err(NotStarted::CutOff),

@@ -124,7 +124,10 @@ fn a_silent_board_is_not_used_until_its_next_start() {
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
     assert_eq!(life.cut_off(epoch, &mut bus), Cut::Now);
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Away));
+    // The watchdog must know, whoever has cut it off.
+    assert!(life.was_silent());
     let next = life.begin_start(Starter::Watchdog, &mut bus).unwrap();
+    assert!(!life.was_silent());
     assert_eq!(life.permits_upkeep(next), Ok(()));
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Away));
     assert!(life.allow(next, &mut bus) && life.run(next));
@@ -143,4 +146,28 @@ fn silence_counts_while_it_is_stopped_but_not_before_it_runs() {
     // A start whose reads fail ends with their failure.
     life.note_silence();
     assert_eq!(life.permits_upkeep(next), Ok(()));
+}
+
+#[test]
+fn a_start_has_no_request_in_progress_before_it_is_bus_master() {
+    let (mut life, mut bus, old) = running();
+    assert_eq!(life.knows_memory(), Some(old));
+    assert!(life.may_request(old));
+    life.rest(&mut bus);
+    assert_eq!(life.knows_memory(), None);
+    assert!(!life.may_request(old));
+    let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    // What it knows is wiped.
+    assert_eq!(life.knows_memory(), None);
+    life.note_wiped(old);
+    assert_eq!(life.knows_memory(), None);
+    life.note_wiped(epoch);
+    assert_eq!(life.knows_memory(), Some(epoch));
+    assert!(!life.may_request(epoch));
+    assert!(life.allow(epoch, &mut bus));
+    assert!(life.may_request(epoch) && !life.may_request(old));
+    assert!(life.run(epoch));
+    assert!(life.may_request(epoch));
+    assert!(life.begin_stop());
+    assert!(life.may_request(epoch));
 }

@@ -500,6 +500,8 @@ impl Board {
             Some(Failure::Unanswered) => Err(NotStarted::Failed(Failure::Unanswered)),
             // A reset of the block alone does not bring reads back.
             _ if self.needs_link.load(ordering::Relaxed) => Err(NotStarted::CutOff),
+            // Another thread has noticed the silence, and cut it off.
+            None if self.hw.was_silent() => Err(NotStarted::Failed(Failure::Gone)),
             _ => self.start(Starter::Watchdog),
         };
         if let Err(NotStarted::Failed(Failure::Unanswered)) = started {
