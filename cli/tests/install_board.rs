@@ -218,3 +218,27 @@ fn bad_files_are_refused_with_their_place() {
     assert_eq!(work.installed("1172-ab00-504c.board"), "nonsense\n");
     assert_eq!(Board::parse("nonsense", 0, sha256), Err(BoardError::Header));
 }
+
+/// A program by VFIO reads the description as its user.
+#[test]
+fn everybody_reads_a_description_that_a_careful_root_has_installed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let work = Work::new();
+    let file = work.0.path().join("one.board");
+    fs::write(&file, description("one", 0x10000, None)).unwrap();
+    let command = format!(
+        "umask 077; exec {} install-board {} --firmware {}",
+        env!("CARGO_BIN_EXE_peerlane"),
+        text(&file),
+        text(&work.firmware())
+    );
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert_eq!(said(&output).0, Some(0), "{}", said(&output).1);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&work.0.path().join("lib")), 0o755);
+    assert_eq!(mode(&work.firmware()), 0o755);
+    let installed: Vec<_> = fs::read_dir(work.firmware()).unwrap().collect();
+    for entry in installed {
+        assert_eq!(mode(&entry.unwrap().path()), 0o644);
+    }
+}

@@ -1,7 +1,9 @@
 //! `peerlane install-board`.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -70,15 +72,27 @@ pub fn run(args: &Args) -> Outcome {
             None => there.push(description.clone()),
         }
     }
-    fs::create_dir_all(&args.firmware)
-        .map_err(|e| Error::io(&args.firmware, "make the directory", &e))?;
+    make(&args.firmware).map_err(|e| Error::io(&args.firmware, "make the directory", &e))?;
     for (file, all) in &files {
         let text: String = all.iter().map(|one| one.text.as_str()).collect();
         replace(file, "write the descriptions", text.as_bytes())?;
+        // Programs of any user read it, where a board is driven by VFIO.
+        fs::set_permissions(file, Permissions::from_mode(0o644))
+            .map_err(|e| Error::io(file, "let all users read the descriptions", &e))?;
     }
     list(&args.firmware)?;
     next(&new);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a directory and its parents, readable for all users independently of the mask of the user who installs.
+fn make(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() || directory.as_os_str().is_empty() {
+        return Ok(());
+    }
+    directory.parent().map_or(Ok(()), make)?;
+    fs::create_dir(directory)?;
+    fs::set_permissions(directory, Permissions::from_mode(0o755))
 }
 
 /// Returns the file with the description of a platform, or the file itself.

@@ -67,8 +67,9 @@ impl Between {
     fn refusal(&self) -> String {
         let Self(address) = self;
         format!(
-            "the FPGA has other kernels, and a program that drives the board by VFIO cannot load these. As root: \
-             peerlane unbind {address}; peerlane program; peerlane bind {address}"
+            "a program that drives the board by VFIO cannot configure its FPGA. If the FPGA has these kernels already, \
+             set CL_CONTEXT_COMPILER_MODE_INTELFPGA=3. Otherwise, as root: peerlane unbind {address}; peerlane \
+             program; peerlane bind {address} --user USER"
         )
     }
 }

@@ -11,6 +11,7 @@ use crate::library::Library;
 use crate::machine::check_rights;
 use crate::setup::{VENDORS, for_another_runtime, open_to_all};
 use crate::{Failure, Machine, Platform, Result, Stopped};
+use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -492,20 +493,32 @@ fn put_all(wanted: &[Wanted]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a temporary file next to the target and renames it: a file is never half-written.
+/// Writes a temporary file next to the target and renames it: a file is never half-written. All users may read it and
+/// its new directories, independently of the mask of the user who installs: programs of all users read these files, and
+/// skip without a message what they cannot read.
 fn put(path: &Path, text: &str) -> Result<()> {
     let failed = |error: &std::io::Error| Failure::io(path, "be written", error);
     let directory = path.parent().unwrap_or(Path::new("/"));
-    std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;
+    make(directory).map_err(|error| failed(&error))?;
     let mut made = tempfile::Builder::new()
         .prefix(".peerlane-")
-        .permissions(std::fs::Permissions::from_mode(0o644))
         .tempfile_in(directory)
         .map_err(|error| failed(&error))?;
     made.write_all(text.as_bytes())
+        .and_then(|()| made.as_file().set_permissions(Permissions::from_mode(0o644)))
         .map_err(|error| failed(&error))?;
     let kept = made.persist(path);
     kept.map_err(|error| failed(&error.error)).map(drop)
+}
+
+/// Makes a directory and its parents, readable for all users.
+fn make(directory: &Path) -> std::io::Result<()> {
+    if directory.is_dir() || directory.as_os_str().is_empty() {
+        return Ok(());
+    }
+    directory.parent().map_or(Ok(()), make)?;
+    std::fs::create_dir(directory)?;
+    std::fs::set_permissions(directory, Permissions::from_mode(0o755))
 }
 
 /// Restores all files.

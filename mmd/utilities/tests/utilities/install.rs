@@ -584,3 +584,34 @@ fn only_the_file_for_the_runtime() {
         "{error}"
     );
 }
+
+/// The runtime skips a directory or a file that its user cannot read, without a message.
+#[test]
+fn everybody_finds_what_a_careful_root_has_installed() {
+    const INNER: &str = "PEERLANE_TEST_UMASK";
+    if std::env::var_os(INNER).is_none() {
+        // The mask belongs to the process, so this test has one of its own.
+        let itself = std::env::current_exe().unwrap();
+        let name = "install::everybody_finds_what_a_careful_root_has_installed";
+        let output = Command::new("sh")
+            .args(["-c", "umask 077; exec \"$0\" \"$@\""])
+            .arg(itself)
+            .args(["--exact", name])
+            .env(INNER, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let work = Work::new();
+    fs::remove_dir_all(work.root().join("opt/Intel")).ok();
+    put(&work, &Options::default()).1.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let file = work.root().join(FCD);
+    assert_eq!(mode(&file), 0o644);
+    for directory in file.ancestors().skip(1).take(3) {
+        assert_eq!(mode(directory), 0o755, "{}", directory.display());
+    }
+    assert_eq!(mode(&work.root().join(RULES)), 0o644);
+}
