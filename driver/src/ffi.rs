@@ -49,6 +49,12 @@ extern "C" {
     pub(crate) fn peerlane_is_leaving() -> bool;
     /// Whether the machine's own memory is at a physical address.
     pub(crate) fn peerlane_is_ram(address: u64) -> bool;
+    /// Whether requests of a device are known to reach another one. `verbose`: a message says why not.
+    pub(crate) fn peerlane_is_near(
+        client: *mut bindings::device,
+        peer: *mut bindings::pci_dev,
+        verbose: bool,
+    ) -> bool;
     /// Whether requests of a device get to another one by a switch, which does not redirect them to the root.
     pub(crate) fn peerlane_is_switched(
         client: *mut bindings::device,
@@ -99,6 +105,24 @@ extern "C" {
     pub(crate) fn peerlane_end_relief();
     pub(crate) fn peerlane_may_access(start: usize, end: usize, read: bool, write: bool) -> c_int;
     pub(crate) fn peerlane_relief() -> *mut bindings::workqueue_struct;
+    /// Makes the parts of a list for a shrinker's control groups.
+    pub(crate) fn peerlane_init_list(
+        list: *mut bindings::list_lru,
+        shrinker: *mut bindings::shrinker,
+    ) -> c_int;
+    /// Calls `step` with the links of a node's list of a group, and `data`, while a spinlock is held.
+    pub(crate) fn peerlane_walk_list(
+        list: *mut bindings::list_lru,
+        node: c_int,
+        group: *mut bindings::mem_cgroup,
+        step: unsafe extern "C" fn(*mut bindings::list_head, *mut c_void),
+        data: *mut c_void,
+    );
+    /// Whether memory was mapped by copies of it, or the processor's caches are not coherent with the device.
+    pub(crate) fn peerlane_needs_copies(
+        device: *mut bindings::device,
+        table: *mut bindings::sg_table,
+    ) -> bool;
     /// Makes a shrinker that is not registered yet, and is called for control groups and memory nodes.
     pub(crate) fn peerlane_new_shrinker(number: c_uint) -> *mut bindings::shrinker;
     /// Returns the host's `CLOCK_MONOTONIC` for `ns` nanoseconds of `CLOCK_MONOTONIC` in the calling process's time

@@ -15,8 +15,11 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
+#include <linux/nsproxy.h>
 #include <linux/pci.h>
+#include <linux/pci-p2pdma.h>
 #include <linux/ratelimit.h>
+#include <linux/scatterlist.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/security.h>
@@ -25,6 +28,7 @@
 #include <linux/time_namespace.h>
 #include <linux/workqueue.h>
 
+#include "probes.h"
 #include "shim.h"
 
 /* `module!` has no word for it. That of dkms.conf. */
@@ -46,6 +50,38 @@ struct kmem_cache *peerlane_new_cache(const char *name, unsigned int bytes)
 void *peerlane_new_keeper(struct kmem_cache *cache, struct list_lru *list)
 {
 	return kmem_cache_alloc_lru(cache, list, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+int peerlane_init_list(struct list_lru *list, struct shrinker *shrinker)
+{
+	return list_lru_init_memcg(list, shrinker);
+}
+
+struct walk {
+	void (*step)(struct list_head *link, void *data);
+	void *data;
+};
+
+#ifdef PEERLANE_HAS_LRU_LOCK
+static enum lru_status visit(struct list_head *link, struct list_lru_one *list, spinlock_t *lock,
+			     void *data)
+#else
+static enum lru_status visit(struct list_head *link, struct list_lru_one *list, void *data)
+#endif
+{
+	struct walk *walk = data;
+
+	walk->step(link, walk->data);
+	return LRU_SKIP;
+}
+
+void peerlane_walk_list(struct list_lru *list, int node, struct mem_cgroup *group,
+			void (*step)(struct list_head *link, void *data), void *data)
+{
+	struct walk walk = { step, data };
+	unsigned long all = ULONG_MAX;
+
+	list_lru_walk_one(list, node, group, visit, &walk, &all);
 }
 
 /* Whether the calling process may access addresses of its own; -EBUSY: they cannot be looked up without waiting. */
@@ -100,6 +136,17 @@ bool peerlane_may_wait(gfp_t flags)
 unsigned long peerlane_references(struct file *file)
 {
 	return file_count(file);
+}
+
+bool peerlane_needs_copies(struct device *device, struct sg_table *table)
+{
+	struct scatterlist *segment;
+	int i;
+
+	for_each_sgtable_dma_sg(table, segment, i)
+		if (dma_need_sync(device, sg_dma_address(segment)))
+			return true;
+	return false;
 }
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
@@ -309,7 +356,14 @@ struct mmu_notifier *peerlane_mmu_notifier_get(const struct mmu_notifier_ops *op
 
 s64 peerlane_monotonic_to_host(s64 ns)
 {
-	return timens_ktime_to_host(CLOCK_MONOTONIC, ns);
+#ifdef CONFIG_TIME_NS
+	/* As timens_ktime_to_host(), which not all kernels export. The first namespace has no offset. */
+	s64 offset = timespec64_to_ns(&current->nsproxy->time_ns->offsets.monotonic);
+
+	if (check_sub_overflow(ns, offset, &ns))
+		return S64_MAX;
+#endif
+	return max(ns, 0LL);
 }
 
 void *peerlane_page_address(struct page *page)
@@ -425,6 +479,53 @@ bool peerlane_is_switched(struct device *client, struct pci_dev *peer)
 			return true;
 	}
 	return false;
+}
+
+#ifndef CONFIG_PCI_P2PDMA
+/*
+ * Root complexes of Intel that forward requests between devices, by the first device on their root bus: those that
+ * Linux 7.3 knows (pci_p2pdma_whitelist of drivers/pci/p2pdma.c).
+ */
+static const u16 forwarding[] = {
+	0x3c00, 0x3c01, 0x2f00, 0x2f01, /* below one host bridge */
+	0x2030, 0x2031, 0x2032, 0x2033, 0x2020, 0x09a2, 0x0b25, 0x0cfe, 0x11fb, 0x1212, 0x1216,
+	0x4940, 0x4942, 0x4944, 0x4946, 0x4948,
+};
+#define BELOW_ONE_BRIDGE 4
+
+static bool forwards(struct pci_host_bridge *bridge, bool same)
+{
+	struct pci_dev *root = list_first_entry_or_null(&bridge->bus->devices, struct pci_dev, bus_list);
+	int i;
+
+	if (!root || root->vendor != PCI_VENDOR_ID_INTEL)
+		return false;
+	if (root->devfn != PCI_DEVFN(0, 0) && pci_pcie_type(root) != PCI_EXP_TYPE_ROOT_PORT)
+		return false;
+	for (i = same ? 0 : BELOW_ONE_BRIDGE; i < ARRAY_SIZE(forwarding); i++)
+		if (root->device == forwarding[i])
+			return true;
+	return false;
+}
+#endif
+
+bool peerlane_is_near(struct device *client, struct pci_dev *peer, bool verbose)
+{
+#ifdef CONFIG_PCI_P2PDMA
+	return pci_p2pdma_distance_many(peer, &client, 1, verbose) >= 0;
+#else
+	struct pci_host_bridge *ours, *theirs;
+
+	if (!dev_is_pci(client))
+		return false;
+	if (peerlane_is_switched(client, peer))
+		return true;
+	if (boot_cpu_data.x86_vendor == X86_VENDOR_AMD && boot_cpu_data.x86 >= 0x17)
+		return true;
+	ours = pci_find_host_bridge(to_pci_dev(client)->bus);
+	theirs = pci_find_host_bridge(peer->bus);
+	return forwards(ours, ours == theirs) && forwards(theirs, ours == theirs);
+#endif
 }
 
 /*

@@ -126,13 +126,43 @@ unsafe extern "C" fn forget_peers(
     }
 }
 
-static PEERS: Shown<bindings::device_attribute> = Shown({
+type Show = unsafe extern "C" fn(
+    *mut bindings::device,
+    *mut bindings::device_attribute,
+    *mut c_char,
+) -> isize;
+type Store = unsafe extern "C" fn(
+    *mut bindings::device,
+    *mut bindings::device_attribute,
+    *const c_char,
+    usize,
+) -> isize;
+
+/// Makes an attribute, which everybody may read, and root write if it can be written.
+const fn attribute(
+    name: &'static CStr,
+    show: Option<Show>,
+    store: Option<Store>,
+) -> bindings::device_attribute {
     let mut attribute: bindings::device_attribute = pin_init::zeroed();
-    attribute.attr.name = c"peers".as_ptr().cast();
-    attribute.attr.mode = 0o644;
-    attribute.__bindgen_anon_1.show = Some(show_peers);
-    attribute.__bindgen_anon_2.store = Some(forget_peers);
+    attribute.attr.name = name.as_ptr().cast();
+    attribute.attr.mode = if store.is_some() { 0o644 } else { 0o444 };
+    // Later kernels have a second form of each function.
+    #[cfg(PEERLANE_HAS_CONST_ATTRIBUTES)]
+    {
+        attribute.__bindgen_anon_1.show = show;
+        attribute.__bindgen_anon_2.store = store;
+    }
+    #[cfg(not(PEERLANE_HAS_CONST_ATTRIBUTES))]
+    {
+        attribute.show = show;
+        attribute.store = store;
+    }
     attribute
+}
+
+static PEERS: Shown<bindings::device_attribute> = Shown({
+    attribute(c"peers", Some(show_peers), Some(forget_peers))
 });
 
 macro_rules! attributes {
@@ -152,11 +182,11 @@ macro_rules! attributes {
             }
 
             pub(super) static ATTRIBUTE: Shown<bindings::device_attribute> = Shown({
-                let mut attribute: bindings::device_attribute = pin_init::zeroed();
-                attribute.attr.name = concat!(stringify!($name), "\0").as_ptr();
-                attribute.attr.mode = 0o444;
-                attribute.__bindgen_anon_1.show = Some(show);
-                attribute
+                let name = concat!(stringify!($name), "\0").as_bytes();
+                match CStr::from_bytes_with_nul(name) {
+                    Ok(name) => attribute(name, Some(show), None),
+                    Err(_) => panic!(),
+                }
             });
         })*
 
@@ -224,7 +254,15 @@ attributes! {
 static GROUP: Shown<bindings::attribute_group> = Shown({
     let mut group: bindings::attribute_group = pin_init::zeroed();
     group.name = c"peerlane".as_ptr().cast();
-    group.__bindgen_anon_2.attrs = (&raw const ATTRIBUTES.0).cast_mut().cast();
+    let attributes = (&raw const ATTRIBUTES.0).cast_mut().cast();
+    #[cfg(PEERLANE_HAS_CONST_ATTRIBUTES)]
+    {
+        group.__bindgen_anon_2.attrs = attributes;
+    }
+    #[cfg(not(PEERLANE_HAS_CONST_ATTRIBUTES))]
+    {
+        group.attrs = attributes;
+    }
     group
 });
 

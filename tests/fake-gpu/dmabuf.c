@@ -3,10 +3,26 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "internal.h"
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+MODULE_IMPORT_NS(DMA_BUF);
+#else
 MODULE_IMPORT_NS("DMA_BUF");
+#endif
+
+/* Names of 7.2 and later. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define dma_buf_attach_revocable(attachment) false
+#define dma_buf_invalidate_mappings dma_buf_move_notify
+#define DMA_ATTR_DEBUGGING_IGNORE_CACHELINES 0
+#endif
+#ifndef CONFIG_PCI_P2PDMA
+/* As an exporter that does not ask the kernel. */
+#define pci_p2pdma_distance(provider, client, verbose) 0
+#endif
 
 /* VRAM is never in a cache, so importers may map it any number of times. */
 #define UNCACHED DMA_ATTR_DEBUGGING_IGNORE_CACHELINES

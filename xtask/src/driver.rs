@@ -15,6 +15,9 @@ pub(crate) struct Options {
     /// Check it with clippy and keep nothing.
     #[arg(long, conflicts_with = "out")]
     clippy: bool,
+    /// Build nothing: write the source, with the kernel crate, to a new directory, for DKMS.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["clippy", "out"])]
+    source: Option<PathBuf>,
     /// Where the module goes. Default: target/driver in the project.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -22,6 +25,11 @@ pub(crate) struct Options {
 
 /// Builds the module of the tree `root`. Returns false if clippy complains.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
+    if let Some(out) = &options.source {
+        source(root, out)?;
+        println!("{}: dkms add {0}", out.display());
+        return Ok(true);
+    }
     let kernel = Cache::open()
         .and_then(|cache| cache.kernel(Flavour::chosen()?))
         .map_err(crate::tools::report)?;
@@ -58,4 +66,37 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         println!("{} for Linux {}", target.display(), kernel.release());
     }
     Ok(true)
+}
+
+/// Writes the module's source with the kernel crate to a directory, which must not exist: all that DKMS needs.
+pub(crate) fn source(root: &Path, out: &Path) -> miette::Result<()> {
+    let kernel_crate = Cache::open()
+        .and_then(|cache| cache.kernel_crate())
+        .map_err(crate::tools::report)?;
+    fs::create_dir(out)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot create {}", out.display()))?;
+    for (from, to) in [(root.join("driver"), out.to_owned()), (kernel_crate, out.join("rust"))] {
+        copy(&from, &to)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies a directory, without hidden files: the cache has a stamp.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type()?.is_dir() {
+            true => copy(&from, &to)?,
+            false => fs::copy(&from, &to).map(drop)?,
+        }
+    }
+    Ok(())
 }

@@ -36,7 +36,9 @@ impl Suite {
 pub(crate) enum Kernel {
     /// The one that the driver is built for, with its compilers.
     Driver,
-    /// One as Debian ships it.
+    /// Another one for modules, with its compilers.
+    Of(Flavour),
+    /// One as Debian ships it, for machines without our module.
     Shipped(Series),
 }
 
@@ -47,6 +49,7 @@ impl Kernel {
         cache.qemu()?;
         match self {
             Self::Driver => cache.kernel(Flavour::Debian).map(drop),
+            Self::Of(flavour) => cache.kernel(flavour).map(drop),
             Self::Shipped(series) => cache.shipped_kernel(series).map(drop),
         }
     }
@@ -363,10 +366,11 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "kernel",
-        about: "the kernel driver on Debian's kernel, in virtual machines",
-        kernels: &[Kernel::Driver],
+        about: "the kernel driver on Debian's kernels 7.3 and, in part, 6.12, in virtual machines",
+        kernels: &[Kernel::Driver, Kernel::Of(Flavour::Released)],
         steps: &[
             external("kernel"),
+            external("kernel-6-12").with(&[("PEERLANE_KERNEL", "6.12")]),
             external("kernel-runtime").needs(&RUNTIME),
             check(
                 "driver: clippy",
@@ -383,6 +387,19 @@ pub(crate) const SUITES: &[Suite] = &[
                 kernel on other machines and boards: on a line, with another GPU",
         kernels: &[Kernel::Driver],
         steps: &[external("kernel-variants")],
+        ..ON_DEMAND
+    },
+    Suite {
+        name: "kernels",
+        about: "the kernel driver on Debian's kernels 6.12, without CONFIG_RUST, and 7.2",
+        kernels: &[
+            Kernel::Of(Flavour::Released),
+            Kernel::Of(Flavour::Previous),
+        ],
+        steps: &[
+            external("kernels-6-12").with(&[("PEERLANE_KERNEL", "6.12")]),
+            external("kernels-7-2").with(&[("PEERLANE_KERNEL", "7.2")]),
+        ],
         ..ON_DEMAND
     },
     Suite {

@@ -6,18 +6,11 @@ use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "driver";
 
-/// The kernel series for which the driver builds: `BUILD_EXCLUSIVE_KERNEL` of `driver/dkms.conf`.
-const SERIES: &str = "7.3";
+/// The oldest series of kernels for which the driver builds: `BUILD_EXCLUSIVE_KERNEL` of `driver/dkms.conf`.
+const OLDEST: (u32, u32) = (6, 12);
 
 /// Kernel options without which the driver does not build: `BUILD_EXCLUSIVE_CONFIG` there.
-const OPTIONS: [&str; 6] = [
-    "CONFIG_RUST",
-    "CONFIG_PCI",
-    "CONFIG_DMA_SHARED_BUFFER",
-    "CONFIG_PCI_P2PDMA",
-    "CONFIG_FW_LOADER",
-    "CONFIG_CRYPTO_LIB_SHA256",
-];
+const OPTIONS: [&str; 3] = ["CONFIG_PCI", "CONFIG_DMA_SHARED_BUFFER", "CONFIG_FW_LOADER"];
 
 /// Directories from which modprobe reads its configuration (modprobe.d(5)).
 const MODPROBE: [&str; 5] = [
@@ -78,17 +71,22 @@ fn module(modules: &Path) -> Option<PathBuf> {
         })
 }
 
+/// Returns the first two numbers of a kernel's release.
+fn series(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
+    let mut number = || numbers.next()?.parse().ok();
+    Some((number()?, number()?))
+}
+
 fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
-    let is_of_series = release
-        .strip_prefix(SERIES)
-        .is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit()));
-    if !is_of_series {
+    if series(release).is_some_and(|series| series < OLDEST) {
+        let (major, minor) = OLDEST;
         return Finding::wrong(
             ABOUT,
             format!(
-                "the driver peerlane is not loaded: this kernel is {release}, and the driver builds for {SERIES} only"
+                "the driver peerlane is not loaded: this kernel is {release}, and the driver builds for {major}.{minor} and later"
             ),
-            "Use the board without the kernel module: peerlane bind ADDRESS. Or boot a kernel of that series (Debian: linux-image-amd64 of its backports, as long as they have it); DKMS skips other kernels without a message.",
+            "Use the board without the kernel module: peerlane bind ADDRESS. Or boot a later kernel; DKMS skips this one without a message.",
         );
     }
     let config = [

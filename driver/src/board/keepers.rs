@@ -10,12 +10,14 @@
 //! shortage of another node alone does not ask for it.
 
 use super::Board;
-use crate::ffi::{peerlane_new_cache, peerlane_new_keeper};
+use crate::ffi::{
+    peerlane_init_list, peerlane_new_cache, peerlane_new_keeper, peerlane_walk_list, //
+};
 use core::ptr::NonNull;
 use kernel::{
     bindings,
     error::to_result,
-    ffi::{c_uint, c_ulong, c_void},
+    ffi::{c_uint, c_void},
     prelude::*,
     str::CString,
     sync::{
@@ -80,7 +82,7 @@ impl Keepers {
         let cache = unsafe { peerlane_new_cache(name.as_char_ptr(), size_of::<Item>() as c_uint) };
         let cache = NonNull::new(cache).ok_or(ENOMEM)?;
         // SAFETY: the list has a place of its own, which does not move, and the shrinker is valid.
-        let made = to_result(unsafe { bindings::__list_lru_init(list.get(), true, shrinker.as_ptr()) });
+        let made = to_result(unsafe { peerlane_init_list(list.get(), shrinker.as_ptr()) });
         if let Err(error) = made {
             // SAFETY: nothing was allocated of it.
             unsafe { bindings::kmem_cache_destroy(cache.as_ptr()) };
@@ -119,28 +121,16 @@ impl Keepers {
     fn each<F: FnMut(&Item)>(&self, asked: Asked, mut f: F) {
         /// # Safety
         /// Called by the kernel with the link of an item, the list locked, and the function to call.
-        unsafe extern "C" fn step<F: FnMut(&Item)>(
-            link: *mut bindings::list_head,
-            _: *mut bindings::list_lru_one,
-            f: *mut c_void,
-        ) -> bindings::lru_status {
+        unsafe extern "C" fn step<F: FnMut(&Item)>(link: *mut bindings::list_head, f: *mut c_void) {
             // SAFETY: by contract. The link is the first member of an item, which leaves the list, that is locked,
             // before it is freed.
             let (f, item) = unsafe { (&mut *f.cast::<F>(), &*link.cast::<Item>()) };
             f(item);
-            bindings::lru_status::LRU_SKIP
         }
-        let mut count: c_ulong = c_ulong::MAX;
         // SAFETY: the list was initialised, and the callback gets its own argument.
         unsafe {
-            bindings::list_lru_walk_one(
-                self.list.get(),
-                asked.node,
-                asked.group,
-                Some(step::<F>),
-                (&raw mut f).cast(),
-                &mut count,
-            )
+            let data = (&raw mut f).cast();
+            peerlane_walk_list(self.list.get(), asked.node, asked.group, step::<F>, data)
         };
     }
 }

@@ -7,8 +7,8 @@
 
 use crate::{
     ffi::{
-        peerlane_dma_mapping_error, peerlane_drives, peerlane_is_ram, peerlane_is_switched,
-        peerlane_leads_to, peerlane_place, peerlane_same_bridge, raw_device,
+        peerlane_dma_mapping_error, peerlane_drives, peerlane_is_near, peerlane_is_ram,
+        peerlane_is_switched, peerlane_leads_to, peerlane_place, peerlane_same_bridge, raw_device,
     },
     logic::{
         bus::{Route, Target},
@@ -280,10 +280,10 @@ pub(super) fn target(
 }
 
 /// Checks whether the device can reach this memory, by the kernel's knowledge
-/// (Documentation/driver-api/pci/p2pdma.rst). The first time that it cannot, the kernel writes to its log which
+/// (Documentation/driver-api/pci/p2pdma.rst), or by the topology where the kernel has none. The first time that it cannot, the kernel writes to its log which
 /// device is in the way. Not called with `any_distance=1`.
 pub(super) fn near(device: &Device<Bound>, bars: &Bars, runs: &[Segment]) -> Result {
-    let mut client = raw_device(device);
+    let client = raw_device(device);
     let mut near: Option<&Bar> = None;
     for run in runs {
         if near.is_some_and(|bar| bar.contains(run)) {
@@ -291,16 +291,14 @@ pub(super) fn near(device: &Device<Bound>, bars: &Bars, runs: &[Segment]) -> Res
         }
         near = bars.with(run.address);
         let found = near.map(|bar| bar.device.as_ptr());
-        let mut distance = |verbose| {
+        let reached = |verbose| {
             // SAFETY: valid devices.
-            found.map_or(-1, |gpu| unsafe {
-                bindings::pci_p2pdma_distance_many(gpu, &mut client, 1, verbose)
-            })
+            found.is_some_and(|gpu| unsafe { peerlane_is_near(client, gpu, verbose) })
         };
-        if distance(false) < 0 {
+        if !reached(false) {
             // Once, as users can make it happen as often as they like.
             do_once_lite! {
-                distance(true);
+                reached(true);
                 dev_err!(
                     device,
                     "the GPU's memory at {:#x} is not known to be reachable from here; any_distance=1 tries it\n",

@@ -212,7 +212,11 @@ impl Drop for Counted {
 
 static OPS: bindings::dma_buf_attach_ops = bindings::dma_buf_attach_ops {
     allow_peer2peer: true,
+    #[cfg(PEERLANE_HAS_DMA_BUF_INVALIDATE)]
     invalidate_mappings: Some(invalidate),
+    // Its name on older kernels.
+    #[cfg(not(PEERLANE_HAS_DMA_BUF_INVALIDATE))]
+    move_notify: Some(invalidate),
 };
 
 /// # Safety

@@ -5,7 +5,10 @@
 use super::space::{Space, Watch};
 use crate::{
     board::Board,
-    ffi::{is_capable, peerlane_are_of_hugetlb, peerlane_get_user, peerlane_page_address, raw_device},
+    ffi::{
+        is_capable, peerlane_are_of_hugetlb, peerlane_get_user, peerlane_needs_copies,
+        peerlane_page_address, raw_device,
+    },
     logic::{att::Permissions, layout::Segment},
 };
 use core::ptr::NonNull;
@@ -340,11 +343,17 @@ impl Mapped {
                 return Err(error);
             }
         }
-        Ok(Self {
+        let mut mapped = Self {
             table,
             device: device.into(),
             direction,
-        })
+        };
+        // For kernels without `SHARED`.
+        // SAFETY: a bound device, and a table that was mapped for it.
+        if unsafe { peerlane_needs_copies(raw_device(device), &raw mut mapped.table) } {
+            return Err(EIO);
+        }
+        Ok(mapped)
     }
 }
 

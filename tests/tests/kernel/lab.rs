@@ -126,6 +126,7 @@ fn parts() -> &'static Parts {
 fn build(kernel: &Kernel, source: &Path, name: &str) -> PathBuf {
     let mut recipe = Recipe::new("module", &format!("{name} of the tests"))
         .part(kernel.vmlinuz().as_os_str().as_encoded_bytes())
+        .part(kernel.kernel_crate().as_os_str().as_encoded_bytes())
         .requires(name);
     for file in files(source) {
         let inner = file.strip_prefix(source).unwrap();

@@ -31,7 +31,7 @@ impl From<&Kernel> for Image {
         Self {
             vmlinuz: kernel.vmlinuz(),
             slower: match kernel.flavour() {
-                Flavour::Debian => 1,
+                Flavour::Debian | Flavour::Released | Flavour::Previous => 1,
                 Flavour::Locks => 2,
                 Flavour::Memory => 3,
             },

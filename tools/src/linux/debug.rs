@@ -5,7 +5,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command, thread};
 
-use super::{AER_INJECT, BUILD, LINUX_SERIES, SOURCES, Setup, VMLINUZ, make, metadata, source};
+use super::{AER_INJECT, BUILD, LINUX_SERIES, SOURCES, Setup, VMLINUZ, make, source};
 use crate::{Result, debian::Debian, error::io_error};
 
 /// Files that are not compiled; the makefiles and the descriptions of options have to be there.
@@ -40,7 +40,7 @@ const COMMON: &str = include_str!("config/common.config");
 
 /// Returns a text that changes when the output of this module for `checks` changes.
 pub(super) fn key(checks: &str) -> String {
-    format!("2\n{COMMON}\n{checks}")
+    format!("3\n{COMMON}\n{checks}")
 }
 
 /// Sets the kernel with `checks` up in `setup.home`. Returns its release.
@@ -48,7 +48,7 @@ pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
     let debian = Debian::open(setup.cache, "the kernel", setup.progress)?;
     // Fails with a clear message when the series is gone.
     source::newest(&debian, LINUX_SERIES)?;
-    source::unpack(setup, &debian, SOURCE, &EXCLUDED)?;
+    source::unpack(setup, &debian, SOURCE, &[], &EXCLUDED)?;
     drop(debian);
 
     mend_aer_inject(setup)?;
@@ -64,8 +64,7 @@ pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
     setup.progress.step("collecting the files to build modules");
     let script = format!("$(srctree)/scripts/package/install-extmod-build {SOURCES}/{HEADERS}");
     setup.run(source_make(setup).args(["run-command", &format!("KBUILD_RUN_COMMAND={script}")]))?;
-    let (out, headers) = (setup.source(OUT), setup.source(HEADERS));
-    metadata::copy(&out, &headers)?;
+    let out = setup.source(OUT);
     let build = setup.source(BUILD);
     symlink(HEADERS, &build).map_err(io_error("create", &build))?;
 

@@ -1,10 +1,10 @@
 //! Linux kernels for tests: with all files to build modules for it ([`Kernel`]), or only to boot ([`ShippedKernel`]).
 //!
-//! [`Flavour::Debian`] is a kernel as Debian ships it. The others are built here, from Debian's
+//! Some are kernels as Debian ships them. The others are built here, from Debian's
 //! source by Debian's compilers, with the kernel's own checks switched on.
 
+mod crates;
 mod debug;
-mod metadata;
 mod shipped;
 mod source;
 mod stock;
@@ -25,15 +25,19 @@ use crate::{
 
 pub use shipped::{Series, ShippedKernel};
 
-/// The series of Linux that Peerlane's driver is written for. The newest release of it in Debian's backports is taken
-/// when the kernel is set up.
+/// The series of Linux whose kernel crate Peerlane's driver is written for, and on which most tests run. The newest
+/// release of it in Debian's backports is taken when the kernel is set up.
 pub const LINUX_SERIES: &str = "7.3";
 
 /// A kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flavour {
-    /// As Debian ships it.
+    /// As Debian ships it, of [`LINUX_SERIES`].
     Debian,
+    /// That of Debian 13, 6.12: without `CONFIG_RUST` and without `CONFIG_PCI_P2PDMA`.
+    Released,
+    /// The series before [`LINUX_SERIES`] in Debian's backports, 7.2.
+    Previous,
     /// With checks of locks (lockdep), of sleeping in atomic context, and of the DMA API; by gcc.
     Locks,
     /// With checks of memory: of accesses (KASAN), of indices and shifts (UBSAN), and of lost allocations (kmemleak);
@@ -43,7 +47,7 @@ pub enum Flavour {
 
 impl Flavour {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Debian, Self::Locks, Self::Memory];
+    pub const ALL: [Self; 5] = [Self::Debian, Self::Released, Self::Previous, Self::Locks, Self::Memory];
 
     /// Returns the kernel that the environment variable `PEERLANE_KERNEL` names; Debian's own if it is not set.
     ///
@@ -68,15 +72,26 @@ impl Flavour {
     pub fn name(self) -> &'static str {
         match self {
             Self::Debian => "debian",
+            Self::Released => "6.12",
+            Self::Previous => "7.2",
             Self::Locks => "locks",
             Self::Memory => "memory",
+        }
+    }
+
+    /// Returns the series of Linux.
+    pub fn series(self) -> &'static str {
+        match self {
+            Self::Released => "6.12",
+            Self::Previous => "7.2",
+            Self::Debian | Self::Locks | Self::Memory => LINUX_SERIES,
         }
     }
 
     /// Returns the checks that it is built with, if it is built here.
     fn checks(self) -> Option<&'static str> {
         match self {
-            Self::Debian => None,
+            Self::Debian | Self::Released | Self::Previous => None,
             Self::Locks => Some(debug::LOCKS),
             Self::Memory => Some(debug::MEMORY),
         }
@@ -85,7 +100,7 @@ impl Flavour {
     /// Returns the compiler of the kernel, and so of its modules, in the form that kbuild takes.
     fn compiler(self) -> &'static str {
         match self {
-            Self::Debian | Self::Locks => "CC=x86_64-linux-gnu-gcc-14",
+            Self::Debian | Self::Released | Self::Previous | Self::Locks => "CC=x86_64-linux-gnu-gcc-14",
             Self::Memory => "CC=clang-19",
         }
     }
@@ -100,10 +115,23 @@ const BUILD: &str = "build";
 const VMLINUZ: &str = "vmlinuz";
 const RELEASE: &str = "release";
 const AER_INJECT: &str = "modules/aer_inject.ko";
-/// Place of a module's source in the root.
-const MODULE_SOURCE: &str = "/module/source";
 /// Place of a module's build directory in the root.
-const MODULE_OUT: &str = "/module/out";
+const MODULE: &str = "/module";
+/// The rules by which a module in Rust is built, in its directory, and a line that includes them.
+const RULES: &str = "crate/rules.mk";
+/// The files of the rules.
+const RULES_FILES: [(&str, &str); 8] = [
+    (RULES, include_str!("../../../driver/crate/rules.mk")),
+    ("crate/bindings.h", include_str!("../../../driver/crate/bindings.h")),
+    ("crate/check.sh", include_str!("../../../driver/crate/check.sh")),
+    ("crate/compat.h", include_str!("../../../driver/crate/compat.h")),
+    ("crate/helpers.c", include_str!("../../../driver/crate/helpers.c")),
+    ("crate/probe.sh", include_str!("../../../driver/crate/probe.sh")),
+    ("crate/probes", include_str!("../../../driver/crate/probes")),
+    ("crate/uapi.h", include_str!("../../../driver/crate/uapi.h")),
+];
+/// The directory of the kernel crate in a module's.
+const CRATE: &str = "rust";
 
 /// A kernel, and the tools to build modules for it.
 #[derive(Debug, Clone)]
@@ -112,6 +140,8 @@ pub struct Kernel {
     release: String,
     home: PathBuf,
     toolchain: PathBuf,
+    /// The kernel crate's source.
+    kernel_crate: PathBuf,
 }
 
 /// Result of [`Kernel::build`].
@@ -143,6 +173,11 @@ impl Kernel {
         &self.release
     }
 
+    /// Returns the kernel crate's source, which modules in Rust get.
+    pub fn kernel_crate(&self) -> &Path {
+        &self.kernel_crate
+    }
+
     /// Returns the kernel's image, which a machine boots.
     pub fn vmlinuz(&self) -> PathBuf {
         self.home.join(VMLINUZ)
@@ -153,34 +188,44 @@ impl Kernel {
         self.home.join(AER_INJECT)
     }
 
-    /// Builds the modules of the directory `source` in the directory `out`, which is created when missing. `source` has
-    /// a `Kbuild` file and is not written. The build sees no directory outside of `source`.
+    /// Builds the modules of the directory `source` in the directory `out`, which is created when missing, and gets a
+    /// copy of `source`. `source` has a `Kbuild` file and is not written. A module in Rust, whose `Kbuild` includes
+    /// `crate/rules.mk`, gets the kernel crate, and the rules of the driver if it has none of its own.
     ///
     /// Files that an earlier build left in `out` are used again; warnings about them are not repeated.
     ///
     /// # Errors
     /// [`Error::Module`] with the compilers' output when they refuse the source; file errors.
     pub fn build(&self, source: &Path, out: &Path, lint: Lint) -> Result<Modules> {
-        fs::create_dir_all(out).map_err(io_error("create", out))?;
-        let canonical = |path: &Path| path.canonicalize().map_err(io_error("open", path));
-        let (source, out) = (canonical(source)?, canonical(out)?);
+        copy_newer(source, out)?;
+        let out = out.canonicalize().map_err(io_error("open", out))?;
+        let kbuild = out.join("Kbuild");
+        let kbuild = fs::read_to_string(&kbuild).map_err(io_error("read", &kbuild))?;
+        if kbuild.contains(RULES) {
+            copy_newer(&self.kernel_crate, &out.join(CRATE))?;
+            for (name, content) in RULES_FILES {
+                let path = out.join(name);
+                if let (Some(directory), false) = (path.parent(), path.exists()) {
+                    fs::create_dir_all(directory).map_err(io_error("create", directory))?;
+                    fs::write(&path, content).map_err(io_error("write", &path))?;
+                }
+            }
+        }
         let root = Chroot::new(&self.toolchain)
             .reads(&self.home.join("src"), SOURCES)
-            .reads(&source, MODULE_SOURCE)
-            .writes(&out, MODULE_OUT);
+            .writes(&out, MODULE);
         let mut command = make(&root, self.flavour);
         command
             .args(["-s", "-C"])
             .arg(Path::new(SOURCES).join(BUILD))
-            .arg(format!("M={MODULE_SOURCE}"))
-            .arg(format!("MO={MODULE_OUT}"));
+            .arg(format!("M={MODULE}"));
         if lint == Lint::Clippy {
             command.arg("CLIPPY=1");
         }
         let output = process::output(command.arg("modules"))?;
         if !output.status.success() {
             return Err(Error::Module {
-                source_directory: source,
+                source_directory: source.to_owned(),
                 release: self.release.clone(),
                 output: text(&output).trim_end().to_owned(),
             });
@@ -202,8 +247,8 @@ impl Kernel {
 }
 
 impl Cache {
-    /// Returns a kernel of the series [`LINUX_SERIES`] and the tools to build modules for it. Debian's own takes a few
-    /// minutes to set up, each of the others ten or more.
+    /// Returns a kernel and the tools to build modules for it. Debian's own take a few minutes to set up, each of the
+    /// others ten or more.
     ///
     /// # Errors
     /// As [`Cache::qemu`]; when the machine does not let programs run in a root of their own; when Debian has no kernel
@@ -211,12 +256,14 @@ impl Cache {
     pub fn kernel(&self, flavour: Flavour) -> Result<Kernel> {
         chroot::check("the kernel's build")?;
         let (toolchain_recipe, toolchain) = toolchain::install(self)?;
+        let kernel_crate = self.kernel_crate()?;
         let made = match flavour.checks() {
             None => "Debian packages",
             Some(_) => "compiled from Debian's source, ten minutes or more",
         };
-        let label = format!("Linux {LINUX_SERIES}, {} ({made})", flavour.name());
-        let recipe = Recipe::new(&format!("linux-{LINUX_SERIES}-{}", flavour.name()), &label)
+        let series = flavour.series();
+        let label = format!("Linux {series}, {} ({made})", flavour.name());
+        let recipe = Recipe::new(&format!("linux-{series}-{}", flavour.name()), &label)
             .part(toolchain_recipe)
             .part(match flavour.checks() {
                 None => stock::KEY.to_owned(),
@@ -248,8 +295,26 @@ impl Cache {
             release,
             home,
             toolchain,
+            kernel_crate,
         })
     }
+}
+
+/// Copies the files of a directory that differ from those in `to`.
+fn copy_newer(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).map_err(io_error("create", to))?;
+    for entry in fs::read_dir(from).map_err(io_error("read", from))?.flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_newer(&from, &to)?;
+            continue;
+        }
+        let content = fs::read(&from).map_err(io_error("read", &from))?;
+        if fs::read(&to).ok().as_ref() != Some(&content) {
+            fs::write(&to, content).map_err(io_error("write", &to))?;
+        }
+    }
+    Ok(())
 }
 
 /// A kernel being set up.
@@ -284,7 +349,7 @@ impl Setup<'_> {
 
     fn failure(&self, detail: String) -> Error {
         Error::Install {
-            tool: format!("Linux {LINUX_SERIES}, {}", self.flavour.name()),
+            tool: format!("Linux {}, {}", self.flavour.series(), self.flavour.name()),
             detail,
             hint: "check the free space of the cache directory; if the error persists, Debian's \
                      packages have changed, and Peerlane needs an update"
@@ -295,21 +360,19 @@ impl Setup<'_> {
     /// Builds `aer_inject` out of the kernel's source in `source` (below `src`) against the files that [`BUILD`] links
     /// to.
     fn aer_inject(&self, source: &str) -> Result<()> {
-        let out = self.home.join("aer_inject");
-        fs::create_dir(&out).map_err(io_error("create", &out))?;
-        let mut command = make(&self.root().writes(&out, MODULE_OUT), self.flavour);
+        let place = format!("{source}/drivers/pci/pcie");
+        let mut command = make(&self.root(), self.flavour);
         command
             .args(["-s", "-C"])
             .arg(Path::new(SOURCES).join(BUILD))
-            .arg(format!("M={SOURCES}/{source}/drivers/pci/pcie"))
-            .arg(format!("MO={MODULE_OUT}"))
+            .arg(format!("M={SOURCES}/{place}"))
             .args(["CONFIG_PCIEAER_INJECT=m", "aer_inject.ko"]);
         self.run(&mut command)?;
         let module = self.home.join(AER_INJECT);
         let directory = self.home.join("modules");
         fs::create_dir(&directory).map_err(io_error("create", &directory))?;
-        fs::rename(out.join("aer_inject.ko"), &module).map_err(io_error("rename to", &module))?;
-        fs::remove_dir_all(&out).map_err(io_error("remove", &out))
+        fs::rename(self.source(place).join("aer_inject.ko"), &module)
+            .map_err(io_error("rename to", &module))
     }
 }
 

@@ -133,14 +133,23 @@ impl Cache {
     }
 }
 
-/// Returns the packages that have the image and the modules of a release.
-fn packages(debian: &Debian, release: &str) -> Result<Vec<String>> {
+/// Returns the packages that have the image and the modules of a release; the image is in the first.
+pub(super) fn packages(debian: &Debian, release: &str) -> Result<Vec<String>> {
     let modules = format!("linux-modules-{release}");
     // Before Linux 6.19 Debian had both in one package.
     Ok(match debian.names(&modules)?.contains(&modules) {
         true => vec![debian.linux_binary(release)?, modules],
         false => vec![format!("linux-image-{release}")],
     })
+}
+
+/// Returns the place of a kernel's image in its unpacked packages.
+pub(super) fn image(work: &Path, release: &str) -> Option<PathBuf> {
+    let places = [
+        work.join(format!("usr/lib/modules/{release}/vmlinuz")),
+        work.join(format!("boot/vmlinuz-{release}")),
+    ];
+    places.into_iter().find(|place| place.exists())
 }
 
 /// The unpacked packages of a kernel.
@@ -153,12 +162,7 @@ struct Unpacked<'a> {
 impl Unpacked<'_> {
     /// Returns the place of the image.
     fn image(&self) -> Result<PathBuf> {
-        let Self { release, work, .. } = self;
-        let places = [
-            work.join(format!("usr/lib/modules/{release}/vmlinuz")),
-            work.join(format!("boot/vmlinuz-{release}")),
-        ];
-        let found = places.into_iter().find(|place| place.exists());
+        let found = image(self.work, self.release);
         found.ok_or_else(|| self.changed("its packages contain no vmlinuz".to_owned()))
     }
 

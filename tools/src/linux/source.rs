@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{LINUX_SERIES, SOURCES, Setup};
+use super::{SOURCES, Setup};
 use crate::{Error, Result, debian::Debian, error::io_error};
 
 /// Returns the newest release of a series that Debian has: `7.3.4+deb13`, `6.1.0-50`.
@@ -50,28 +50,32 @@ fn newest_of<'a>(series: &str, releases: impl Iterator<Item = &'a str>) -> Optio
 }
 
 /// Where [`fetch`] puts the package, below `src`.
-pub(super) const PACKAGE: &str = "package";
+const PACKAGE: &str = "package";
 
 /// Fetches Debian's source of the series. Returns the path of the archive, below `src`.
-pub(super) fn fetch(setup: &Setup<'_>, debian: &Debian) -> Result<String> {
-    let package = package();
+fn fetch(setup: &Setup<'_>, debian: &Debian) -> Result<String> {
+    let package = package(setup.flavour.series());
     let directory = setup.source(PACKAGE);
     fs::create_dir_all(&directory).map_err(io_error("create", &directory))?;
     debian.unpack_only(std::slice::from_ref(&package), &directory, setup.progress)?;
     Ok(format!("{PACKAGE}{SOURCES}/{package}.tar.xz"))
 }
 
-fn package() -> String {
-    format!("linux-source-{LINUX_SERIES}")
+/// Returns Debian's package with the source of a series.
+pub(super) fn package(series: &str) -> String {
+    format!("linux-source-{series}")
 }
 
-/// Unpacks Debian's source of the series to `src/NAME`, without files that match `excluded` (patterns of paths in it).
+/// Unpacks Debian's source of the series to `src/NAME`: `taken` of it, or all of it if that is empty, without files that
+/// match `excluded` (patterns of paths in it).
 pub(super) fn unpack(
     setup: &Setup<'_>,
     debian: &Debian,
     name: &str,
+    taken: &[&str],
     excluded: &[&str],
 ) -> Result<()> {
+    let package = package(setup.flavour.series());
     let archive = fetch(setup, debian)?;
     let target = setup.source(name);
     fs::create_dir_all(&target).map_err(io_error("create", &target))?;
@@ -86,8 +90,9 @@ pub(super) fn unpack(
         .args(
             excluded
                 .iter()
-                .map(|pattern| format!("--exclude={}/{pattern}", package())),
-        );
+                .map(|pattern| format!("--exclude={package}/{pattern}")),
+        )
+        .args(taken.iter().map(|path| format!("{package}/{path}")));
     setup.run(&mut command)?;
     let directory = setup.source(PACKAGE);
     fs::remove_dir_all(&directory).map_err(io_error("remove", &directory))

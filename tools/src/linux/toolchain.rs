@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{MODULE_OUT, MODULE_SOURCE, SOURCES};
+use super::{MODULE, SOURCES};
 use crate::{Cache, Recipe, Result, chroot, debian::Debian, error::io_error};
 
 /// The packages that the kernel's documentation (`process/changes.rst`) asks for, and the further packages of Debian's
@@ -61,7 +61,7 @@ const USELESS: &[&str] = &[
 ];
 
 /// Places in the root of directories of the machine, for builds.
-const MOUNTED: [&str; 3] = [SOURCES, MODULE_SOURCE, MODULE_OUT];
+const MOUNTED: [&str; 2] = [SOURCES, MODULE];
 
 const RUSTC: &str = "usr/bin/rustc";
 /// The place where the kernel's build looks for the compiler's own library.
