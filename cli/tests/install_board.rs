@@ -232,7 +232,10 @@ fn everybody_reads_a_description_that_a_careful_root_has_installed() {
         text(&file),
         text(&work.firmware())
     );
-    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .output()
+        .unwrap();
     assert_eq!(said(&output).0, Some(0), "{}", said(&output).1);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&work.0.path().join("lib")), 0o755);

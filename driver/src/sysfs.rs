@@ -138,7 +138,7 @@ type Store = unsafe extern "C" fn(
     usize,
 ) -> isize;
 
-/// Makes an attribute, which everybody may read, and root write if it can be written.
+/// Makes an attribute, which all users may read. Root may write it if it can be written.
 const fn attribute(
     name: &'static CStr,
     show: Option<Show>,

@@ -251,7 +251,7 @@ static void by_the_process(const char *path)
 
 	if (page == MAP_FAILED || ring == MAP_FAILED)
 		fail("mmap");
-	/* No doorbell is taken before. The queue begins anew when another generation is told. */
+	/* No doorbell is taken before. The queue begins again when another generation is reported. */
 	memset(&query, 0, sizeof(query));
 	if (ioctl(file, PEERLANE_IOC_QUERY, &query))
 		fail("QUERY");

@@ -110,7 +110,10 @@ fn kernels_whose_c_code_rust_would_not_fit_are_refused() {
 #[test]
 fn compilers_that_are_missing_or_too_old_are_named() {
     let said = refusal(&GOOD, None, None).unwrap();
-    assert!(said.contains("apt install rustc bindgen rust-src"), "{said}");
+    assert!(
+        said.contains("apt install rustc bindgen rust-src"),
+        "{said}"
+    );
     let said = refusal(&GOOD, Some("1.84.9"), BINDGEN).unwrap();
     assert!(said.contains("version 1.84, but 1.85 or later"), "{said}");
     let said = refusal(&GOOD, RUSTC, Some("0.60.1")).unwrap();
@@ -138,7 +141,8 @@ fn probes(compiler: &str) -> Result<String, String> {
 #[test]
 fn what_compiles_is_defined() {
     // A kernel that has `zap_vma_range` and `kfree`, and nothing else of the list.
-    let found = probes("text=$(cat); case $text in *kfree*|*zap_vma_range*) ;; *) exit 1;; esac").unwrap();
+    let found =
+        probes("text=$(cat); case $text in *kfree*|*zap_vma_range*) ;; *) exit 1;; esac").unwrap();
     assert_eq!(found, "#define PEERLANE_HAS_ZAP_VMA_RANGE\n");
 }
 

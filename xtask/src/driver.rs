@@ -76,7 +76,10 @@ pub(crate) fn source(root: &Path, out: &Path) -> miette::Result<()> {
     fs::create_dir(out)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot create {}", out.display()))?;
-    for (from, to) in [(root.join("driver"), out.to_owned()), (kernel_crate, out.join("rust"))] {
+    for (from, to) in [
+        (root.join("driver"), out.to_owned()),
+        (kernel_crate, out.join("rust")),
+    ] {
         copy(&from, &to)
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot copy {}", from.display()))?;

@@ -392,10 +392,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "kernels",
         about: "the kernel driver on Debian's kernels 6.12, without CONFIG_RUST, and 7.2",
-        kernels: &[
-            Kernel::Of(Flavour::Released),
-            Kernel::Of(Flavour::Previous),
-        ],
+        kernels: &[Kernel::Of(Flavour::Released), Kernel::Of(Flavour::Previous)],
         steps: &[
             external("kernels-6-12").with(&[("PEERLANE_KERNEL", "6.12")]),
             external("kernels-7-2").with(&[("PEERLANE_KERNEL", "7.2")]),

@@ -157,7 +157,7 @@ fn a_start_has_no_request_in_progress_before_it_is_bus_master() {
     assert_eq!(life.knows_memory(), None);
     assert!(!life.may_request(old));
     let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
-    // What it knows is wiped.
+    // Its knowledge is wiped later.
     assert_eq!(life.knows_memory(), None);
     life.note_wiped(old);
     assert_eq!(life.knows_memory(), None);

@@ -495,7 +495,7 @@ fn put_all(wanted: &[Wanted]) -> Result<()> {
 
 /// Writes a temporary file next to the target and renames it: a file is never half-written. All users may read it and
 /// its new directories, independently of the mask of the user who installs: programs of all users read these files, and
-/// skip without a message what they cannot read.
+/// skip files that they cannot read without a message.
 fn put(path: &Path, text: &str) -> Result<()> {
     let failed = |error: &std::io::Error| Failure::io(path, "be written", error);
     let directory = path.parent().unwrap_or(Path::new("/"));
@@ -505,7 +505,10 @@ fn put(path: &Path, text: &str) -> Result<()> {
         .tempfile_in(directory)
         .map_err(|error| failed(&error))?;
     made.write_all(text.as_bytes())
-        .and_then(|()| made.as_file().set_permissions(Permissions::from_mode(0o644)))
+        .and_then(|()| {
+            made.as_file()
+                .set_permissions(Permissions::from_mode(0o644))
+        })
         .map_err(|error| failed(&error))?;
     let kept = made.persist(path);
     kept.map_err(|error| failed(&error.error)).map(drop)

@@ -98,7 +98,8 @@ impl Cache {
             .requires(PARTS);
         self.install(&recipe, |home, progress| {
             let debian = Debian::open(self, &tool, progress)?;
-            let work = tempfile::tempdir_in(home).map_err(io_error("create a directory in", home))?;
+            let work =
+                tempfile::tempdir_in(home).map_err(io_error("create a directory in", home))?;
             let package = source::package(LINUX_SERIES);
             debian.unpack_only(std::slice::from_ref(&package), work.path(), progress)?;
             drop(debian);
@@ -108,7 +109,9 @@ impl Cache {
             fs::create_dir(&unpacked).map_err(io_error("create", &unpacked))?;
             let mut command = Command::new("tar");
             command.args(["--use-compress-program=xz -T0", "-xf", &archive, "-C"]);
-            command.arg(&unpacked).args(["--wildcards", "--strip-components=1"]);
+            command
+                .arg(&unpacked)
+                .args(["--wildcards", "--strip-components=1"]);
             command.args(TAKEN.map(|pattern| format!("{package}/{pattern}")));
             let output = process::output(&mut command)?;
             if !output.status.success() {
@@ -126,7 +129,9 @@ impl Cache {
             if found != PINNED {
                 return Err(Error::Hash {
                     tool: format!("{tool} (Debian's package {package})"),
-                    detail: format!("its files have {found}, pinned are those of 7.3.4 with {PINNED}"),
+                    detail: format!(
+                        "its files have {found}, pinned are those of 7.3.4 with {PINNED}"
+                    ),
                 });
             }
             let files = edited(files).map_err(|detail| Error::Install {
@@ -148,7 +153,10 @@ impl Cache {
 
 /// Reads all files below a directory, by their names below it.
 fn read(directory: &Path, name: &str, files: &mut BTreeMap<String, String>) -> Result<()> {
-    for entry in fs::read_dir(directory).map_err(io_error("read", directory))?.flatten() {
+    for entry in fs::read_dir(directory)
+        .map_err(io_error("read", directory))?
+        .flatten()
+    {
         let path = entry.path();
         let inner = format!("{name}{}", entry.file_name().to_string_lossy());
         if path.is_dir() {
@@ -185,7 +193,9 @@ fn edited(mut files: BTreeMap<String, String>) -> Result<BTreeMap<String, String
     }
     for edit in &edits.edit {
         let failed = |reason| format!("{}: {:?}: {reason}", edit.file, edit.from);
-        let content = files.get_mut(&edit.file).ok_or_else(|| failed("there is no such file"))?;
+        let content = files
+            .get_mut(&edit.file)
+            .ok_or_else(|| failed("there is no such file"))?;
         *content = edit.apply(content).map_err(failed)?;
     }
     Ok(files)
@@ -195,7 +205,10 @@ fn edited(mut files: BTreeMap<String, String>) -> Result<BTreeMap<String, String
 fn kept(parts: &str, keep: &[String]) -> (String, Vec<String>) {
     let (mut text, mut dropped, mut attributes) = (String::new(), Vec::new(), String::new());
     for line in parts.split_inclusive('\n') {
-        let module = line.trim_end().strip_prefix("pub mod ").and_then(|name| name.strip_suffix(';'));
+        let module = line
+            .trim_end()
+            .strip_prefix("pub mod ")
+            .and_then(|name| name.strip_suffix(';'));
         match module {
             // Attributes are of the line after them.
             None if line.starts_with("#[") => attributes.push_str(line),
@@ -225,12 +238,33 @@ mod tests {
             with: "X".to_owned(),
         };
         let content = "one two one three\n";
-        assert_eq!(edit("two ", None).apply(content).unwrap(), "one Xone three\n");
-        assert_eq!(edit("two", Some("three")).apply(content).unwrap(), "one Xthree\n");
+        assert_eq!(
+            edit("two ", None).apply(content).unwrap(),
+            "one Xone three\n"
+        );
+        assert_eq!(
+            edit("two", Some("three")).apply(content).unwrap(),
+            "one Xthree\n"
+        );
         assert_eq!(edit("two", Some("")).apply(content).unwrap(), "one X");
-        assert!(edit("one", None).apply(content).unwrap_err().contains("more than once"));
-        assert!(edit("four", None).apply(content).unwrap_err().contains("does not have"));
-        assert!(edit("two", Some("four")).apply(content).unwrap_err().contains("end"));
+        assert!(
+            edit("one", None)
+                .apply(content)
+                .unwrap_err()
+                .contains("more than once")
+        );
+        assert!(
+            edit("four", None)
+                .apply(content)
+                .unwrap_err()
+                .contains("does not have")
+        );
+        assert!(
+            edit("two", Some("four"))
+                .apply(content)
+                .unwrap_err()
+                .contains("end")
+        );
     }
 
     #[test]
@@ -246,8 +280,12 @@ mod tests {
         let edits: Edits = toml::from_str(EDITS).unwrap();
         assert!(edits.edit.len() > 20);
         for edit in &edits.edit {
-            let module = edit.file.strip_prefix("kernel/").and_then(|file| file.split(['/', '.']).next());
-            let stays = module.is_none_or(|module| edits.modules.keep.iter().any(|kept| kept == module));
+            let module = edit
+                .file
+                .strip_prefix("kernel/")
+                .and_then(|file| file.split(['/', '.']).next());
+            let stays =
+                module.is_none_or(|module| edits.modules.keep.iter().any(|kept| kept == module));
             assert!(stays, "{}", edit.file);
         }
     }

@@ -47,7 +47,13 @@ pub enum Flavour {
 
 impl Flavour {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Debian, Self::Released, Self::Previous, Self::Locks, Self::Memory];
+    pub const ALL: [Self; 5] = [
+        Self::Debian,
+        Self::Released,
+        Self::Previous,
+        Self::Locks,
+        Self::Memory,
+    ];
 
     /// Returns the kernel that the environment variable `PEERLANE_KERNEL` names; Debian's own if it is not set.
     ///
@@ -100,7 +106,9 @@ impl Flavour {
     /// Returns the compiler of the kernel, and so of its modules, in the form that kbuild takes.
     fn compiler(self) -> &'static str {
         match self {
-            Self::Debian | Self::Released | Self::Previous | Self::Locks => "CC=x86_64-linux-gnu-gcc-14",
+            Self::Debian | Self::Released | Self::Previous | Self::Locks => {
+                "CC=x86_64-linux-gnu-gcc-14"
+            }
             Self::Memory => "CC=clang-19",
         }
     }
@@ -122,11 +130,26 @@ const RULES: &str = "crate/rules.mk";
 /// The files of the rules.
 const RULES_FILES: [(&str, &str); 8] = [
     (RULES, include_str!("../../../driver/crate/rules.mk")),
-    ("crate/bindings.h", include_str!("../../../driver/crate/bindings.h")),
-    ("crate/check.sh", include_str!("../../../driver/crate/check.sh")),
-    ("crate/compat.h", include_str!("../../../driver/crate/compat.h")),
-    ("crate/helpers.c", include_str!("../../../driver/crate/helpers.c")),
-    ("crate/probe.sh", include_str!("../../../driver/crate/probe.sh")),
+    (
+        "crate/bindings.h",
+        include_str!("../../../driver/crate/bindings.h"),
+    ),
+    (
+        "crate/check.sh",
+        include_str!("../../../driver/crate/check.sh"),
+    ),
+    (
+        "crate/compat.h",
+        include_str!("../../../driver/crate/compat.h"),
+    ),
+    (
+        "crate/helpers.c",
+        include_str!("../../../driver/crate/helpers.c"),
+    ),
+    (
+        "crate/probe.sh",
+        include_str!("../../../driver/crate/probe.sh"),
+    ),
     ("crate/probes", include_str!("../../../driver/crate/probes")),
     ("crate/uapi.h", include_str!("../../../driver/crate/uapi.h")),
 ];
@@ -303,7 +326,10 @@ impl Cache {
 /// Copies the files of a directory that differ from those in `to`.
 fn copy_newer(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).map_err(io_error("create", to))?;
-    for entry in fs::read_dir(from).map_err(io_error("read", from))?.flatten() {
+    for entry in fs::read_dir(from)
+        .map_err(io_error("read", from))?
+        .flatten()
+    {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
             copy_newer(&from, &to)?;

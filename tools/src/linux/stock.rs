@@ -43,9 +43,8 @@ fn unpack_packages(setup: &Setup<'_>, debian: &Debian, version: &str) -> Result<
     debian.unpack_only(&packages, &work, setup.progress)?;
 
     let move_to = |from: &Path, to: &Path| fs::rename(from, to).map_err(io_error("rename", from));
-    let vmlinuz = shipped::image(&work, &release).ok_or_else(|| {
-        setup.failure("its packages contain no vmlinuz".to_owned())
-    })?;
+    let vmlinuz = shipped::image(&work, &release)
+        .ok_or_else(|| setup.failure("its packages contain no vmlinuz".to_owned()))?;
     move_to(&vmlinuz, &setup.home.join(VMLINUZ))?;
     move_to(&work.join("usr/src"), &setup.home.join("src"))?;
     // The package has a link to it in src, and so have the headers.

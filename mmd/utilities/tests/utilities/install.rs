@@ -601,7 +601,10 @@ fn everybody_finds_what_a_careful_root_has_installed() {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
         return;
     }
     let work = Work::new();
