@@ -34,6 +34,11 @@ pub struct System {
 }
 
 impl System {
+    /// Returns the directory. Nothing in it may be changed.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Returns a command, as root, that sees the directory `shared` of the machine at `/mnt`, read-only. Its changes go
     /// to `changes/upper` and are seen by later commands with the same `changes`, an empty directory at first, whose
     /// path may have no comma and no colon.

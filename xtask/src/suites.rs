@@ -425,6 +425,13 @@ pub(crate) const SUITES: &[Suite] = &[
         ..ON_DEMAND
     },
     Suite {
+        name: "secure-boot",
+        about: "a computer with Secure Boot: the key of DKMS is enrolled, and the kernel accepts the driver",
+        kernels: &[Kernel::Driver],
+        steps: &[external("secure-boot")],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "dkms",
         about: "the driver's package, installed on a Debian system by DKMS",
         kernels: &[Kernel::Driver],

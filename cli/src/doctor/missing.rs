@@ -21,9 +21,19 @@ const MODPROBE: [&str; 5] = [
     "lib/modprobe.d",
 ];
 
+/// The files of UEFI's variables.
+const VARIABLES: &str = "sys/firmware/efi/efivars";
+
 /// UEFI's variable `SecureBoot`, whose GUID is that of all global variables (UEFI Specification 2.10, 3.3).
-const SECURE_BOOT: &str =
-    "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+const SECURE_BOOT: &str = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+/// Shim's variables with the certificates that users have enrolled, and with those that the MOK manager is to enrol at
+/// the next start (shim's README.fallback and lib/guid.c; mokutil(1)). The first may have a number.
+const ENROLLED: &str = "MokListRT";
+const REQUESTED: &str = "MokNew-605dab50-e046-4300-abb6-3dd810dd8b23";
+
+/// Certificates of the keys with which DKMS signs: its own, and on Ubuntu that of the distribution (dkms(8)).
+const CERTIFICATES: [&str; 2] = ["var/lib/dkms/mok.pub", "var/lib/shim-signed/mok/MOK.der"];
 
 /// Text at the end of a signed module (the kernel's include/linux/module_signature.h).
 const SIGNED: &[u8] = b"~Module signature appended~\n";
@@ -182,8 +192,73 @@ fn forbidden(root: &Path) -> Option<String> {
 /// Whether the firmware starts signed code only. Four bytes of attributes precede a variable's value
 /// (Documentation/filesystems/efivarfs.rst).
 fn is_secure(root: &Path) -> bool {
-    let variable = fs::read(root.join(SECURE_BOOT)).unwrap_or_default();
+    let variable = fs::read(root.join(VARIABLES).join(SECURE_BOOT)).unwrap_or_default();
     variable.get(4) == Some(&1)
+}
+
+/// Whether shim has a user's certificate.
+fn is_enrolled(root: &Path, certificate: &[u8]) -> bool {
+    let variables = files(&root.join(VARIABLES)).into_iter();
+    let mut lists = variables.filter(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(ENROLLED)
+    });
+    // A certificate is in a list as it is in its file (UEFI Specification 2.10, 32.4.1).
+    let has = |file: PathBuf| {
+        let list = fs::read(file).unwrap_or_default();
+        list.windows(certificate.len())
+            .any(|part| part == certificate)
+    };
+    !certificate.is_empty() && lists.any(has)
+}
+
+/// Finds the reason why a kernel that loads only signed modules has not loaded this one.
+fn not_trusted(root: &Path, file: &Path, module: &str) -> Finding {
+    let key = (CERTIFICATES.iter()).find(|key| root.join(key).exists());
+    let key = key.unwrap_or(&CERTIFICATES[0]);
+    let restart = "In the MOK manager, which comes up before the system: Enroll MOK, Continue, Yes, the password, Reboot. docs/operate/secure-boot.md has the steps.";
+    let enrol = format!(
+        "As root: mokutil --import /{key}, with a password for once. Then restart. {restart}"
+    );
+    let bytes = fs::read(file).unwrap_or_default();
+    // The end of a compressed module cannot be read here.
+    let is_plain = file.extension().is_some_and(|extension| extension == "ko");
+    if is_plain && !bytes.ends_with(SIGNED) {
+        return Finding::wrong(
+            ABOUT,
+            format!(
+                "the driver peerlane is not loaded: Secure Boot is on, and {module} is not signed"
+            ),
+            format!(
+                "Have DKMS sign it: install openssl, then build it again (dkms install --force). {enrol}"
+            ),
+        );
+    }
+    if is_enrolled(root, &fs::read(root.join(key)).unwrap_or_default()) {
+        return Finding::wrong(
+            ABOUT,
+            format!(
+                "the driver peerlane is not loaded: {module} is installed, and Secure Boot knows the key /{key}"
+            ),
+            "As root: modprobe peerlane. If that reports `Key was rejected by service`, another key signed the module: build it again (dkms install --force). dmesg | grep peerlane shows why a board was refused.",
+        );
+    }
+    if root.join(VARIABLES).join(REQUESTED).exists() {
+        return Finding::wrong(
+            ABOUT,
+            format!(
+                "the driver peerlane is not loaded: Secure Boot is on, and the key of {module} is enrolled at the next start"
+            ),
+            format!("Restart. {restart}"),
+        );
+    }
+    Finding::wrong(
+        ABOUT,
+        format!(
+            "the driver peerlane is not loaded: Secure Boot is on, and the kernel accepts {module} only if its signing key is enrolled"
+        ),
+        enrol,
+    )
 }
 
 fn not_loaded(root: &Path, file: &Path) -> Finding {
@@ -197,28 +272,7 @@ fn not_loaded(root: &Path, file: &Path) -> Finding {
         );
     }
     if is_secure(root) {
-        let enrol = "As root: mokutil --import /var/lib/dkms/mok.pub, restart, and enrol the key in the MOK manager that comes up; mokutil --test-key /var/lib/dkms/mok.pub reports whether it is enrolled. docs/install.md has the steps.";
-        let bytes = fs::read(file).unwrap_or_default();
-        // The end of a compressed module cannot be read here.
-        let is_plain = file.extension().is_some_and(|extension| extension == "ko");
-        return match is_plain && !bytes.ends_with(SIGNED) {
-            true => Finding::wrong(
-                ABOUT,
-                format!(
-                    "the driver peerlane is not loaded: Secure Boot is on, and {module} is not signed"
-                ),
-                format!(
-                    "Have DKMS sign it: install openssl, then build it again (dkms install --force). {enrol}"
-                ),
-            ),
-            false => Finding::wrong(
-                ABOUT,
-                format!(
-                    "the driver peerlane is not loaded: Secure Boot is on, and the kernel accepts {module} only if its signing key is enrolled"
-                ),
-                enrol,
-            ),
-        };
+        return not_trusted(root, file, &module);
     }
     Finding::wrong(
         ABOUT,

@@ -1,5 +1,6 @@
 //! A machine with a board and a GPU.
 
+use crate::module::build;
 use crate::outside::Outside;
 use crate::simulated::{configured, next_to_gpu, well_used};
 use std::{
@@ -13,7 +14,7 @@ use peerlane_endpoint::opencl::CvpConfig;
 use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Resets};
 use peerlane_guest::{PERIPHERY, Request};
 use peerlane_hdl::Slaves;
-use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu, Recipe};
+use peerlane_tools::{Cache, Flavour, Kernel, Qemu};
 use peerlane_vm::{Initramfs, Machine, guest_program};
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board is slower than the machine around it.
@@ -119,44 +120,6 @@ fn parts() -> &'static Parts {
             _built: built,
         }
     })
-}
-
-/// Builds the module in a directory, once for each content of that directory: each test may be a process of its own, so
-/// modules are kept next to cargo's builds.
-fn build(kernel: &Kernel, source: &Path, name: &str) -> PathBuf {
-    let mut recipe = Recipe::new("module", &format!("{name} of the tests"))
-        .part(kernel.vmlinuz().as_os_str().as_encoded_bytes())
-        .part(kernel.kernel_crate().as_os_str().as_encoded_bytes())
-        .requires(name);
-    for file in files(source) {
-        let inner = file.strip_prefix(source).unwrap();
-        recipe = recipe
-            .part(inner.as_os_str().as_encoded_bytes())
-            .part(std::fs::read(&file).unwrap());
-    }
-    let store = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-    let kept = store.install::<peerlane_tools::Error>(&recipe, |directory, _| {
-        let out = tempfile::tempdir().unwrap();
-        let modules = kernel.build(source, out.path(), Lint::Compiler)?;
-        assert_eq!(modules.warnings, "", "{}", source.display());
-        std::fs::copy(out.path().join(name), directory.join(name)).unwrap();
-        Ok(())
-    });
-    kept.unwrap().join(name)
-}
-
-/// Returns all files in a directory and the directories in it.
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(self::files(&path)),
-            false => files.push(path),
-        }
-    }
-    files.sort();
-    files
 }
 
 /// Builds the C program that only uses the driver's header.

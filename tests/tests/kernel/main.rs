@@ -7,6 +7,8 @@
 mod lab;
 mod libraries;
 mod long;
+#[path = "../machines/module.rs"]
+mod module;
 #[path = "../machines/outside.rs"]
 mod outside;
 mod runtime;

@@ -101,6 +101,14 @@ impl Emulator {
         )
     }
 
+    /// Returns the place behind the first occurrence of `text` on the console, at `from` or later.
+    pub(crate) fn shown(&self, text: &str, from: usize) -> Option<usize> {
+        let console = fs::read(self.console()).unwrap_or_default();
+        let mut places = console.get(from..)?.windows(text.len());
+        let place = places.position(|part| part == text.as_bytes())?;
+        Some(from + place + text.len())
+    }
+
     /// Returns QEMU's own output, and the end of the console.
     pub(crate) fn output(&self) -> String {
         let said = fs::read(self.work.path().join(SAID)).unwrap_or_default();

@@ -6,8 +6,9 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
 mount -t debugfs debugfs /sys/kernel/debug
-# The line to the test: no echo, no waiting for whole lines.
-stty -F /dev/ttyS1 raw -echo
+# The line to the test: no echo, no waiting for whole lines. Parameters that the kernel does not know are variables here.
+control=${PEERLANE_CONTROL:-/dev/ttyS1}
+stty -F $control raw -echo
 # From here on the kernel says everything on the console.
 dmesg -n 8
 
@@ -25,5 +26,5 @@ if [ -e $leaks ]; then
 fi
 
 # To the test: peerlane-vm reads it in vm.rs.
-echo "{\"script\":$status}" >/dev/ttyS1
+echo "{\"script\":$status}" >$control
 poweroff -f

@@ -8,7 +8,7 @@ use std::{
 };
 
 use cpio::newc;
-use peerlane_tools::{Python, Qemu};
+use peerlane_tools::{Python, Qemu, System};
 
 use crate::{Result, error::io_error, libraries, python};
 
@@ -65,6 +65,25 @@ impl Initramfs {
     pub fn shared_program(&mut self, file: &Path) -> Result<()> {
         self.program(file)?;
         self.needed_by(file)
+    }
+
+    /// Adds a program of a Debian system: `/bin/NAME`, by the name of its file, a path in that system. It runs with that
+    /// system's loader and libraries.
+    ///
+    /// # Errors
+    /// As [`shared_program`](Self::shared_program).
+    pub fn debian_program(&mut self, system: &System, file: &str) -> Result<()> {
+        let file = system.root().join(file);
+        let name = name(&file)?;
+        for library in libraries::of_debian(system.root(), &file)? {
+            self.once(&library.found, &format!("debian{}", library.place))?;
+        }
+        self.once(&file, &format!("debian/bin/{name}"))?;
+        let start = format!(
+            "#!/bin/sh\nexec /debian/{} --library-path /debian/lib /debian/bin/{name} \"$@\"\n",
+            libraries::LOADER
+        );
+        self.add(&format!("bin/{name}"), 0o100_755, start.as_bytes())
     }
 
     /// Adds a shared library, `/lib/NAME`, by the name of its file; and those that it needs itself.

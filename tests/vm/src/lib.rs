@@ -28,6 +28,7 @@
 //!   same on every machine.
 
 mod console;
+mod disk;
 mod emulator;
 mod error;
 mod guest;

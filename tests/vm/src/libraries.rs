@@ -16,10 +16,28 @@ pub(crate) struct Library {
     pub(crate) found: PathBuf,
 }
 
+/// Place of the loader in Debian's packages for x86-64, and of the libraries.
+pub(crate) const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+
 /// Returns all libraries that the loader would load for a file, including the loader itself, as `ldd` lists them.
 pub(crate) fn of(file: &Path) -> Result<Vec<Library>> {
-    let output = Command::new("ldd").arg(file).output();
-    let output = output.map_err(io_error("run", "ldd"))?;
+    listed(Command::new("ldd"), file)
+}
+
+/// Does the same for a file of an unpacked Debian, with its loader.
+pub(crate) fn of_debian(root: &Path, file: &Path) -> Result<Vec<Library>> {
+    let mut command = Command::new(root.join("usr").join(LOADER));
+    command
+        .arg("--library-path")
+        .arg(root.join(LIBRARIES))
+        .arg("--list");
+    listed(command, file)
+}
+
+fn listed(mut command: Command, file: &Path) -> Result<Vec<Library>> {
+    let output = command.arg(file).output();
+    let output = output.map_err(io_error("run", command.get_program()))?;
     let failed = |reason: String| Error::Libraries {
         file: file.to_owned(),
         reason,

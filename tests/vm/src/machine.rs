@@ -1,16 +1,17 @@
 //! Description of a machine.
 
 use std::{
+    collections::VecDeque,
     env,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
 
-use peerlane_tools::{Flavour, Kernel, Qemu, ShippedKernel};
+use peerlane_tools::{Firmware, Flavour, Kernel, Qemu, ShippedKernel};
 use serde_json::{Value, json};
 
-use crate::{Initramfs, Result};
+use crate::{Initramfs, Result, disk};
 
 /// Environment variable that names the accelerator.
 const ACCELERATOR: &str = "PEERLANE_ACCEL";
@@ -65,6 +66,26 @@ pub struct Machine {
     parameters: Vec<String>,
     expected: Vec<String>,
     deadline: Duration,
+    firmware: Option<Firmware>,
+    steps: VecDeque<Step>,
+}
+
+/// A step of a user in front of the machine.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Waits until the console shows a text.
+    Sees(String),
+    /// Presses a key.
+    Presses(&'static str),
+}
+
+/// The parts of a description that a running machine needs.
+pub(crate) struct Parts {
+    pub(crate) archive: Vec<u8>,
+    /// The complaints of the kernel that are expected.
+    pub(crate) expected: Vec<String>,
+    pub(crate) deadline: Duration,
+    pub(crate) steps: VecDeque<Step>,
 }
 
 /// Paths of the files and sockets of a starting machine.
@@ -74,6 +95,9 @@ pub(crate) struct Files {
     pub(crate) control: PathBuf,
     pub(crate) qmp: PathBuf,
     pub(crate) unanswered: PathBuf,
+    /// The directory with the files of the disk, and the firmware's variables.
+    pub(crate) disk: PathBuf,
+    pub(crate) variables: PathBuf,
 }
 
 impl Machine {
@@ -95,6 +119,8 @@ impl Machine {
             parameters: Vec::new(),
             expected: Vec::new(),
             deadline: Duration::from_secs(120),
+            firmware: None,
+            steps: VecDeque::new(),
         }
     }
 
@@ -190,11 +216,50 @@ impl Machine {
         self
     }
 
-    /// Takes the machine apart: the archive of its files, the complaints of the kernel that are expected, and its time
-    /// limit.
-    pub(crate) fn into_parts(self) -> Result<(Vec<u8>, Vec<String>, Duration)> {
-        let deadline = self.deadline * self.image.slower;
-        Ok((self.files.finish()?, self.expected, deadline))
+    /// Boots as a computer with Secure Boot does: the firmware starts shim and GRUB from a disk, and GRUB the kernel.
+    /// The firmware stores its variables until the machine is off.
+    #[must_use]
+    pub fn secure_boot(mut self, firmware: &Firmware) -> Self {
+        self.firmware = Some(firmware.clone());
+        self
+    }
+
+    /// Waits until the console shows `text`, after that of the answer before, and then presses keys, by QEMU's names of
+    /// them (`QKeyCode` in its QMP reference).
+    #[must_use]
+    pub fn answer(mut self, text: &str, keys: &[&'static str]) -> Self {
+        self.steps.push_back(Step::Sees(text.to_owned()));
+        self.steps
+            .extend(keys.iter().map(|key| Step::Presses(key)));
+        self
+    }
+
+    /// Takes the machine apart.
+    pub(crate) fn into_parts(self) -> Result<Parts> {
+        Ok(Parts {
+            deadline: self.deadline * self.image.slower,
+            archive: self.files.finish()?,
+            expected: self.expected,
+            steps: self.steps,
+        })
+    }
+
+    /// Whether it boots from a disk.
+    pub(crate) fn has_disk(&self) -> bool {
+        self.firmware.is_some()
+    }
+
+    /// Makes the files of the disk, without the initramfs, and those of the firmware.
+    pub(crate) fn fill_disk(&self, files: &Files) -> Result<()> {
+        match &self.firmware {
+            None => Ok(()),
+            Some(firmware) => disk::fill(
+                firmware,
+                &self.image.vmlinuz,
+                &self.kernel_parameters(),
+                files,
+            ),
+        }
     }
 
     /// Returns the command that starts the machine.
@@ -223,7 +288,7 @@ impl Machine {
                 "-chardev",
                 &format!("socket,id=control,path={}", option(&files.control)),
             ])
-            .args(["-serial", "chardev:console", "-serial", "chardev:control"])
+            .args(["-serial", "chardev:console"])
             .args(["-qmp", &format!("unix:{}", option(&files.qmp))])
             // Accesses of processors that no device takes.
             .args(["-d", "invalid_mem", "-D"])
@@ -233,11 +298,19 @@ impl Machine {
                 "-global",
                 "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
             ])
-            .arg("-kernel")
-            .arg(&self.image.vmlinuz)
-            .arg("-initrd")
-            .arg(&files.initramfs)
-            .args(["-append", &self.kernel_parameters()]);
+;
+        match &self.firmware {
+            Some(firmware) => disk::options(&mut command, firmware, files),
+            None => {
+                command
+                    .arg("-kernel")
+                    .arg(&self.image.vmlinuz)
+                    .arg("-initrd")
+                    .arg(&files.initramfs)
+                    .args(["-append", &self.kernel_parameters()]);
+            }
+        }
+        command.args(["-serial", "chardev:control"]);
         if !self.reboots {
             command.arg("-no-reboot");
         }
@@ -261,7 +334,8 @@ impl Machine {
         } else {
             ""
         };
-        format!("q35,memory-backend=memory{chip}")
+        let firmware = if self.has_disk() { disk::KIND } else { "" };
+        format!("q35,memory-backend=memory{chip}{firmware}")
     }
 
     /// Returns the kernel's parameters: warnings and worse are shown from the start, and an oops ends the machine.
@@ -272,6 +346,9 @@ impl Machine {
         parameters.push("no_timer_check");
         if self.iommu {
             parameters.extend(["intel_iommu=on", "iommu.strict=1"]);
+        }
+        if self.has_disk() {
+            parameters.push(disk::CONTROL);
         }
         parameters.extend(self.parameters.iter().map(String::as_str));
         parameters.join(" ")

@@ -68,6 +68,15 @@ impl Qmp {
         self.execute("system_reset", json!({})).map(drop)
     }
 
+    /// Presses and releases a key of the keyboard, by QEMU's name of it (`QKeyCode` in its QMP reference).
+    ///
+    /// # Errors
+    /// If there is no such key, or QEMU has ended.
+    pub fn press(&mut self, key: &str) -> Result<()> {
+        let keys = json!({ "keys": [{ "type": "qcode", "data": key }] });
+        self.execute("send-key", keys).map(drop)
+    }
+
     /// Executes any command of QEMU's QMP reference. Returns its result.
     ///
     /// # Errors

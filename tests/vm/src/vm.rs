@@ -1,6 +1,7 @@
 //! A running machine, and the conversation with the programs in it.
 
 use std::{
+    collections::VecDeque,
     fs,
     io::{self, BufRead, BufReader, Write},
     os::unix::net::{UnixListener, UnixStream},
@@ -13,7 +14,7 @@ use crate::{
     Error, Log, Machine, Qmp, Result,
     emulator::{CONSOLE, Emulator, UNANSWERED},
     error::io_error,
-    machine::Files,
+    machine::{Files, Parts, Step},
 };
 
 /// Interval in which a wait for a question checks the machine itself.
@@ -28,6 +29,9 @@ pub struct Vm {
     control: BufReader<UnixStream>,
     qmp: Qmp,
     expected: Vec<String>,
+    steps: VecDeque<Step>,
+    /// The place on the console behind the text of the last step.
+    seen: usize,
 }
 
 /// Message of `init` when the script has ended.
@@ -52,14 +56,25 @@ impl Vm {
         let work = tempfile::tempdir().map_err(io_error("create a directory in", "TMPDIR"))?;
         let path = |name: &str| work.path().join(name);
         let files = Files {
-            initramfs: path("initramfs"),
+            initramfs: path(match machine.has_disk() {
+                true => "disk/initramfs",
+                false => "initramfs",
+            }),
             console: path(CONSOLE),
             control: path("control"),
             qmp: path("qmp"),
             unanswered: path(UNANSWERED),
+            disk: path("disk"),
+            variables: path("variables"),
         };
         let command = machine.command(&files);
-        let (archive, expected, deadline) = machine.into_parts()?;
+        machine.fill_disk(&files)?;
+        let Parts {
+            archive,
+            expected,
+            deadline,
+            steps,
+        } = machine.into_parts()?;
         fs::write(&files.initramfs, archive).map_err(io_error("write", &files.initramfs))?;
         let listen = |path| UnixListener::bind(path).map_err(io_error("listen at", path));
         let (control_listener, qmp_listener) = (listen(&files.control)?, listen(&files.qmp)?);
@@ -76,6 +91,8 @@ impl Vm {
             control: BufReader::new(control),
             qmp,
             expected,
+            steps,
+            seen: 0,
         })
     }
 
@@ -137,7 +154,23 @@ impl Vm {
             if log.console().contains(PANIC) {
                 self.check_kernel(&log)?;
             }
+            self.step()?;
         }
+    }
+
+    /// Takes the next step in front of the screen, if it is time.
+    fn step(&mut self) -> Result<()> {
+        match self.steps.front() {
+            None => return Ok(()),
+            Some(Step::Sees(text)) => match self.emulator.shown(text, self.seen) {
+                None => return Ok(()),
+                Some(end) => self.seen = end,
+            },
+            // One at a time: the keyboard stores few.
+            Some(Step::Presses(key)) => self.qmp.press(key)?,
+        }
+        self.steps.pop_front();
+        Ok(())
     }
 
     /// Fails if the kernel complained.

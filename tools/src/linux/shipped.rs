@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use super::{LINUX_SERIES, RELEASE, VMLINUZ, source};
+use super::{Kernel, LINUX_SERIES, RELEASE, VMLINUZ, source};
 use crate::{
     Cache, Error, Progress, Recipe, Result, debian::Debian, error::io_error, process, process::tail,
 };
@@ -117,20 +117,59 @@ impl Cache {
             let path = home.join(RELEASE);
             fs::write(&path, release).map_err(io_error("write", &path))
         })?;
-        let read = |name: &str| {
-            let path = home.join(name);
-            fs::read_to_string(&path).map_err(io_error("read", &path))
-        };
-        let order = read(ORDER)?;
         Ok(ShippedKernel {
-            release: read(RELEASE)?,
-            modules: order
-                .lines()
-                .map(|name| home.join(MODULES).join(name))
-                .collect(),
+            release: read(&home, RELEASE)?,
+            modules: collected(&home)?,
             home,
         })
     }
+
+    /// Returns modules of a kernel as Debian ships it, not compressed, each after those that it needs. The package with
+    /// all of them has about 100 MB.
+    ///
+    /// # Errors
+    /// As [`Cache::shipped_kernel`]; when Debian no longer has this release of the kernel.
+    pub fn modules(&self, kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>> {
+        // As for a shipped kernel.
+        let busybox = self.qemu()?.busybox();
+        let release = kernel.release();
+        let label = format!("modules of Linux {release} (Debian packages)");
+        let recipe = Recipe::new("linux-modules", &label)
+            .part("1")
+            .part(release)
+            .part(names.join(" "))
+            .requires(ORDER);
+        let home = self.install(&recipe, |home, progress| {
+            let work = home.join("packages");
+            fs::create_dir(&work).map_err(io_error("create", &work))?;
+            Debian::open(self, &label, progress)?.unpack_only(
+                &[format!("linux-modules-{release}")],
+                &work,
+                progress,
+            )?;
+            let unpacked = Unpacked {
+                release,
+                work: &work,
+                busybox: &busybox,
+            };
+            unpacked.collect(names, home)?;
+            fs::remove_dir_all(&work).map_err(io_error("remove", &work))
+        })?;
+        collected(&home)
+    }
+}
+
+/// Reads a file of an installation.
+fn read(home: &Path, name: &str) -> Result<String> {
+    let path = home.join(name);
+    fs::read_to_string(&path).map_err(io_error("read", &path))
+}
+
+/// Returns the modules of an installation, each after those that it needs.
+fn collected(home: &Path) -> Result<Vec<PathBuf>> {
+    let order = read(home, ORDER)?;
+    let paths = order.lines().map(|name| home.join(MODULES).join(name));
+    Ok(paths.collect())
 }
 
 /// Returns the packages that have the image and the modules of a release; the image is in the first.
