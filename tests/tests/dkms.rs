@@ -152,6 +152,8 @@ fn built_installed_loaded_and_removed(flavour: Flavour) {
         field(&modinfo, "vermagic")[0].split(' ').next(),
         Some(release)
     );
+    // The suite secure-boot enrols this key.
+    assert_eq!(field(&modinfo, "signer"), ["DKMS module signing key"]);
     let parameters: BTreeSet<&str> = field(&modinfo, "parm")
         .iter()
         .filter_map(|line| line.split(':').next())

@@ -57,12 +57,9 @@ impl Cache {
     /// As [`Cache::qemu`].
     pub fn firmware(&self) -> Result<Firmware> {
         let paths = [CODE, VARIABLES, SHIM, MOK_MANAGER, BOOT_LOADER];
-        let recipe = Recipe::new(
-            "firmware",
-            "firmware with Secure Boot (Debian packages)",
-        )
-        .part("1")
-        .part(PACKAGES.join(" "));
+        let recipe = Recipe::new("firmware", "firmware with Secure Boot (Debian packages)")
+            .part("1")
+            .part(PACKAGES.join(" "));
         let recipe = paths.into_iter().fold(recipe, Recipe::requires);
         let root = self.install(&recipe, |root: &Path, progress| {
             let debian = Debian::open(self, "the firmware", progress)?;

@@ -291,6 +291,12 @@ fn loader_knows(machine: &Machine) -> bool {
         .any(|text| text.contains(RUNTIME))
 }
 
+/// The driver's parameter that lets users configure the FPGA.
+const CONFIGURE: &str = "configure_all";
+
+/// The state of the kernel's lockdown, which Secure Boot turns on (kernel_lockdown(7)): the word in brackets holds.
+const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+
 /// Parameters of the driver that give users a right, the right, and the way to get it.
 const RIGHTS: [(&str, &str, &str); 2] = [
     (
@@ -299,7 +305,7 @@ const RIGHTS: [(&str, &str, &str); 2] = [
         "To let the group peerlane run them, load the driver with hold_all=1 (docs/program/opencl.md, \"Who may run programs\").",
     ),
     (
-        "configure_all",
+        CONFIGURE,
         "load kernels into its FPGA",
         "Load them as root before users run programs; docs/program/opencl.md has the other way, and its consequences (\"Who \
          may run programs\").",
@@ -315,9 +321,17 @@ fn rights(machine: &Machine) -> Vec<Seen> {
             "Without them only root may open a board. `install` writes them.",
         ));
     }
+    let state = std::fs::read_to_string(machine.path(LOCKDOWN)).unwrap_or_default();
+    let locked = state.contains('[') && !state.contains("[none]");
     for board in machine.boards() {
         for (parameter, what, hint) in RIGHTS {
-            if machine.says(&board, parameter).as_deref() == Some("0") {
+            if locked && parameter == CONFIGURE {
+                seen.push(Seen::note(
+                    format!("{board}: the kernel is locked down (Secure Boot), and no process may {what}"),
+                    "Programs run with the kernels that the FPGA has. Load others from the board's flash or by JTAG, or \
+                     without Secure Boot (docs/operate/secure-boot.md).",
+                ));
+            } else if machine.says(&board, parameter).as_deref() == Some("0") {
                 seen.push(Seen::note(
                     format!("{board}: only users with CAP_SYS_RAWIO, such as root, may {what}"),
                     hint,

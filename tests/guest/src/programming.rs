@@ -28,6 +28,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("programming.under_load", || under_load(lab));
     suite.run("programming.rights_refused", || rights::refused(lab));
     suite.run("programming.rights_granted", || rights::granted(lab));
+    suite.run("programming.rights_locked_down", || {
+        rights::locked_down(lab)
+    });
     suite.run("programming.arguments", || arguments(lab));
     suite.run("programming.refused", || refused(lab));
     suite.run("programming.faults", || faults(lab));

@@ -14,8 +14,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use outside::Outside;
+use peerlane_endpoint::opencl::CvpConfig;
 use peerlane_endpoint::{Endpoint, Irq, Params, Resets};
-use peerlane_guest::Request;
+use peerlane_guest::{PERIPHERY, Request};
 use peerlane_tools::{Cache, Flavour, Kernel, System};
 use peerlane_vm::{Initramfs, Machine, guest_program};
 use simulated::{next_to_gpu, well_used};
@@ -105,6 +106,10 @@ fn a_key_is_enrolled_and_the_module_accepted() {
     };
     let mut config = next_to_gpu(params, &vram, VRAM);
     config.resets = Resets::Link;
+    config.cvp = Some(CvpConfig {
+        periphery: PERIPHERY,
+        ..CvpConfig::default()
+    });
     let model = peerlane_block::library(&config.block()).unwrap();
     let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
     let mut outside = Outside::new(endpoint.handle(), "board", None);

@@ -86,9 +86,11 @@ fi
 says 'is already enrolled' mokutil --test-key $certificate
 doctor_says "$module is installed, and Secure Boot knows the key $certificate"
 peerlane install-board /srv/peerlane.board
-insmod $module
+insmod $module memory_pool_mib=16
 [ -e /sys/bus/pci/drivers/peerlane/$board ] || fail "the driver has not taken the board"
 peerlane-guest library --filter library.both_directions_at_once
 says "$board is ready" peerlane doctor
+peerlane-guest programming --filter programming.rights_locked_down
+says 'no process may load kernels into its FPGA' peerlane doctor --no-probes
 rmmod peerlane
 echo 'enrolled and accepted'

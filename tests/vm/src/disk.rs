@@ -36,8 +36,7 @@ pub(crate) fn fill(
         fs::copy(&file, disk.join(name)).map_err(io_error("copy", &file))?;
     }
     let path = disk.join("EFI/debian/grub.cfg");
-    let config =
-        format!("set timeout=0\nlinux /vmlinuz {parameters}\ninitrd /initramfs\nboot\n");
+    let config = format!("set timeout=0\nlinux /vmlinuz {parameters}\ninitrd /initramfs\nboot\n");
     fs::write(&path, config).map_err(io_error("write", &path))?;
     let variables = firmware.variables();
     fs::copy(&variables, &files.variables).map_err(io_error("copy", &variables))?;
@@ -46,9 +45,7 @@ pub(crate) fn fill(
 
 /// Adds QEMU's options for the firmware, the disk, and the second serial port, to which nothing is connected.
 pub(crate) fn options(command: &mut Command, firmware: &Firmware, files: &Files) {
-    let flash = |name: &str, path: &Path, read_only: bool| {
-        json!({ "driver": "file", "node-name": name, "filename": path, "read-only": read_only })
-    };
+    let flash = |name: &str, path: &Path, read_only: bool| json!({ "driver": "file", "node-name": name, "filename": path, "read-only": read_only });
     let disk = json!({
         "driver": "vvfat", "node-name": "disk", "dir": files.disk, "read-only": true,
     });

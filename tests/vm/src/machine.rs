@@ -229,8 +229,7 @@ impl Machine {
     #[must_use]
     pub fn answer(mut self, text: &str, keys: &[&'static str]) -> Self {
         self.steps.push_back(Step::Sees(text.to_owned()));
-        self.steps
-            .extend(keys.iter().map(|key| Step::Presses(key)));
+        self.steps.extend(keys.iter().map(|key| Step::Presses(key)));
         self
     }
 
@@ -297,8 +296,7 @@ impl Machine {
             .args([
                 "-global",
                 "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
-            ])
-;
+            ]);
         match &self.firmware {
             Some(firmware) => disk::options(&mut command, firmware, files),
             None => {

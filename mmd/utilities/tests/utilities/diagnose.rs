@@ -443,6 +443,21 @@ fn the_variable_and_the_rights_are_said() {
         &lines,
         "peerlane0: only users with CAP_SYS_RAWIO, such as root, may load kernels into its FPGA",
     );
+    // Files as those of Linux 7.3.
+    for (state, locked) in [("[none] integrity", false), ("none [integrity]", true)] {
+        let state = format!("{state} confidentiality\n");
+        work.put("sys/kernel/security/lockdown", state.as_bytes());
+        let (lines, _) = look_with(&work, &toys, &stand, None, &named("acl0"));
+        let words =
+            "peerlane0: the kernel is locked down (Secure Boot), and no process may load kernels";
+        let found = lines.iter().any(|line| line.contains(words));
+        assert_eq!(found, locked, "{lines:#?}");
+        let root = "such as root, may load kernels";
+        assert!(
+            lines.iter().any(|line| line.contains(root)) != locked,
+            "{lines:#?}"
+        );
+    }
     let (_, result) = look(&work, &toys, &named("acl0"));
     result.unwrap();
     let elsewhere = work.put("elsewhere/x", b"").with_file_name("");

@@ -64,6 +64,25 @@ pub(super) fn refused(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
+/// Checks that not even root can configure the FPGA in a kernel that is locked down, as with Secure Boot.
+pub(super) fn locked_down(lab: &mut Lab) -> Result<&'static str> {
+    let state = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    if state.is_empty() || state.contains("[none]") {
+        return skip("the kernel is not locked down");
+    }
+    let before = lab.host.programmed(0, 0)?.transfers;
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    ensure!(program(&device, reprogram::BEGIN) == Err(Errno::PERM));
+    ensure!(configure(&*side, &image(23, 64))? == Err(Errno::PERM));
+    ensure!(
+        lab.host.programmed(0, 0)?.transfers == before,
+        "an image was begun"
+    );
+    is_there(&*side)?;
+    Ok("")
+}
+
 /// Checks that a user without capabilities can configure the FPGA where the administrator allows it and an IOMMU bounds
 /// the accesses of a design. If the user does not end the bracket, the driver does, and the board works for others.
 /// With `hold_all=1 configure_all=1 configure_s=5` under an IOMMU.
