@@ -31,8 +31,8 @@ const TYPED: [&str; 6] = ["e", "n", "r", "o", "l", "ret"];
 /// Memory of the mock GPU, in bytes.
 const VRAM: u64 = 256 << 20;
 
-/// Commands of a Debian system. DKMS makes its key. The sources of DKMS have the other lines: `do_build` removes the
-/// debug information and signs, and `prepare_mok` makes a key, such as the other one, which nobody enrols.
+/// Commands of a Debian system. DKMS makes its key. The other lines are those of its source: `do_build` removes the
+/// debug information and signs, `prepare_mok` makes a key. No user enrols the second key.
 const SIGN: &str = r#"
 set -e
 dkms generate_mok

@@ -101,7 +101,7 @@ impl Emulator {
         )
     }
 
-    /// Returns the place behind the first occurrence of `text` on the console, at `from` or later.
+    /// Returns the end of the first occurrence of `text` on the console, at `from` or later.
     pub(crate) fn shown(&self, text: &str, from: usize) -> Option<usize> {
         let console = fs::read(self.console()).unwrap_or_default();
         let mut places = console.get(from..)?.windows(text.len());

@@ -30,7 +30,7 @@ pub struct Vm {
     qmp: Qmp,
     expected: Vec<String>,
     steps: VecDeque<Step>,
-    /// The place on the console behind the text of the last step.
+    /// The end, on the console, of the text of the last step.
     seen: usize,
 }
 
