@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use peerlane_tools::Firmware;
 use serde_json::json;
 
-use crate::{Result, error::io_error, machine::Files};
+use crate::{Result, error::io_error, files::Files};
 
 /// Options of the type of the machine. The firmware protects its variables by the system management mode.
 pub(crate) const KIND: &str = ",smm=on,pflash0=code,pflash1=variables";

@@ -31,6 +31,7 @@ mod console;
 mod disk;
 mod emulator;
 mod error;
+mod files;
 mod guest;
 mod initramfs;
 mod libraries;

@@ -11,7 +11,7 @@ use std::{
 use peerlane_tools::{Firmware, Flavour, Kernel, Qemu, ShippedKernel};
 use serde_json::{Value, json};
 
-use crate::{Initramfs, Result, disk};
+use crate::{Initramfs, Result, disk, files::Files};
 
 /// Environment variable that names the accelerator.
 const ACCELERATOR: &str = "PEERLANE_ACCEL";
@@ -86,18 +86,6 @@ pub(crate) struct Parts {
     pub(crate) expected: Vec<String>,
     pub(crate) deadline: Duration,
     pub(crate) steps: VecDeque<Step>,
-}
-
-/// Paths of the files and sockets of a starting machine.
-pub(crate) struct Files {
-    pub(crate) initramfs: PathBuf,
-    pub(crate) console: PathBuf,
-    pub(crate) control: PathBuf,
-    pub(crate) qmp: PathBuf,
-    pub(crate) unanswered: PathBuf,
-    /// The directory with the files of the disk, and the firmware's variables.
-    pub(crate) disk: PathBuf,
-    pub(crate) variables: PathBuf,
 }
 
 impl Machine {

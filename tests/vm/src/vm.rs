@@ -14,7 +14,8 @@ use crate::{
     Error, Log, Machine, Qmp, Result,
     emulator::{CONSOLE, Emulator, UNANSWERED},
     error::io_error,
-    machine::{Files, Parts, Step},
+    files::Files,
+    machine::{Parts, Step},
 };
 
 /// Interval in which a wait for a question checks the machine itself.
