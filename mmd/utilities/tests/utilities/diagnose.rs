@@ -446,7 +446,9 @@ fn the_variable_and_the_rights_are_said() {
     // Files as those of Linux 7.3.
     for (state, locked) in [("[none] integrity", false), ("none [integrity]", true)] {
         let state = format!("{state} confidentiality\n");
-        work.put("sys/kernel/security/lockdown", state.as_bytes());
+        let place = work.root().join("sys/kernel/security");
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("lockdown"), state).unwrap();
         let (lines, _) = look_with(&work, &toys, &stand, None, &named("acl0"));
         let words =
             "peerlane0: the kernel is locked down (Secure Boot), and no process may load kernels";
