@@ -15,11 +15,11 @@ mod top;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use commands::{
-    Outcome, bench, bind, check, component, config, diagram, extend, icd, install_board, new,
-    program, revert, upgrade,
+    Outcome, bench, bind, check, component, config, diagram, extend, icd, install_board, manuals,
+    new, program, revert, upgrade,
 };
 use peerlane_demo::{out, provenance};
 use signals::Signals;
@@ -56,6 +56,7 @@ enum Command {
     Top(commands::top::Args),
     Upgrade(upgrade::Args),
     Icd(icd::Args),
+    Manuals(manuals::Args),
 }
 
 /// Reads the command line and runs it.
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         Command::Top(args) => commands::top::run(args),
         Command::Upgrade(args) => upgrade::run(args),
         Command::Icd(args) => icd::run(args),
+        Command::Manuals(args) => manuals::run(args, Cli::command()),
     };
     out::finish(outcome)
 }
@@ -114,7 +116,6 @@ fn until_interrupted(run: impl FnOnce() -> Outcome) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

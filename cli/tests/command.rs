@@ -731,3 +731,38 @@ fn an_error_is_one_line_with_status_2() {
     let (code, said) = status(&["check", text(&reference)]);
     assert_eq!(code, Some(2), "{said}");
 }
+
+/// A package has a page for each command that the help lists, and for no other one.
+#[test]
+fn each_command_of_the_help_has_a_manual_page() {
+    let work = tempfile::tempdir().unwrap();
+    let (code, said) = status(&["manuals", text(work.path())]);
+    assert_eq!(code, Some(0), "{said}");
+    let help = String::from_utf8(peerlane(&["--help"]).stdout).unwrap();
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' '));
+    let mut listed: Vec<_> = names.filter_map(|line| line.split(' ').next()).collect();
+    listed.retain(|name| *name != "help");
+    for name in &listed {
+        let page = work.path().join(format!("man1/peerlane-{name}.1"));
+        let page = std::fs::read_to_string(&page).unwrap();
+        assert!(page.contains(".SH NAME"), "{name}");
+    }
+    assert!(listed.len() > 10, "{listed:?}");
+    for unlisted in ["help", "manuals"] {
+        assert!(
+            !work
+                .path()
+                .join(format!("man1/peerlane-{unlisted}.1"))
+                .exists()
+        );
+    }
+    for file in ["peerlane.bash", "peerlane.fish", "_peerlane"] {
+        assert!(
+            work.path().join(file).metadata().unwrap().len() > 1000,
+            "{file}"
+        );
+    }
+}

@@ -186,6 +186,40 @@ impl Debian {
         root: &Path,
         progress: &Progress,
     ) -> Result<()> {
+        let work = self.download_with_needs(packages, release, progress)?;
+        progress.step("unpacking");
+        self.unpack(work.path(), root)
+    }
+
+    /// Unpacks as [`Debian::unpack_with_needs`] does, and writes the status by which `dpkg` in the root takes the
+    /// packages for installed.
+    pub(crate) fn install_with_needs(
+        &self,
+        packages: &[&str],
+        root: &Path,
+        progress: &Progress,
+    ) -> Result<()> {
+        let work = self.download_with_needs(packages, None, progress)?;
+        progress.step("unpacking");
+        self.unpack(work.path(), root)?;
+        let mut status = String::new();
+        for file in packages_in(work.path())? {
+            let output = process::output(Command::new("dpkg-deb").arg("-f").arg(&file))?;
+            status += "Status: install ok installed\n";
+            status += String::from_utf8_lossy(&output.stdout).trim_end();
+            status += "\n\n";
+        }
+        let path = root.join("var/lib/dpkg/status");
+        fs::write(&path, status).map_err(io_error("write", &path))
+    }
+
+    /// Returns a directory with the files of `packages` and all their dependencies.
+    fn download_with_needs(
+        &self,
+        packages: &[&str],
+        release: Option<&str>,
+        progress: &Progress,
+    ) -> Result<tempfile::TempDir> {
         let work = self.work()?;
         fs::create_dir_all(work.path().join("partial"))
             .map_err(io_error("create a directory in", work.path()))?;
@@ -199,8 +233,7 @@ impl Debian {
         }
         progress.step("downloading");
         self.run(command.args(packages))?;
-        progress.step("unpacking");
-        self.unpack(work.path(), root)
+        Ok(work)
     }
 
     /// Unpacks `packages`, and nothing else, into `root`.
@@ -241,14 +274,7 @@ impl Debian {
     }
 
     fn unpack(&self, packages: &Path, root: &Path) -> Result<()> {
-        let mut files: Vec<PathBuf> = fs::read_dir(packages)
-            .map_err(io_error("read", packages))?
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "deb"))
-            .collect();
-        files.sort();
-        for file in files {
+        for file in packages_in(packages)? {
             let output = process::output(Command::new("dpkg-deb").arg("-x").arg(&file).arg(root))?;
             if !output.status.success() {
                 return Err(Error::Install {
@@ -260,6 +286,18 @@ impl Debian {
         }
         Ok(())
     }
+}
+
+/// Returns the packages in a directory.
+fn packages_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(directory)
+        .map_err(io_error("read", directory))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "deb"))
+        .collect();
+    files.sort();
+    Ok(files)
 }
 
 /// Refuses machines that do not run programs of x86-64 Linux or have no apt.

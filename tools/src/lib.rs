@@ -14,7 +14,7 @@
 //! | [`Cache::pyopencl`] | wheels and a source archive, by pip | hashes in `tools/requirements/pyopencl.txt` |
 //! | [`Cache::opencl`] | the distribution's packages | apt's signed package index |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages | apt's signed package index |
-//! | [`Cache::qemu`], [`Cache::firmware`], [`Cache::kernel`], [`Cache::shipped_kernel`], [`Cache::modules`], [`Cache::system`] | packages of Debian on any machine | Debian's archive key |
+//! | [`Cache::qemu`], [`Cache::firmware`], [`Cache::kernel`], [`Cache::shipped_kernel`], [`Cache::modules`], [`Cache::kernel_crate`], [`Cache::system`], [`Cache::installed_system`] | packages of Debian on any machine | Debian's archive key |
 //! | [`cxx`] | `CXX`, else `PATH` | – |
 //!
 //! Packages are unpacked as the user. Package indexes and mirrors are the ones that pip and apt are set up with on the
@@ -66,5 +66,5 @@ pub use progress::Progress;
 pub use python::{Python, Requirements};
 pub use qemu::Qemu;
 pub use secure_boot::Firmware;
-pub use system::System;
+pub use system::{Release, System};
 pub use yowasp::{Nextpnr, Yosys};

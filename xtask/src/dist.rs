@@ -5,6 +5,7 @@
 //! static program cannot do. All of them depend on the C library alone. The model of the simulated board is among them.
 
 mod notices;
+mod packages;
 mod sbom;
 
 use std::{
@@ -14,7 +15,7 @@ use std::{
     process::Command,
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use peerlane_tools::{Cache, Requirements};
 
@@ -28,23 +29,45 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 const ZIG_TARGET: &str = "x86_64-linux-gnu.2.28";
 /// The same in the name of a wheel.
 const MANYLINUX: &str = "manylinux_2_28";
-/// The packages of a release. Their dependencies are compiled into them.
-const PACKAGES: [&str; 4] = [
+/// The packages of a release. Their dependencies are compiled into them. The last is built by maturin, not by cargo.
+const PACKAGES: [&str; 8] = [
     "peerlane",
     "peerlane-capi",
     "peerlane-clrdma",
+    "peerlane-icd",
+    "peerlane-mmd",
+    "peerlane-mmd-legacy",
+    "peerlane-utilities",
     "peerlane-python",
+];
+
+/// Files for the platforms of OpenCL boards.
+const OPENCL: [&str; 4] = [
+    "libpeerlane_icd.so",
+    "libpeerlane_mmd.so",
+    "libpeerlane_mmd_legacy.so",
+    "peerlane-aocl",
 ];
 
 /// Options of the command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
+    /// Packages for distributions that are made, too.
+    #[arg(value_name = "FORMAT")]
+    formats: Vec<Format>,
     /// The directory of the files; files of an earlier run are replaced.
-    #[arg(long, value_name = "DIR", default_value = "target/dist")]
+    #[arg(long, value_name = "DIR", default_value = "target/release-files")]
     out: PathBuf,
     /// Build a tree with changes that are not committed: for a try, not for a release.
     #[arg(long)]
     dirty: bool,
+}
+
+/// A format of packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Debian's and Ubuntu's.
+    Deb,
 }
 
 /// The commit that is released.
@@ -74,7 +97,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     step("programs and libraries");
     let name = format!("peerlane-{version}-x86_64-linux");
     let tree = out.join(&name);
-    builder.cargo(&["peerlane", "peerlane-capi", "peerlane-clrdma"])?;
+    builder.cargo(&PACKAGES[..PACKAGES.len() - 1])?;
     copy(&builder.built("peerlane"), &tree.join("bin/peerlane"))?;
     // The directory can be moved: pkg-config replaces the variable by that of its file.
     let prefix = Path::new("${pcfiledir}/../..");
@@ -82,17 +105,35 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     for file in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&root.join(file), &tree.join(file))?;
     }
+    for file in OPENCL {
+        copy(&builder.built(file), &tree.join("lib/peerlane").join(file))?;
+    }
     let third = tree.join("THIRD-PARTY.txt");
     write(&third, &notices::text(&packages, &parts)?)?;
 
     step("the simulated board's model");
     let models = tree.join("lib/peerlane-models");
     builder.model(&models)?;
-    std::os::unix::fs::symlink("../lib/peerlane-models", tree.join("bin/peerlane-models"))
-        .into_diagnostic()?;
+    link(
+        "../lib/peerlane-models".as_ref(),
+        &tree.join("bin/peerlane-models"),
+    )?;
 
     step("Python wheel");
     builder.wheel(&models, &out)?;
+
+    if options.formats.contains(&Format::Deb) {
+        step("packages for Debian");
+        let tags =
+            output(
+                Command::new("git")
+                    .current_dir(root)
+                    .args(["tag", "--points-at", "HEAD"]),
+            )?;
+        let version = packages::Version::of(version, &tags, &commit)?;
+        let work = builder.sources(&tree, &out)?;
+        packages::debian(work.path(), &version, &out)?;
+    }
 
     step("archives");
     archive(&out, &name, &commit)?;
@@ -236,6 +277,49 @@ impl Builder {
         built
     }
 
+    /// Makes a directory with the sources of the packages' files, as `packages.toml` names them.
+    fn sources(&self, tree: &Path, out: &Path) -> miette::Result<tempfile::TempDir> {
+        let work = tempfile::tempdir().into_diagnostic()?;
+        let inside = |name: &str| work.path().join(name);
+        for (name, from) in [
+            ("tree", tree),
+            ("source", &self.root),
+            ("built", &self.directory()),
+        ] {
+            link(from, &inside(name))?;
+        }
+        super::capi::lay(
+            &self.root,
+            &self.directory(),
+            Path::new("/usr"),
+            &inside("c"),
+        )?;
+        must(
+            Command::new(self.built("peerlane"))
+                .arg("manuals")
+                .arg(inside("manuals")),
+        )?;
+        super::driver::driver_source(&self.root, &inside("driver"))?;
+        let unpack = "import glob, sys, zipfile\n[wheel] = glob.glob(sys.argv[1])\nzipfile.ZipFile(wheel).extractall(sys.argv[2])";
+        must(
+            Command::new(&self.tools.interpreter)
+                .args(["-c", unpack])
+                .arg(out.join("*.whl"))
+                .arg(inside("wheel")),
+        )?;
+        // The model is in a package of its own. Without a record pip leaves the files to the package manager.
+        remove(&inside("wheel/peerlane/peerlane-models"))?;
+        let record = inside(concat!(
+            "wheel/peerlane-",
+            env!("CARGO_PKG_VERSION"),
+            ".dist-info/RECORD"
+        ));
+        fs::remove_file(&record)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot remove {}", record.display()))?;
+        Ok(work)
+    }
+
     fn maturin(&self, out: &Path) -> miette::Result<()> {
         let mut command = self.command("maturin");
         command
@@ -336,6 +420,14 @@ fn copy(from: &Path, to: &Path) -> miette::Result<()> {
         .map(drop)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot copy {} to {}", from.display(), to.display()))
+}
+
+/// Makes a symbolic link with this text.
+fn link(text: &Path, path: &Path) -> miette::Result<()> {
+    directory(path.parent().unwrap_or(path))?;
+    std::os::unix::fs::symlink(text, path)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot create {}", path.display()))
 }
 
 fn write(path: &Path, text: &str) -> miette::Result<()> {

@@ -3,10 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use clap::Args;
-use miette::{IntoDiagnostic, WrapErr};
+use miette::{IntoDiagnostic, WrapErr, miette};
 use peerlane_tools::{Cache, Flavour, Lint};
 
 /// How to build the module.
@@ -21,6 +22,28 @@ pub(crate) struct Options {
     /// Where the module goes. Default: target/driver in the project.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// Puts the source of the driver, as DKMS takes it, into the directory `to`.
+pub(crate) fn driver_source(root: &Path, to: &Path) -> miette::Result<()> {
+    let listed = Command::new("git")
+        .current_dir(root.join("driver"))
+        .args(["ls-files", "-z"])
+        .output()
+        .into_diagnostic()
+        .wrap_err("cannot run git")?;
+    if !listed.status.success() {
+        return Err(miette!("git does not list the driver's files"));
+    }
+    let names = String::from_utf8(listed.stdout).into_diagnostic()?;
+    for name in names.split_terminator('\0') {
+        let copied = to.join(name);
+        fs::create_dir_all(copied.parent().unwrap_or(to))
+            .and_then(|()| fs::copy(root.join("driver").join(name), &copied))
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot write {}", copied.display()))?;
+    }
+    Ok(())
 }
 
 /// Builds the module of the tree `root`. Returns false if clippy complains.

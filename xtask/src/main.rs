@@ -95,9 +95,10 @@ enum Task {
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
-    /// Make the files of a release: programs, libraries, Python wheel, sources, checksums, list of packages.
+    /// Make the files of a release: programs, libraries, Python wheel, packages, sources, checksums.
     #[command(after_help = "Examples:\n  \
-        cargo xtask dist                 target/dist\n  \
+        cargo xtask dist                 target/release-files\n  \
+        cargo xtask dist deb             packages for Debian, too\n  \
         cargo xtask dist --dirty         a try with changes that are not committed")]
     Dist(dist::Options),
     /// Make a bundle of the checks with a real GPU, target/gpu, to run on a machine that has one.

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod extend;
 pub mod icd;
 pub mod install_board;
+pub mod manuals;
 pub mod new;
 pub mod program;
 pub mod revert;
