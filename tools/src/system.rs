@@ -101,14 +101,14 @@ impl Cache {
     /// As [`Cache::system`].
     pub fn installed_system(&self, release: Release, packages: &[&str]) -> Result<System> {
         let name = format!("system-{}", release.name());
-        self.system_of(&name, packages, |root, progress| {
+        let packages = [&["base-passwd", "dpkg", "libc-bin"], packages].concat();
+        self.system_of(&name, &packages, |root, progress| {
             let tool = "a Debian system";
             let debian = match release {
                 Release::Bookworm => Debian::old(self, tool, progress),
                 Release::Trixie => Debian::open(self, tool, progress),
             }?;
-            let needed = [&BASE, &["base-passwd", "dpkg"][..], packages].concat();
-            debian.install_with_needs(&needed, root, progress)?;
+            debian.install_with_needs(&[&BASE, &packages[..]].concat(), root, progress)?;
             ["bin", "lib", "lib64", "sbin"]
                 .iter()
                 .try_for_each(|directory| merge(root, directory))?;

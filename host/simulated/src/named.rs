@@ -43,8 +43,13 @@ fn directory() -> Option<PathBuf> {
     }
     // SAFETY: the call has filled it in. The name is a string that lives as long as this code is loaded.
     let name = unsafe { CStr::from_ptr(found.assume_init().dli_fname) };
-    let file = Path::new(OsStr::from_bytes(name.to_bytes()));
-    Some(file.canonicalize().ok()?.parent()?.to_owned())
+    let name = Path::new(OsStr::from_bytes(name.to_bytes()));
+    // A program has the name that it was called by: one without a directory was found by PATH.
+    let file = match name.components().count() {
+        1 => std::env::current_exe(),
+        _ => name.canonicalize(),
+    };
+    Some(file.ok()?.parent()?.to_owned())
 }
 
 /// Makes a board of the block's default parameters. Its model comes from the directory [`MODELS`] next to the library

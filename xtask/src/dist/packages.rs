@@ -165,7 +165,7 @@ impl Package {
     }
 
     /// Returns the file `control`.
-    fn control(&self, version: &Version, kibibytes: u64) -> String {
+    fn control(&self, version: &Version, kibibytes: &str) -> String {
         let mut text = format!(
             "Package: {}\nSource: peerlane\nVersion: {}\nArchitecture: {}\nMaintainer: {MAINTAINER}\n\
              Installed-Size: {kibibytes}\nSection: {}\nPriority: optional\n",
@@ -194,16 +194,12 @@ impl Package {
     fn pack(&self, version: &Version, root: &Path, out: &Path) -> miette::Result<()> {
         let sums = "find * -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum";
         let sums = output(Command::new("sh").current_dir(root).args(["-c", sums]))?;
-        let size = output(
-            Command::new("du")
-                .args(["-sk", "--apparent-size"])
-                .arg(root),
-        )?;
-        let size = size.split('\t').next().unwrap_or_default();
-        let size = size.parse().into_diagnostic()?;
+        // As dpkg-gencontrol(1) counts, independent of the file system.
+        let size = r#"find . -printf '%y %s\n' | awk '{ s += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print s }'"#;
+        let size = output(Command::new("sh").current_dir(root).args(["-c", size]))?;
         let control = root.join("DEBIAN");
         directory(&control)?;
-        write(&control.join("control"), &self.control(version, size))?;
+        write(&control.join("control"), &self.control(version, &size))?;
         write(&control.join("md5sums"), &(sums + "\n"))?;
         if !self.shlibs.is_empty() {
             let lines = self.shlibs.iter();
@@ -284,7 +280,7 @@ mod tests {
     fn version(tags: &str, commit: &str) -> Version {
         let commit = super::super::Commit {
             name: commit.to_owned(),
-            time: "1800000000".to_owned(),
+            time: "1700000000".to_owned(),
         };
         Version::of("0.1.0", tags, &commit).unwrap()
     }
@@ -295,10 +291,10 @@ mod tests {
         assert_eq!(version("v0.1.0", commit).packages, "0.1.0-1");
         assert_eq!(
             version("v0.0.9", commit).packages,
-            "0.1.0~git202701150800.01234567-1"
+            "0.1.0~git202311142213.01234567-1"
         );
         let changed = version("v0.1.0", "0123456789abcdef-dirty").packages;
-        assert_eq!(changed, "0.1.0~git202701150800.01234567.dirty-1");
+        assert_eq!(changed, "0.1.0~git202311142213.01234567.dirty-1");
     }
 
     #[test]
@@ -312,7 +308,8 @@ mod tests {
                 .map(|(from, _)| from.as_str())
                 .chain(["source/CHANGELOG.md"])
             {
-                let file = work.path().join(from);
+                // A directory serves in place of a file.
+                let file = work.path().join(from).join("file");
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 fs::write(&file, from).unwrap();
                 fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
