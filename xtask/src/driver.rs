@@ -24,7 +24,7 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
 }
 
-/// Puts the source of the driver, as DKMS takes it, into the directory `to`.
+/// Puts the source of the driver with the kernel crate, all that DKMS needs, into the directory `to`.
 pub(crate) fn driver_source(root: &Path, to: &Path) -> miette::Result<()> {
     let listed = Command::new("git")
         .current_dir(root.join("driver"))
@@ -43,13 +43,21 @@ pub(crate) fn driver_source(root: &Path, to: &Path) -> miette::Result<()> {
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot write {}", copied.display()))?;
     }
-    Ok(())
+    let kernel_crate = Cache::open()
+        .and_then(|cache| cache.kernel_crate())
+        .map_err(crate::tools::report)?;
+    copy(&kernel_crate, &to.join("rust"))
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot copy {}", kernel_crate.display()))
 }
 
 /// Builds the module of the tree `root`. Returns false if clippy complains.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     if let Some(out) = &options.source {
-        source(root, out)?;
+        fs::create_dir(out)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot create {}", out.display()))?;
+        driver_source(root, out)?;
         println!("{}: dkms add {0}", out.display());
         return Ok(true);
     }
@@ -89,25 +97,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         println!("{} for Linux {}", target.display(), kernel.release());
     }
     Ok(true)
-}
-
-/// Writes the module's source with the kernel crate to a directory, which must not exist: all that DKMS needs.
-pub(crate) fn source(root: &Path, out: &Path) -> miette::Result<()> {
-    let kernel_crate = Cache::open()
-        .and_then(|cache| cache.kernel_crate())
-        .map_err(crate::tools::report)?;
-    fs::create_dir(out)
-        .into_diagnostic()
-        .wrap_err_with(|| format!("cannot create {}", out.display()))?;
-    for (from, to) in [
-        (root.join("driver"), out.to_owned()),
-        (kernel_crate, out.join("rust")),
-    ] {
-        copy(&from, &to)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot copy {}", from.display()))?;
-    }
-    Ok(())
 }
 
 /// Copies a directory, without hidden files: the cache has a stamp.
