@@ -113,13 +113,6 @@ pub trait Context: Debug + Send + Sync {
         Err(Error::call("REGISTER", Errno::OPNOTSUPP))
     }
 
-    /// Returns whether a board that is gone ([`Error::Gone`]) cannot reach memory any more. The kernel's driver has
-    /// cleared the board's bus master bit then. A driver in the process may only know that the board does not answer
-    /// now.
-    fn is_cut_off_when_gone(&self) -> bool {
-        true
-    }
-
     /// Unregisters a region: [`uapi::Unregister`].
     fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
 

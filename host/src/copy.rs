@@ -66,12 +66,8 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         while let Err(error) = self.forget() {
-            // The memory of a child process is its own.
-            let is_over = match error {
-                Error::Gone => self.0.is_safe_when_gone(),
-                error => matches!(error, Error::Inherited),
-            };
-            if is_over {
+            // A board that is gone reaches no memory. The memory of a child process is its own.
+            if matches!(error, Error::Gone | Error::Inherited) {
                 break;
             }
             std::thread::sleep(PAUSE);
@@ -88,9 +84,9 @@ struct Moving {
 
 /// A copy of memory that is not registered, in windows. A copy that is dropped before its end is stopped, and its
 /// memory is unregistered afterwards. The descriptors of the copy that the board has, and those before them, have a
-/// second to end by themselves. Then the queue is [restarted](Queue::restart). Where the board does not answer, the
-/// drop waits until it answers, or until the driver has cut it off from memory. A driver in the process does that in
-/// [`Driver::reset`](crate::driver::Driver::reset) only, which another thread has to call.
+/// second to end by themselves. Then the queue is [restarted](Queue::restart). Where a driver in the
+/// process can neither reach the board nor cut it off from memory, the drop waits until another thread has
+/// [reset](crate::driver::Driver::reset) it.
 #[derive(Debug)]
 #[must_use = "the copy makes progress only during its waits"]
 pub struct Copying {
@@ -133,8 +129,8 @@ impl Queue {
     /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, also [`Error::Timeout`], some of the
     /// bytes may have been moved, and the memory is unregistered. The descriptors of the copy that the board has then,
     /// and other transfers before them, have a second to end. If they have not ended by then, the queue is
-    /// [restarted](Self::restart): its other transfers fail with [`Error::Stopped`]. Where a board does not answer,
-    /// this returns when it answers, or when its driver has cut it off from memory, as the drop of [`Copying`].
+    /// [restarted](Self::restart): its other transfers fail with [`Error::Stopped`]. It returns when the
+    /// board reaches the memory no more, as the drop of [`Copying`].
     pub fn copy_to_fpga(
         &self,
         from: &[u8],

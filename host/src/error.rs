@@ -322,7 +322,8 @@ pub enum Error {
     /// [`Queue::restart`](crate::Queue::restart), or its channel was stopped.
     #[error("the transfer was cancelled, or its queue or channel was stopped, before its end")]
     Stopped,
-    /// The board does not answer any more, or the driver has released it.
+    /// The board does not answer any more, or the driver has released it. It can reach no memory: no byte changes any
+    /// more.
     #[error("the device is gone")]
     Gone,
     /// Board and library disagree about the transfers under way.
@@ -374,7 +375,6 @@ fn place(offset: Option<u64>) -> String {
 impl From<BackendError> for Error {
     fn from(error: BackendError) -> Self {
         match error {
-            BackendError::Gone => Self::Gone,
             // The kernel's driver returns the same error.
             BackendError::NoProcessMemory { .. } => Self::call(uapi::Register::NAME, Errno::FAULT),
             error => Self::Backend(error),

@@ -939,7 +939,7 @@ impl Drop for Shared {
             let context = self.device.context();
             dropped.1 = QueueLife::Unstopped;
             let stopped = context.stop(Duration::ZERO);
-            let is_gone = matches!(stopped, Err(Error::Gone)) && context.is_cut_off_when_gone();
+            let is_gone = matches!(stopped, Err(Error::Gone));
             if stopped.is_ok() || is_gone {
                 dropped.1 = QueueLife::Stopped;
             }

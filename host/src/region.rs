@@ -515,8 +515,7 @@ impl Region {
     }
 
     /// Returns whether a transfer with it is under way, as far as records have come. Other clones count, too. On a
-    /// board that is gone no transfer moves bytes ([`Context::is_cut_off_when_gone`](crate::Context)), nor does a
-    /// transfer of the child of a fork. A transfer of [`Device::submit`] counts until its
+    /// board that is gone no transfer moves bytes ([`Error::Gone`]), nor does a transfer of the child of a fork. A transfer of [`Device::submit`] counts until its
     /// [`Submitted`](crate::Submitted) is dropped.
     pub fn is_in_use(&self) -> bool {
         let Some(queue) = self.0.device.queue() else {
@@ -528,7 +527,7 @@ impl Region {
             Ok(query) => query.state & state::GONE != 0,
             Err(error) => matches!(error, Error::Gone),
         };
-        let is_over = || self.is_safe_when_gone() && is_gone() && queue.give_up();
+        let is_over = || is_gone() && queue.give_up();
         self.is_shared() && !queue.is_inherited() && !is_over()
     }
 
@@ -542,11 +541,6 @@ impl Region {
     pub(crate) fn is_never_proven(&self) -> bool {
         let is_host = || self.0.access.get().is_some_and(Access::is_host);
         !self.is_readable() && !is_host()
-    }
-
-    /// Returns whether a board that is gone cannot reach the memory any more.
-    pub(crate) fn is_safe_when_gone(&self) -> bool {
-        self.0.device.context.is_cut_off_when_gone()
     }
 
     /// Returns whether there is another clone of it, for example of a transfer under way.

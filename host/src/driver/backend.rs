@@ -87,10 +87,23 @@ pub trait Backend: Send {
     /// Lets some time pass, independent of the interrupt line.
     fn pause(&mut self, time: Duration) -> BackendResult<()>;
 
-    /// Lets the board access memory. It is called once, when the block was reset and its channels are closed: an
-    /// earlier user may have left it at work.
+    /// Lets the board access the memory that is pinned or allocated. It is called when the block was reset and its
+    /// channels are closed: an earlier user may have left it at work.
     fn allow_access(&mut self) -> BackendResult<()> {
         Ok(())
+    }
+
+    /// Takes all memory away from the board until [`allow_access`](Self::allow_access), also if the block does not
+    /// answer. When this returns `Ok`, no byte of memory changes any more.
+    fn cut_off(&mut self) -> BackendResult<()> {
+        Err(BackendError::Other(
+            "the backend has no way to do that".into(),
+        ))
+    }
+
+    /// Returns whether the board's owner asks for it. The driver then stops the board, and reports that it is gone.
+    fn is_wanted_back(&mut self) -> bool {
+        false
     }
 
     /// Returns a file that can be read while there are interrupts that [`wait_interrupt`](Self::wait_interrupt) has not

@@ -21,8 +21,8 @@ pub(crate) struct Board {
     pub(crate) backend: Box<dyn Backend>,
     /// Value of CHANNEL_SELECT, if that is known.
     selected: Option<u32>,
-    /// The block does not answer any more.
-    pub(crate) gone: bool,
+    /// The error of all calls since the board was lost. [`Error::Gone`]: it is cut off from memory.
+    lost: Option<Error>,
     /// The longest time of operations that the block promises to end in bounded time.
     patience: Duration,
 }
@@ -40,7 +40,7 @@ impl Board {
         Self {
             backend,
             selected: None,
-            gone: false,
+            lost: None,
             patience: SETTLE,
         }
     }
@@ -92,6 +92,34 @@ impl Board {
         Ok(value)
     }
 
+    /// Fails if the board was lost since it was started. It may answer again, but writes in the meantime were lost: it
+    /// stays lost until it is reset.
+    pub(crate) fn check_there(&self) -> Result<()> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Returns whether the board was lost, and can reach no memory.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        matches!(self.lost, Some(Error::Gone))
+    }
+
+    /// Gives the board up, and cuts it off from memory. Returns the error of all calls from now on.
+    pub(crate) fn lose(&mut self) -> Error {
+        let Self { lost, backend, .. } = self;
+        let error = lost.get_or_insert_with(|| match backend.cut_off() {
+            Ok(()) => Error::Gone,
+            Err(error) => Error::Broken {
+                reason: format!("the board is gone, and could not be cut off from memory: {error}"),
+            },
+        });
+        error.clone()
+    }
+
+    /// Notes that the board answers, and is idle.
+    pub(crate) fn find(&mut self) {
+        self.lost = None;
+    }
+
     /// Returns whether a channel has transfers under way.
     pub(crate) fn busy(&mut self, channel: u32) -> Result<bool> {
         let offset = csr::CHANNEL_STATUS;
@@ -105,8 +133,7 @@ impl Board {
         if self.backend.read32(Space::Csr, csr::MAP_ID)? == MAP_ID {
             return Ok(());
         }
-        self.gone = true;
-        Err(Error::Gone)
+        Err(self.lose())
     }
 
     /// Checks whether the PCIe port still takes packets. Where it does not, it is unknown which packets it holds, and

@@ -66,9 +66,7 @@ impl Inner {
 
     /// Claims a free channel. It reaches no FPGA memory, and takes no doorbells yet.
     pub(crate) fn claim(&mut self) -> Result<u32> {
-        if self.board.gone {
-            return Err(Error::Gone);
-        }
+        self.attend()?;
         let Some(free) = self.channels.iter().position(Option::is_none) else {
             return Err(Error::ChannelsTaken {
                 channels: self.caps.channels,
@@ -172,9 +170,7 @@ impl Inner {
     }
 
     fn try_close(&mut self, number: u32) -> Result<()> {
-        if self.board.gone {
-            return Err(Error::Gone);
-        }
+        self.board.check_there()?;
         let board = &mut self.board;
         board.run("aborted a channel", channel::abort(number))?;
         self.take_away(number)

@@ -138,14 +138,11 @@ impl Held {
         self.number
     }
 
-    /// Locks the state. Fails if the board did not answer at some time since it was started. The board may answer
-    /// again, but writes in the meantime were lost: it is gone until it is reset.
+    /// Locks the state of a board that is there ([`Inner::attend`]).
     pub(super) fn present(&self) -> Result<MutexGuard<'_, Inner>> {
-        let inner = self.lock();
-        match inner.board.gone {
-            true => Err(Error::Gone),
-            false => Ok(inner),
-        }
+        let mut inner = self.lock();
+        inner.attend()?;
+        Ok(inner)
     }
 
     /// Takes the right to stop or restart the channel.
@@ -247,10 +244,6 @@ impl Held {
 }
 
 impl Context for Held {
-    fn is_cut_off_when_gone(&self) -> bool {
-        false
-    }
-
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -414,7 +407,7 @@ impl Context for Held {
             return 0;
         }
         // A restarted channel refuses doorbells until the library knows of the restart.
-        if state.untold || inner.board.gone {
+        if state.untold || inner.board.check_there().is_err() {
             return 0;
         }
         let rung = doorbell(&mut inner.board, self.number, direction, descriptor, owed);

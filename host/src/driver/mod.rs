@@ -349,9 +349,21 @@ impl Inner {
             let steps = channel::close(number);
             inner.board.run("closed a channel", steps)?;
         }
-        inner.board.backend.allow_access()?;
         inner.start()?;
         Ok(inner)
+    }
+
+    /// Fails if the board was lost since it was started, or if its owner asks for it, which stops it.
+    fn attend(&mut self) -> Result<()> {
+        self.board.check_there()?;
+        if !self.board.backend.is_wanted_back() {
+            return Ok(());
+        }
+        // A block that does not become idle is cut off at its work.
+        let _ = self.stop();
+        // Contexts have to look at their state.
+        self.events += 1;
+        Err(self.board.lose())
     }
 
     /// Resets the engines and waits until they are idle and every record has left the block. Interrupts are off
@@ -368,6 +380,7 @@ impl Inner {
 
     /// Starts the block, which must be idle, with all channels and regions that exist.
     fn start(&mut self) -> Result<()> {
+        self.board.backend.allow_access()?;
         if let Some(cycles) = self.port_timeout_cycles {
             self.board.write(Register::Csr(csr::PORT_TIMEOUT), cycles)?;
         }
@@ -377,7 +390,6 @@ impl Inner {
         self.replace_window()?;
         self.board.run("started", steps::start())?;
         self.board.check_present()?;
-        self.board.gone = false;
         for number in 0..self.caps.channels {
             self.restart(number)?;
         }
@@ -400,25 +412,41 @@ impl Inner {
         }
         // Contexts have to look at their state.
         self.events += 1;
+        // The block was stopped, so it answers. If it is lost again, it is cut off again.
+        self.board.find();
         let started = self.give_up_lost().and_then(|()| self.start());
-        // The contexts' rings may still have records of the time before the reset.
-        self.board.gone |= started.is_err();
+        if started.is_err() {
+            // The contexts' rings may still have records of the time before the reset.
+            self.board.lose();
+        }
         started
     }
 
     /// Leaves the block idle and unable to reach any memory, and frees all memory.
     fn shut_down(&mut self) -> Result<()> {
-        // A board that does not become idle, or does not answer, may reach memory: the memory that it knows is kept.
-        self.stop()?;
-        for number in 0..self.caps.channels {
-            self.board.run("closed a channel", channel::close(number))?;
+        if let Err(error) = self.release() {
+            // A board that does not become idle, or does not answer, may reach memory: the memory that it knows is kept
+            // if the board cannot be cut off.
+            self.board.lose();
+            if !self.board.is_cut_off() {
+                return Err(error);
+            }
         }
-        self.regions.unmap_all(&mut self.board)?;
-        self.board.check_port()?;
         for state in self.channels.drain(..).flatten() {
             self.board.backend.free(state.ring.id);
         }
         self.regions.free_all(&mut self.board);
         Ok(())
+    }
+
+    /// Leaves the block idle and unable to reach any memory.
+    fn release(&mut self) -> Result<()> {
+        self.board.check_there()?;
+        self.stop()?;
+        for number in 0..self.caps.channels {
+            self.board.run("closed a channel", channel::close(number))?;
+        }
+        self.regions.unmap_all(&mut self.board)?;
+        self.board.check_port()
     }
 }

@@ -44,9 +44,7 @@ impl Side {
     /// Takes the board's OpenCL side, for a context that has all FPGA memory.
     pub(super) fn new(hold: &Arc<Hold>) -> Result<Self> {
         let mut inner = hold.shared.lock();
-        if inner.board.gone {
-            return Err(Error::Gone);
-        }
+        inner.attend()?;
         if inner.board.backend.opencl().is_none() {
             return Err(Error::no_opencl());
         }
@@ -109,9 +107,7 @@ impl Side {
 
 /// Returns the OpenCL side of a board that is present.
 fn bar(inner: &mut Inner) -> Result<&mut dyn Bar> {
-    if inner.board.gone {
-        return Err(Error::Gone);
-    }
+    inner.attend()?;
     inner.board.backend.opencl().ok_or_else(Error::no_opencl)
 }
 
@@ -213,9 +209,7 @@ impl OpenCl for Side {
 
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut inner = self.hold.shared.lock();
-        if inner.board.gone {
-            return Err(Error::Gone);
-        }
+        inner.attend()?;
         self.signal().armed = false;
         inner.reprogram(keeps_memory, image)
     }
@@ -231,13 +225,15 @@ impl Inner {
         self.stop()?;
         let programmed = image();
         let found = self.find(keeps_memory);
+        if found.is_err() {
+            // Whatever the FPGA is now.
+            self.board.lose();
+        }
         programmed.and(found)
     }
 
     /// Starts the new block, if it is the same as before.
     fn find(&mut self, keeps_memory: bool) -> Result<()> {
-        // Until it has shown that it answers.
-        self.board.gone = true;
         let mut words = [0; Identity::OFFSETS.len()];
         for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
             *word = self.board.backend.read32(super::Space::Csr, offset)?;

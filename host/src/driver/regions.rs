@@ -21,6 +21,8 @@ struct State {
     pinned: Pinned,
     /// It is not needed any more, but the board has not confirmed that it is done with it. Its memory is kept.
     kept: bool,
+    /// Its memory was unpinned on a board that was cut off. A board that answers again still has the entries.
+    unpinned: bool,
     /// Memory of the library that is dropped with it.
     memory: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -126,6 +128,7 @@ impl Regions {
             kind,
             pinned,
             kept: false,
+            unpinned: false,
             memory: None,
         };
         if let Err(error) = state.program(board) {
@@ -164,18 +167,27 @@ impl Regions {
         }
     }
 
-    /// Unregisters a region at once. On success its memory is freed now, otherwise when the block has been reset.
+    /// Unregisters a region at once. On success its memory is freed now, as it is if the board is cut off. Otherwise it
+    /// is freed when the block has been reset.
     pub(crate) fn unregister(&mut self, board: &mut Board, name: u32) -> Result<()> {
         let Some(state) = self.all.get_mut(&name) else {
             return Err(Error::call("UNREGISTER", rustix::io::Errno::NOENT));
         };
-        if let Err(error) = state.invalidate(board) {
+        let invalidated = match board.is_cut_off() {
+            true => Err(Error::Gone),
+            false => state.invalidate(board),
+        };
+        if let Err(error) = invalidated {
             // A board that does not answer may also go on with the entries that it has.
             state.kept = true;
-            return Err(error);
+            if !board.is_cut_off() {
+                return Err(error);
+            }
+            state.unpin(board);
+            return Ok(());
         }
-        if let Some(state) = self.all.remove(&name) {
-            board.backend.unpin(state.pinned.id);
+        if let Some(mut state) = self.all.remove(&name) {
+            state.unpin(board);
             self.named.push((state.channel, state.region.into_run()));
         }
         // The region is gone, even if its entries cannot be freed. A registration that needs entries then gets the
@@ -189,7 +201,7 @@ impl Regions {
     fn collect(&mut self, board: &mut Board) -> Result<()> {
         let mut collected = Ok(());
         for (channel, run) in std::mem::take(&mut self.named) {
-            let busy = match collected.is_err() || board.gone {
+            let busy = match collected.is_err() || board.check_there().is_err() {
                 true => Ok(true),
                 false => board.busy(channel),
             };
@@ -247,13 +259,21 @@ impl Regions {
 
     /// Unpins all memory, when the board cannot reach it any more.
     pub(crate) fn free_all(&mut self, board: &mut Board) {
-        while let Some((_, state)) = self.all.pop_first() {
-            board.backend.unpin(state.pinned.id);
+        while let Some((_, mut state)) = self.all.pop_first() {
+            state.unpin(board);
         }
     }
 }
 
 impl State {
+    /// Gives the memory back, which the board cannot reach any more.
+    fn unpin(&mut self, board: &mut Board) {
+        if !std::mem::replace(&mut self.unpinned, true) {
+            board.backend.unpin(self.pinned.id);
+        }
+        self.memory = None;
+    }
+
     fn program(&self, board: &mut Board) -> Result<()> {
         let Self { region, pinned, .. } = self;
         board.run("accepted owners", table::set_owners(region.owners()))?;

@@ -6,9 +6,6 @@ use crate::memory_kind::MemoryKind;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// The board does not answer any more.
-    #[error("the board does not answer")]
-    Gone,
     /// There is no memory left.
     #[error("{wanted} bytes of {kind:?} memory are not free")]
     OutOfMemory {

@@ -164,12 +164,6 @@ pub enum Error {
         /// Reason.
         reason: String,
     },
-    /// The administrator wants the board back.
-    #[error("{board} is being taken from this process")]
-    Requested {
-        /// Its address.
-        board: String,
-    },
 }
 
 impl Error {
@@ -224,7 +218,6 @@ impl Error {
             Self::Gpu { .. } => {
                 "Give an address of cuMemAlloc or cudaMalloc, and see that the GPU has free BAR space (peerlane doctor)."
             }
-            Self::Requested { .. } => "Close the device, then open it again when it is back.",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A board by VFIO, as the backend of the driver in the process.
 
-use super::events::{Events, Taken};
+use super::events::Events;
 use super::find::{DRIVER, Facts, Slot, describe, windows};
 use super::function;
 use super::gdr::{self, Gdr, Unusable};
@@ -51,8 +51,13 @@ const NAP: Duration = Duration::from_micros(5);
 /// Memory that was made reachable for the board.
 #[derive(Debug)]
 struct Mapped {
+    /// Address in the process.
+    address: u64,
     iova: u64,
     bytes: u64,
+    flags: u32,
+    /// The IOMMU maps it.
+    reachable: bool,
     source: Source,
 }
 
@@ -65,6 +70,39 @@ enum Source {
     Driver(Mapping),
     /// A GPU, whose memory is unpinned after the board has lost it.
     Gpu(gdr::Mapped),
+}
+
+impl Mapped {
+    /// Maps it for the board.
+    fn enter(&mut self, container: &Container) -> BackendResult<()> {
+        let (address, bytes) = (self.address, self.bytes);
+        let entered = container.map(address, self.iova, bytes, self.flags);
+        entered.map_err(|error| match error {
+            Error::Call {
+                source: Errno::FAULT,
+                ..
+            } => BackendError::NoProcessMemory { address },
+            Error::Call {
+                source: Errno::NOMEM,
+                ..
+            } => {
+                let limit = getrlimit(Resource::Memlock).current;
+                Error::Locked { bytes, limit }.into()
+            }
+            error => error.into(),
+        })?;
+        self.reachable = true;
+        Ok(())
+    }
+
+    /// Takes it away from the board.
+    fn leave(&mut self, container: &Container) -> Result<()> {
+        if self.reachable {
+            container.unmap(self.iova, self.bytes)?;
+            self.reachable = false;
+        }
+        Ok(())
+    }
 }
 
 /// A board of which this process has the PCI function.
@@ -211,39 +249,29 @@ impl Board {
             Permissions::Write => VFIO_DMA_MAP_FLAG_WRITE,
             Permissions::ReadWrite => VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
         };
-        if let Err(error) = self.container.map(address, iova, bytes, flags) {
+        let mut mapped = Mapped {
+            address,
+            iova,
+            bytes,
+            flags,
+            reachable: false,
+            source,
+        };
+        if let Err(error) = mapped.enter(&self.container) {
             self.iovas.free(iova, bytes);
-            return Err(match error {
-                Error::Call {
-                    source: Errno::FAULT,
-                    ..
-                } => BackendError::NoProcessMemory { address },
-                Error::Call {
-                    source: Errno::NOMEM,
-                    ..
-                } => {
-                    let limit = getrlimit(Resource::Memlock).current;
-                    Error::Locked { bytes, limit }.into()
-                }
-                error => error.into(),
-            });
+            return Err(error);
         }
         self.last += 1;
         let id = MemoryId(self.last);
-        let mapped = Mapped {
-            iova,
-            bytes,
-            source,
-        };
         self.mapped.insert(id, mapped);
         Ok((id, iova))
     }
 
     fn leave(&mut self, id: MemoryId) {
-        let Some(mapped) = self.mapped.remove(&id) else {
+        let Some(mut mapped) = self.mapped.remove(&id) else {
             return;
         };
-        match self.container.unmap(mapped.iova, mapped.bytes) {
+        match mapped.leave(&self.container) {
             Ok(()) => self.iovas.free(mapped.iova, mapped.bytes),
             // The kernel keeps such a mapping until the container is closed, and the pages with it. So the addresses
             // are not used again.
@@ -281,18 +309,6 @@ impl Board {
         match self.mapped.get(&id).map(|mapped| &mapped.source) {
             Some(Source::Driver(mapping)) => Ok(mapping),
             _ => Err(BackendError::Range(format!("{id:?}"))),
-        }
-    }
-
-    /// Notes interrupts that have come. Returns whether the block has one.
-    fn note(&mut self, taken: Taken) -> BackendResult<bool> {
-        self.kernels |= taken.kernels;
-        match taken.request {
-            true => Err(Error::Requested {
-                board: self.address.clone(),
-            }
-            .into()),
-            false => Ok(taken.block),
         }
     }
 }
@@ -391,10 +407,7 @@ impl Drop for Board {
 
 impl From<Error> for BackendError {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Requested { .. } => Self::Gone,
-            error => Self::Vfio(error),
-        }
+        Self::Vfio(error)
     }
 }
 
@@ -449,7 +462,22 @@ impl Backend for Board {
     }
 
     fn allow_access(&mut self) -> BackendResult<()> {
+        for mapped in self.mapped.values_mut().filter(|mapped| !mapped.reachable) {
+            mapped.enter(&self.container)?;
+        }
         Ok(function::command(&self.function, true)?)
+    }
+
+    fn cut_off(&mut self) -> BackendResult<()> {
+        // A function that is not there takes no setting. The IOMMU does not need it.
+        let _ = function::command(&self.function, false);
+        let all = self.mapped.values_mut();
+        let left = all.map(|mapped| mapped.leave(&self.container));
+        Ok(left.fold(Ok(()), Result::and)?)
+    }
+
+    fn is_wanted_back(&mut self) -> bool {
+        self.events.is_requested()
     }
 
     fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {
@@ -459,7 +487,8 @@ impl Backend for Board {
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         is_readable(&*self.events.file(), limit);
         let taken = self.events.take();
-        self.note(taken)
+        self.kernels |= taken.kernels;
+        Ok(taken.block)
     }
 
     fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory> {
@@ -611,8 +640,7 @@ impl Bar for Board {
     }
 
     fn interrupt(&mut self) -> BackendResult<bool> {
-        let taken = self.events.take_kernels();
-        self.note(taken)?;
+        self.kernels |= self.events.take_kernels();
         let Some(line) = self.facts.shell.line else {
             // A vector reports the rise of the line only.
             return Ok(self.kernels);

@@ -23,8 +23,6 @@ pub(super) struct Taken {
     pub(super) block: bool,
     /// The kernels' own vector.
     pub(super) kernels: bool,
-    /// The administrator asks for the board.
-    pub(super) request: bool,
 }
 
 /// One eventfd for each vector: a kernel warns of an eventfd that has several.
@@ -85,15 +83,15 @@ impl Events {
         Arc::clone(&self.any)
     }
 
-    /// Takes the kernels' own, and leaves the others to the threads that wait for them.
-    pub(super) fn take_kernels(&self) -> Taken {
+    /// Takes the kernels' own, and leaves the others to the threads that wait for them. Returns whether it has come.
+    pub(super) fn take_kernels(&self) -> bool {
         // A single vector is the block's, too.
-        let own = self.vectors.get(KERNELS);
-        Taken {
-            block: false,
-            kernels: own.is_some_and(has_come),
-            request: is_readable(&self.request, Duration::ZERO),
-        }
+        self.vectors.get(KERNELS).is_some_and(has_come)
+    }
+
+    /// Returns whether the administrator asks for the board.
+    pub(super) fn is_requested(&self) -> bool {
+        is_readable(&self.request, Duration::ZERO)
     }
 
     /// Takes all that have come.
@@ -106,8 +104,6 @@ impl Events {
                 false => taken.block |= came,
             }
         }
-        // It stays: each user of the board has to hear of it.
-        taken.request = is_readable(&self.request, Duration::ZERO);
         taken
     }
 }
@@ -138,7 +134,7 @@ mod tests {
     fn a_look_for_kernels_leaves_the_blocks_interrupts() {
         let events = events(4);
         signal(&events.vectors[2]);
-        assert_eq!(events.take_kernels(), Taken::default());
+        assert!(!events.take_kernels());
         assert!(is_readable(&*events.file(), Duration::ZERO));
         let block = Taken {
             block: true,
@@ -147,11 +143,7 @@ mod tests {
         assert_eq!(events.take(), block);
         assert!(!is_readable(&*events.file(), Duration::ZERO));
         signal(&events.vectors[KERNELS]);
-        let kernels = Taken {
-            kernels: true,
-            ..Taken::default()
-        };
-        assert_eq!(events.take_kernels(), kernels);
+        assert!(events.take_kernels());
         assert_eq!(events.take(), Taken::default());
     }
 
@@ -160,13 +152,9 @@ mod tests {
         let events = events(1);
         signal(&events.request);
         signal(&events.vectors[0]);
-        assert!(events.take_kernels().request);
-        let both = Taken {
-            block: true,
-            request: true,
-            ..Taken::default()
-        };
-        assert_eq!(events.take(), both);
-        assert!(events.take().request);
+        assert!(events.is_requested());
+        assert!(events.take().block);
+        assert!(events.is_requested());
+        assert!(is_readable(&*events.file(), Duration::ZERO));
     }
 }

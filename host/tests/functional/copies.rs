@@ -216,3 +216,16 @@ fn a_copy_leaves_room_for_its_ends() {
     };
     assert_eq!(bytes_done, 2 * MIB - 4);
 }
+
+/// Also within its limit: the driver cuts such a board off from memory.
+#[test]
+fn a_copy_on_a_board_that_is_gone_returns() {
+    let (fake, _driver, device, queue) = open(small());
+    let whole = memory(&device, 5 * MIB);
+    fake.lock().tricks.gone = true;
+    let (sent, ended) = std::sync::mpsc::channel();
+    // It may never end.
+    std::thread::spawn(move || sent.send(copy(&queue, Direction::FromFpga, &whole, Some(SECOND))));
+    let copied = ended.recv_timeout(20 * SECOND).expect("the copy returns");
+    assert!(matches!(copied, Err(Error::Gone)), "{copied:?}");
+}

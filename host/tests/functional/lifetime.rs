@@ -172,7 +172,8 @@ fn memory_by_its_bus_address_is_kept_until_the_fence_is_reached() {
         let region = register();
         fake.lock().tricks.no_fence = !gone;
         fake.lock().tricks.gone = gone;
-        // A board that is gone may come back, so the region counts as used together with its transfers.
+        fake.lock().tricks.no_cut_off = true;
+        // A board that is not cut off may come back, so the region counts as used together with its transfers.
         let copy = region.clone();
         assert!(region.is_in_use());
         drop((region, copy));
@@ -191,7 +192,7 @@ fn memory_by_its_bus_address_is_kept_until_the_fence_is_reached() {
 }
 
 #[test]
-fn a_board_that_is_gone_may_come_back_and_go_on() {
+fn a_board_that_is_not_cut_off_may_come_back_and_go_on() {
     let (fake, driver) = drive(Config::default());
     let at_rest = fake.lock().memories();
     let (device, queue) = open_at(&driver);
@@ -201,21 +202,78 @@ fn a_board_that_is_gone_may_come_back_and_go_on() {
     drop(queue.from_fpga(0, region.part(0..MIB)).unwrap());
     let copy = region.clone();
     fake.lock().tricks.gone = true;
+    fake.lock().tricks.no_cut_off = true;
     let error = copy.forget().unwrap_err();
-    assert!(matches!(error, Error::Gone), "{error}");
+    // Only a board that is gone moves nothing.
+    assert!(matches!(error, Error::Broken { .. }), "{error}");
     drop((region, held, queue, device));
     // It has the descriptor, and entries, ring and memory.
     assert_eq!(fake.lock().memories(), memories);
     fake.lock().tricks.gone = false;
     fake.lock().tricks.stuck = false;
     // The fake checks that the board reaches no freed memory.
-    assert!(matches!(driver.open(), Err(Error::Gone)));
+    assert!(matches!(driver.open(), Err(Error::Broken { .. })));
     fake.clone().pause(SECOND).unwrap();
     assert_eq!(fake.lock().seen.ended.len(), 1);
     driver.reset().unwrap();
     assert_eq!(fake.lock().memories(), at_rest);
     assert_eq!(fake.lock().valid_entries(), 0);
     assert_eq!(driver.open().unwrap().info().channel, 0);
+}
+
+/// A board that is gone moves no bytes, whether it does not answer but goes on, or its owner has asked for it.
+#[test]
+fn a_board_that_is_gone_reaches_no_memory() {
+    for wanted in [false, true] {
+        let (fake, driver, device, queue) = open(Config::default());
+        let (held, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+        fake.fpga_write(0, &[9; MIB as usize]);
+        fake.lock().tricks.stuck = true;
+        let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
+        fake.lock().tricks.gone = !wanted;
+        fake.lock().tricks.goes_on = true;
+        fake.lock().tricks.wanted_back = wanted;
+        let stopped = transfer.stop(Duration::from_millis(10));
+        // A block that is stopped reports the end of its descriptors.
+        assert!(
+            matches!(stopped, Err(Error::Gone | Error::Stopped)),
+            "{stopped:?}"
+        );
+        assert!(matches!(device.query(), Err(Error::Gone)));
+        assert!(fake.lock().is_cut_off());
+        assert_eq!(fake.lock().control() & 1, u32::from(!wanted));
+        // The program uses its memory for another purpose.
+        held.write(0, &[7; MIB as usize]).unwrap();
+        fake.lock().tricks.stuck = false;
+        fake.clone().pause(SECOND).unwrap();
+        let mut found = vec![0; MIB as usize];
+        held.read(0, &mut found).unwrap();
+        assert!(found.iter().all(|byte| *byte == 7), "the board wrote it");
+        assert!(!region.is_in_use());
+        region.forget().unwrap();
+        assert_ne!(fake.lock().valid_entries(), 0);
+        fake.lock().tricks.gone = false;
+        fake.lock().tricks.wanted_back = false;
+        driver.reset().unwrap();
+        assert_eq!(fake.lock().valid_entries(), 0);
+        let (_held, region) = registered(&device, MemoryKind::Host, MIB, Permissions::Read);
+        device.query().unwrap();
+        let again = queue.to_fpga(region.part(0..MIB), 0).unwrap();
+        assert_eq!(again.wait(SECOND).unwrap(), MIB);
+    }
+}
+
+/// Nothing is kept of a board that was cut off.
+#[test]
+fn a_driver_of_a_board_that_is_gone_frees_all() {
+    let (fake, driver) = drive(Config::default());
+    let (device, queue) = open_at(&driver);
+    let (held, region) = memory(&device, MIB);
+    fake.lock().tricks.stuck = true;
+    fake.lock().tricks.gone = true;
+    drop(queue.from_fpga(0, region.part(0..MIB)).unwrap());
+    drop((held, region, queue, device, driver));
+    assert_eq!(fake.lock().memories(), 0);
 }
 
 #[test]

@@ -17,9 +17,6 @@ macro_rules! forward {
         ) -> peerlane_host::Result<peerlane_host::Memory> {
             $to.memory(kind, bytes)
         }
-        fn is_cut_off_when_gone(&$self) -> bool {
-            $to.is_cut_off_when_gone()
-        }
         fn keep(&$self, handle: u32, memory: Box<dyn std::any::Any + Send + Sync>) {
             $to.keep(handle, memory)
         }

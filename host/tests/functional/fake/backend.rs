@@ -201,6 +201,24 @@ impl Backend for Fake {
         Ok(())
     }
 
+    fn allow_access(&mut self) -> BackendResult<()> {
+        self.lock().cut_off = false;
+        Ok(())
+    }
+
+    fn cut_off(&mut self) -> BackendResult<()> {
+        let mut state = self.lock();
+        if state.tricks.no_cut_off {
+            return Err(BackendError::Other("no way".into()));
+        }
+        state.cut_off = true;
+        Ok(())
+    }
+
+    fn is_wanted_back(&mut self) -> bool {
+        self.lock().tricks.wanted_back
+    }
+
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         let mut state = self.lock();
         if state.tricks.frozen {

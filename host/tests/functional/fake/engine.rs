@@ -106,7 +106,8 @@ impl State {
 
     /// Executes one descriptor. Returns whether there was one.
     pub(super) fn step(&mut self) -> bool {
-        if self.tricks.stuck || self.tricks.gone || self.control & 1 == 0 {
+        let silent = self.tricks.gone && !self.tricks.goes_on;
+        if self.cut_off || self.tricks.stuck || silent || self.control & 1 == 0 {
             return false;
         }
         let lanes = 2 * self.channels.len();

@@ -22,6 +22,12 @@ use std::time::Duration;
 pub struct Tricks {
     /// Reads return ones, writes are lost.
     pub gone: bool,
+    /// A board that is gone goes on with its descriptors.
+    pub goes_on: bool,
+    /// The board cannot be cut off from memory.
+    pub no_cut_off: bool,
+    /// The board's owner asks for it.
+    pub wanted_back: bool,
     /// Descriptors are not executed.
     pub stuck: bool,
     /// Descriptors of one direction are not executed.
@@ -180,6 +186,8 @@ pub struct State {
     pub channels: Vec<Channel>,
     turn: usize,
     records: [u64; 2],
+    /// It reaches no memory.
+    cut_off: bool,
 }
 
 /// The backend; clones are handles of the same fake.
@@ -221,6 +229,7 @@ impl Fake {
             channels,
             turn: 0,
             records: [0; 2],
+            cut_off: true,
         })))
     }
 
@@ -267,6 +276,10 @@ impl Fake {
 impl State {
     pub fn valid_entries(&self) -> usize {
         self.att.iter().filter(|(raw, _)| raw & 1 == 1).count()
+    }
+
+    pub fn is_cut_off(&self) -> bool {
+        self.cut_off
     }
 
     pub fn memories(&self) -> usize {
