@@ -141,8 +141,8 @@ pub trait OpenCl: Debug + Send + Sync {
     /// Returns the number of resets of the whole board, not of its block alone:
     /// [`Query::resets`](peerlane_core::uapi::Query::resets), without acknowledging events. When the number has
     /// changed, kernels, their registers and clock, and FPGA memory may be as after power-up. Each
-    /// [`reprogram`](Self::reprogram) counts. It is always 0 of a driver in the process, because no function is reset
-    /// under it, and of a driver without [`feature::RESETS`](peerlane_core::uapi::feature::RESETS).
+    /// [`reprogram`](Self::reprogram) counts. It is always 0 of a driver without
+    /// [`feature::RESETS`](peerlane_core::uapi::feature::RESETS).
     ///
     /// # Errors
     /// [`Error::Gone`].

@@ -26,6 +26,17 @@ pub enum Space {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(pub u64);
 
+/// Knowledge of a backend about a board that others may reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Health {
+    /// It works as before.
+    Good,
+    /// The driver has to look for a reset.
+    Unknown,
+    /// It was reset, or has to be.
+    Failed,
+}
+
 /// Memory of the driver itself that the board can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
@@ -99,6 +110,17 @@ pub trait Backend: Send {
         Err(BackendError::Other(
             "the backend has no way to do that".into(),
         ))
+    }
+
+    /// Returns whether a board that does not answer may do so soon: its function is there, and may just have been reset.
+    /// A reset that is under way is waited for.
+    fn is_coming_back(&mut self) -> bool {
+        false
+    }
+
+    /// Returns whether others may have reset the board.
+    fn health(&mut self) -> Health {
+        Health::Good
     }
 
     /// Returns whether the board's owner asks for it. The driver then stops the board, and reports that it is gone.
@@ -214,12 +236,20 @@ pub trait Bar: Send {
     /// Writes bytes as [`OpenCl::write`](crate::OpenCl::write).
     fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()>;
 
-    /// Returns whether the line of the kernels' interrupt is high, or has been since the last
-    /// [`reported`](Self::reported).
+    /// Has [`interrupt`](Self::interrupt) report a line that is high now, and later ones. Earlier interrupts are
+    /// forgotten. It is called each time that the user of the kernels asks for an interrupt.
+    fn arm(&mut self) -> BackendResult<()> {
+        Ok(())
+    }
+
+    /// Returns whether the line of the kernels' interrupt is high, or has been since the last [`arm`](Self::arm).
     fn interrupt(&mut self) -> BackendResult<bool>;
 
-    /// Notes that a high line was reported to the user of the kernels.
-    fn reported(&mut self) {}
+    /// Returns a file that can be read when the result of [`interrupt`](Self::interrupt) may have changed. Threads wait
+    /// for it without the driver's lock. `None`: they have to ask again and again.
+    fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {
+        None
+    }
 
     /// Returns whether the line may change as time passes. With `false` a waiting thread need not simulate a board
     /// where nothing happens.

@@ -9,6 +9,10 @@ use std::time::Duration;
 /// Time between two looks at a register that is waited for.
 pub(crate) const POLL: Duration = Duration::from_micros(10);
 
+/// The longest time that a block may need to answer after a reset of its function, and the time between two looks.
+const RETURN: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(1);
+
 /// One cycle of the slowest clock that a PCIe hard IP gives to its user: 62.5 MHz.
 const SLOWEST_CYCLE: Duration = Duration::from_nanos(16);
 
@@ -86,10 +90,12 @@ impl Board {
     pub(crate) fn read(&mut self, register: Register) -> Result<u32> {
         self.select(register)?;
         let value = self.backend.read32(space(register), register.offset())?;
-        if value == u32::MAX {
-            self.check_present()?;
+        if value != u32::MAX {
+            return Ok(value);
         }
-        Ok(value)
+        self.check_present()?;
+        // The value, or the first after a reset.
+        Ok(self.backend.read32(space(register), register.offset())?)
     }
 
     /// Fails if the board was lost since it was started. It may answer again, but writes in the meantime were lost: it
@@ -130,10 +136,17 @@ impl Board {
 
     /// Checks whether the block still answers.
     pub(crate) fn check_present(&mut self) -> Result<()> {
-        if self.backend.read32(Space::Csr, csr::MAP_ID)? == MAP_ID {
-            return Ok(());
+        let begin = self.backend.now();
+        loop {
+            if self.backend.read32(Space::Csr, csr::MAP_ID)? == MAP_ID {
+                return Ok(());
+            }
+            let may_come = self.lost.is_none() && self.backend.is_coming_back();
+            if !may_come || self.backend.now().saturating_sub(begin) >= RETURN {
+                return Err(self.lose());
+            }
+            self.backend.pause(LOOK)?;
         }
-        Err(self.lose())
     }
 
     /// Checks whether the PCIe port still takes packets. Where it does not, it is unknown which packets it holds, and

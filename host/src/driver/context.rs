@@ -23,6 +23,7 @@ use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -98,6 +99,7 @@ impl Held {
                 | feature::ALLOCATE
                 | feature::PEEK
                 | feature::MIXED
+                | feature::RESETS
                 | bit(caps.tagged, feature::TAGGED_READS)
                 | bit(inner.board.backend.has_dmabufs(), feature::DMABUF)
                 | bit(has_window, feature::WINDOW),
@@ -195,7 +197,9 @@ impl Held {
             inner.channel(self.number)?.untold = false;
         }
         let (regions, bytes) = inner.regions.count(self.number);
+        let resets = inner.resets.load(Ordering::Relaxed);
         Ok(uapi::Query {
+            resets,
             events,
             generation,
             regions: [regions, 0],

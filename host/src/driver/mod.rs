@@ -7,8 +7,8 @@
 //! process. It has a slow path for probes only. It takes dma-bufs, and has a window, where the backend does. Its
 //! [features](crate::Device::has) report this. It has an OpenCL side where the backend has a [`Bar`].
 //!
-//! It does not notice that another program has reset the block: waits end with [`Error::Timeout`] then, until
-//! [`Driver::reset`].
+//! Where the backend tells it to look, it notices that others have reset the board, and starts the block again.
+//! Transfers that were under way end with [`Error::Restarted`].
 
 mod backend;
 mod board;
@@ -39,12 +39,12 @@ use peerlane_core::steps::{self, Register};
 use peerlane_core::table::{self, Reach};
 use regions::Regions;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 pub use crate::error::{BackendError, BackendResult};
-pub use backend::{Allocation, Backend, Bar, MemoryId, Pinned, Space};
+pub use backend::{Allocation, Backend, Bar, Health, MemoryId, Pinned, Space};
 
 /// Settings of a driver.
 #[derive(Debug, Clone, Default)]
@@ -304,6 +304,10 @@ pub(crate) struct Inner {
     fpga: FpgaMemory,
     /// By their numbers; free ones are `None`.
     channels: Vec<Option<Channel>>,
+    /// The block was started, and nobody but others can have stopped it since.
+    started: bool,
+    /// Resets of more than the block: [`peerlane_core::uapi::Query::resets`].
+    resets: Arc<AtomicU64>,
     /// Interrupts so far, of any channel: the block has one line.
     events: u64,
     /// A thread waits for interrupts without the lock.
@@ -338,6 +342,8 @@ impl Inner {
             regions: Regions::new(caps.att_entries())?,
             fpga: FpgaMemory::new(bytes, None),
             channels: (0..caps.channels).map(|_| None).collect(),
+            started: false,
+            resets: Arc::default(),
             events: 0,
             awaited: false,
             window: None,
@@ -353,11 +359,16 @@ impl Inner {
         Ok(inner)
     }
 
-    /// Fails if the board was lost since it was started, or if its owner asks for it, which stops it.
+    /// Fails if the board was lost since it was started, or if its owner asks for it, which stops it. Starts a board
+    /// again that others have reset.
     fn attend(&mut self) -> Result<()> {
         self.board.check_there()?;
         if !self.board.backend.is_wanted_back() {
-            return Ok(());
+            return match self.board.backend.health() {
+                Health::Good => Ok(()),
+                Health::Unknown => self.watch(),
+                Health::Failed => self.recover(),
+            };
         }
         // A block that does not become idle is cut off at its work.
         let _ = self.stop();
@@ -366,9 +377,26 @@ impl Inner {
         Err(self.board.lose())
     }
 
+    /// Starts the board again if others have reset it.
+    fn watch(&mut self) -> Result<()> {
+        let control = self.board.read(Register::Csr(csr::CONTROL))?;
+        match self.started && control & csr::CONTROL_ENABLE_MASK == 0 {
+            true => self.recover(),
+            false => Ok(()),
+        }
+    }
+
+    /// Starts the board again after a reset of all of it.
+    fn recover(&mut self) -> Result<()> {
+        self.resets.fetch_add(1, Ordering::Relaxed);
+        self.board.forget_selection();
+        self.reset().map_err(|_| self.board.lose())
+    }
+
     /// Resets the engines and waits until they are idle and every record has left the block. Interrupts are off
     /// afterwards.
     fn stop(&mut self) -> Result<()> {
+        self.started = false;
         let timeout = match self.port_timeout_cycles {
             Some(cycles) => cycles,
             None => self.board.read(Register::Csr(csr::PORT_TIMEOUT))?,
@@ -393,6 +421,7 @@ impl Inner {
         for number in 0..self.caps.channels {
             self.restart(number)?;
         }
+        self.started = true;
         Ok(())
     }
 

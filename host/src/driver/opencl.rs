@@ -6,9 +6,11 @@ use super::backend::Bar;
 use super::context::Hold;
 use crate::error::{Error, Result};
 use crate::opencl::{Area, OpenCl, check_area};
+use crate::sys::is_readable;
 use peerlane_core::capability::Identity;
 use peerlane_core::shell;
 use rustix::io::Errno;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,8 @@ const MOMENT: Duration = Duration::from_millis(5);
 pub(crate) struct Side {
     /// Keeps the context alive: kernels use its memory.
     hold: Arc<Hold>,
+    /// [`Inner::resets`], without its lock.
+    resets: Arc<AtomicU64>,
     signal: Mutex<Signal>,
     changed: Condvar,
 }
@@ -37,6 +41,8 @@ pub(crate) struct Side {
 #[derive(Debug, Default)]
 struct Signal {
     armed: bool,
+    /// The board does not know yet that it was armed.
+    is_new: bool,
     woken: bool,
 }
 
@@ -57,6 +63,7 @@ impl Side {
         inner.opencl_holder = Some(hold.number);
         Ok(Self {
             hold: Arc::clone(hold),
+            resets: Arc::clone(&inner.resets),
             signal: Mutex::default(),
             changed: Condvar::new(),
         })
@@ -74,20 +81,31 @@ impl Side {
     /// Returns whether the kernels' interrupt is high; `false` also where that cannot be read at the moment.
     fn is_high(&self) -> Result<bool> {
         match self.hold.shared.lock_within(MOMENT) {
-            Some(mut inner) => Ok(bar(&mut inner)?.interrupt()?),
+            Some(mut inner) => {
+                let bar = bar(&mut inner)?;
+                if std::mem::take(&mut self.signal().is_new) {
+                    bar.arm()?;
+                }
+                Ok(bar.interrupt()?)
+            }
             None => Ok(false),
         }
     }
 
-    /// Lets a stretch of the board's time pass. Returns `true` instead if the kernels are idle, or other threads have
-    /// the board.
-    fn pass(&self) -> Result<bool> {
+    /// Lets a stretch of the board's time pass, or waits for an interrupt for at most `most`. Returns `true` instead if
+    /// the kernels are idle, or other threads have the board.
+    fn pass(&self, most: Duration) -> Result<bool> {
         let Some(mut inner) = self.hold.shared.lock_within(MOMENT) else {
             return Ok(true);
         };
         let backend = &mut inner.board.backend;
-        if !backend.opencl().is_some_and(|bar| bar.running()) {
+        let Some(bar) = backend.opencl().filter(|bar| bar.running()) else {
             return Ok(true);
+        };
+        if let Some(file) = bar.interrupt_file() {
+            drop(inner);
+            is_readable(&*file, most);
+            return Ok(false);
         }
         match backend.interrupt_file() {
             // Time passes by itself, so other threads can have the lock meanwhile.
@@ -166,7 +184,9 @@ impl OpenCl for Side {
     }
 
     fn arm(&self) -> Result<()> {
-        self.signal().armed = true;
+        let mut signal = self.signal();
+        (signal.armed, signal.is_new) = (true, true);
+        drop(signal);
         self.changed.notify_all();
         Ok(())
     }
@@ -176,12 +196,9 @@ impl OpenCl for Side {
         loop {
             let high = self.is_high()?;
             let mut signal = self.signal();
-            if high && std::mem::take(&mut signal.armed) {
-                drop(signal);
-                return self.with(|bar| {
-                    bar.reported();
-                    Ok(true)
-                });
+            // An interrupt of before it was armed again is none.
+            if high && !signal.is_new && std::mem::take(&mut signal.armed) {
+                return Ok(true);
             }
             if std::mem::take(&mut signal.woken) {
                 return Ok(false);
@@ -190,12 +207,12 @@ impl OpenCl for Side {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(false);
             }
-            let still = high || !signal.armed;
+            let still = !signal.armed;
+            let nap = left.unwrap_or(SLEEP).min(SLEEP);
             drop(signal);
-            if still || self.pass()? {
+            if still || self.pass(nap)? {
                 let signal = self.signal();
                 if !signal.woken {
-                    let nap = left.unwrap_or(SLEEP).min(SLEEP);
                     let _ = self.changed.wait_timeout(signal, nap);
                 }
             }
@@ -205,6 +222,15 @@ impl OpenCl for Side {
     fn wake(&self) {
         self.signal().woken = true;
         self.changed.notify_all();
+    }
+
+    /// Does not look while another thread has the board, which programs it.
+    fn resets(&self) -> Result<u64> {
+        if let Some(mut inner) = self.hold.shared.lock_within(MOMENT) {
+            inner.attend()?;
+            inner.watch()?;
+        }
+        Ok(self.resets.load(Ordering::Relaxed))
     }
 
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
@@ -223,6 +249,7 @@ impl Inner {
         image: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         self.stop()?;
+        self.resets.fetch_add(1, Ordering::Relaxed);
         let programmed = image();
         let found = self.find(keeps_memory);
         if found.is_err() {

@@ -9,7 +9,7 @@ use super::registers::Registers;
 use super::sys::{self, Container, Function, Group};
 use super::{Error, Result};
 use crate::driver::{
-    Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
+    Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pinned, Space,
 };
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
@@ -44,6 +44,9 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Vectors of a build with a table: two, and one for each channel.
 const OWN_VECTORS: u32 = 2;
+
+/// Time between two looks whether the block was reset by others.
+const WATCH: Duration = Duration::from_millis(20);
 
 /// Sleeps shorter than this take longer than a wait in a loop.
 const NAP: Duration = Duration::from_micros(5);
@@ -117,8 +120,10 @@ pub(super) struct Board {
     link: Option<Link>,
     iovas: Iovas,
     last: u64,
-    /// An interrupt of the kernels that was not reported yet.
+    /// The kernels' vector has come since it was armed.
     kernels: bool,
+    /// The last look whether the block was reset by others.
+    watched: Instant,
     /// The library for GPUs' memory.
     gdr: std::result::Result<Arc<Gdr>, Unusable>,
     // Closed in this order: a function that is closed is not bus master any more, so that the mappings can go.
@@ -191,7 +196,7 @@ impl Board {
             none if none.is_empty() => vec![(0, 0xfedf_ffff), (0xfef0_0000, (1 << 39) - 1)],
             ranges => ranges,
         };
-        let board = Self {
+        Ok(Self {
             link: function::link(&function, facts.shell.clock),
             iovas: Iovas::new(&ranges, &windows(), FIRST, capabilities.txs_addr_bits),
             address,
@@ -202,13 +207,12 @@ impl Board {
             mapped: BTreeMap::new(),
             last: 0,
             kernels: false,
+            watched: Instant::now(),
             gdr: Gdr::open().map(Arc::new),
             function,
             _group: group,
             container,
-        };
-        board.enable_line()?;
-        Ok(board)
+        })
     }
 
     /// Lets the block's line make interrupts at the hard IP. The kernels' line is looked at ([`Bar::interrupt`]).
@@ -465,7 +469,27 @@ impl Backend for Board {
         for mapped in self.mapped.values_mut().filter(|mapped| !mapped.reachable) {
             mapped.enter(&self.container)?;
         }
+        // A reset of the fabric has cleared it.
+        self.enable_line()?;
         Ok(function::command(&self.function, true)?)
+    }
+
+    fn is_coming_back(&mut self) -> bool {
+        // The kernel answers after a reset that is under way.
+        function::is_there(&self.function)
+    }
+
+    fn health(&mut self) -> Health {
+        if self.events.take_failure() {
+            return Health::Failed;
+        }
+        match self.watched.elapsed() < WATCH {
+            true => Health::Good,
+            false => {
+                self.watched = Instant::now();
+                Health::Unknown
+            }
+        }
     }
 
     fn cut_off(&mut self) -> BackendResult<()> {
@@ -486,9 +510,7 @@ impl Backend for Board {
 
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         is_readable(&*self.events.file(), limit);
-        let taken = self.events.take();
-        self.kernels |= taken.kernels;
-        Ok(taken.block)
+        Ok(self.events.take())
     }
 
     fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory> {
@@ -639,18 +661,23 @@ impl Bar for Board {
             .write_bytes(self.area(area, offset, data.len())?, data)
     }
 
+    fn arm(&mut self) -> BackendResult<()> {
+        self.kernels = false;
+        Ok(self.events.renew_kernels(&self.function)?)
+    }
+
+    fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {
+        self.events.kernels().cloned()
+    }
+
     fn interrupt(&mut self) -> BackendResult<bool> {
         self.kernels |= self.events.take_kernels();
         let Some(line) = self.facts.shell.line else {
-            // A vector reports the rise of the line only.
+            // A vector reports the rise of the line, and its level when it was armed.
             return Ok(self.kernels);
         };
         let status = self.registers.read32(line.status() as u64)?;
         // A function that is not there reads as ones.
         Ok(status != u32::MAX && status & line.kernels_mask() != 0)
-    }
-
-    fn reported(&mut self) {
-        self.kernels = false;
     }
 }

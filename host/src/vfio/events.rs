@@ -5,7 +5,7 @@ use super::{Error, Result};
 use crate::sys::is_readable;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use vfio_bindings::bindings::vfio;
@@ -13,24 +13,15 @@ use vfio_bindings::bindings::vfio;
 /// Vector of the OpenCL kernels, in builds with a table of vectors; the vectors before it and after it are the block's.
 const KERNELS: usize = 1;
 
-/// Names the eventfd by which the administrator asks for the board.
-const REQUEST: u64 = u64::MAX;
-
-/// Interrupts that have come since the last look.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// Some interrupt of the block, or of all of the board where there is one vector.
-    pub(super) block: bool,
-    /// The kernels' own vector.
-    pub(super) kernels: bool,
-}
-
 /// One eventfd for each vector: a kernel warns of an eventfd that has several.
 #[derive(Debug)]
 pub(super) struct Events {
-    vectors: Vec<OwnedFd>,
+    vectors: Vec<Arc<OwnedFd>>,
+    /// The administrator asks for the board.
     request: OwnedFd,
-    /// Has all of them.
+    /// The kernel has seen an error of the bus that it does not repair without a reset.
+    failure: OwnedFd,
+    /// Has all of them but the kernels' own.
     any: Arc<OwnedFd>,
 }
 
@@ -55,61 +46,89 @@ impl Events {
             event.map_err(|source| Error::call("eventfd", source))
         };
         let vectors = (0..wanted).map(|_| new()).collect::<Result<Vec<_>>>()?;
-        let events = Self::over(vectors, new()?)?;
-        function.signal(index, &events.vectors)?;
-        // Old kernels lack it: the administrator's wish is then not known.
-        let request = std::slice::from_ref(&events.request);
-        let _ = function.signal(vfio::VFIO_PCI_REQ_IRQ_INDEX, request);
+        let events = Self::over(vectors, new()?, new()?)?;
+        let vectors: Vec<_> = events
+            .vectors
+            .iter()
+            .map(|event| Some(event.as_fd()))
+            .collect();
+        function.signal(index, 0, &vectors)?;
+        // Old kernels lack them: the administrator's wish, or the error, is then not known.
+        let others = [
+            (vfio::VFIO_PCI_REQ_IRQ_INDEX, &events.request),
+            (vfio::VFIO_PCI_ERR_IRQ_INDEX, &events.failure),
+        ];
+        for (index, event) in others {
+            let _ = function.signal(index, 0, &[Some(event.as_fd())]);
+        }
         Ok(events)
     }
 
     /// Brings eventfds together.
-    fn over(vectors: Vec<OwnedFd>, request: OwnedFd) -> Result<Self> {
+    fn over(vectors: Vec<OwnedFd>, request: OwnedFd, failure: OwnedFd) -> Result<Self> {
         let error = |source| Error::call("epoll", source);
         let any = epoll::create(CreateFlags::CLOEXEC).map_err(error)?;
-        let numbered = vectors.iter().zip(0..).chain([(&request, REQUEST)]);
-        for (event, number) in numbered {
-            epoll::add(&any, event, EventData::new_u64(number), EventFlags::IN).map_err(error)?;
+        let blocks = vectors.iter().enumerate();
+        let blocks = blocks.filter_map(|(index, event)| (index != KERNELS).then_some(event));
+        for event in blocks.chain([&request, &failure]) {
+            epoll::add(&any, event, EventData::new_u64(0), EventFlags::IN).map_err(error)?;
         }
         Ok(Self {
-            vectors,
+            vectors: vectors.into_iter().map(Arc::new).collect(),
             request,
+            failure,
             any: Arc::new(any),
         })
     }
 
-    /// Returns a file that can be polled for any of them.
+    /// Returns a file that can be polled for any of them but the kernels' own.
     pub(super) fn file(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.any)
     }
 
-    /// Takes the kernels' own, and leaves the others to the threads that wait for them. Returns whether it has come.
-    pub(super) fn take_kernels(&self) -> bool {
-        // A single vector is the block's, too.
-        self.vectors.get(KERNELS).is_some_and(has_come)
+    /// Returns the kernels' own, where they have one. A single vector is the block's, too.
+    pub(super) fn kernels(&self) -> Option<&Arc<OwnedFd>> {
+        self.vectors.get(KERNELS)
     }
 
-    /// Returns whether the administrator asks for the board.
+    /// Takes the kernels' own, and returns whether it has come.
+    pub(super) fn take_kernels(&self) -> bool {
+        self.kernels().is_some_and(has_come)
+    }
+
+    /// Forgets the kernels' earlier interrupts, and has a line that is high now make one. The block sends a message when
+    /// the line rises, and when the vector is unmasked while it is high. VFIO masks a vector that it takes back.
+    pub(super) fn renew_kernels(&self, function: &Function) -> Result<()> {
+        let Some(kernels) = self.kernels() else {
+            return Ok(());
+        };
+        let index = vfio::VFIO_PCI_MSIX_IRQ_INDEX;
+        function.signal(index, KERNELS as u32, &[None])?;
+        has_come(kernels);
+        function.signal(index, KERNELS as u32, &[Some(kernels.as_fd())])
+    }
+
+    /// Returns whether the administrator asks for the board. This stays, because each user of the board has to hear of
+    /// it.
     pub(super) fn is_requested(&self) -> bool {
         is_readable(&self.request, Duration::ZERO)
     }
 
-    /// Takes all that have come.
-    pub(super) fn take(&self) -> Taken {
-        let mut taken = Taken::default();
-        for (index, event) in self.vectors.iter().enumerate() {
-            let came = has_come(event);
-            match index == KERNELS {
-                true => taken.kernels |= came,
-                false => taken.block |= came,
-            }
-        }
-        taken
+    /// Takes errors of the bus, and returns whether there was one.
+    pub(super) fn take_failure(&self) -> bool {
+        has_come(&self.failure)
+    }
+
+    /// Takes the block's interrupts, and returns whether any has come.
+    pub(super) fn take(&self) -> bool {
+        let blocks = self.vectors.iter().enumerate();
+        let blocks = blocks.filter(|(index, _)| *index != KERNELS);
+        blocks.fold(false, |came, (_, event)| came | has_come(event))
     }
 }
 
 /// Takes the count of an eventfd, and returns whether there was one.
-fn has_come(event: &OwnedFd) -> bool {
+fn has_come(event: impl AsFd) -> bool {
     let mut count = [0; 8];
     matches!(rustix::io::read(event, &mut count), Ok(8))
 }
@@ -122,29 +141,26 @@ mod tests {
     fn events(vectors: usize) -> Events {
         let new = || eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap();
         let vectors: Vec<_> = (0..vectors).map(|_| new()).collect();
-        let request = new();
-        Events::over(vectors, request).unwrap()
+        Events::over(vectors, new(), new()).unwrap()
     }
 
     fn signal(event: &OwnedFd) {
         rustix::io::write(event, &1_u64.to_ne_bytes()).unwrap();
     }
 
+    fn is_ready(events: &Events) -> bool {
+        is_readable(&*events.file(), Duration::ZERO)
+    }
+
     #[test]
-    fn a_look_for_kernels_leaves_the_blocks_interrupts() {
+    fn the_kernels_interrupt_and_the_blocks_do_not_disturb_each_other() {
         let events = events(4);
         signal(&events.vectors[2]);
-        assert!(!events.take_kernels());
-        assert!(is_readable(&*events.file(), Duration::ZERO));
-        let block = Taken {
-            block: true,
-            ..Taken::default()
-        };
-        assert_eq!(events.take(), block);
-        assert!(!is_readable(&*events.file(), Duration::ZERO));
+        assert!(!events.take_kernels() && is_ready(&events));
+        assert!(events.take() && !is_ready(&events));
         signal(&events.vectors[KERNELS]);
-        assert!(events.take_kernels());
-        assert_eq!(events.take(), Taken::default());
+        assert!(!events.take() && !is_ready(&events));
+        assert!(events.take_kernels() && !events.take_kernels());
     }
 
     #[test]
@@ -152,9 +168,16 @@ mod tests {
         let events = events(1);
         signal(&events.request);
         signal(&events.vectors[0]);
-        assert!(events.is_requested());
-        assert!(events.take().block);
-        assert!(events.is_requested());
-        assert!(is_readable(&*events.file(), Duration::ZERO));
+        assert!(events.is_requested() && events.take());
+        assert!(events.is_requested() && !events.take() && is_ready(&events));
+    }
+
+    #[test]
+    fn a_failure_is_taken_once() {
+        let events = events(1);
+        signal(&events.failure);
+        assert!(is_ready(&events) && !events.take());
+        assert!(events.take_failure() && !events.take_failure());
+        assert!(!is_ready(&events));
     }
 }

@@ -41,6 +41,11 @@ pub(super) fn command(function: &Function, master: bool) -> Result<()> {
     function.set_config(COMMAND, &(wanted | MEMORY | NO_INTX).to_le_bytes())
 }
 
+/// Returns whether the function's configuration space answers.
+pub(super) fn is_there(function: &Function) -> bool {
+    matches!(function.config::<2>(0), Ok(vendor) if vendor != [u8::MAX; 2])
+}
+
 /// Returns the offset of the PCI Express capability.
 fn capability(function: &Function) -> Result<Option<u64>> {
     let [mut at] = function.config(CAPABILITIES)?;
@@ -101,7 +106,7 @@ pub(super) fn reset(function: &Function, group: &Group) -> Result<()> {
         }
     }
     let begin = Instant::now();
-    while function.config::<2>(0)? == [u8::MAX; 2] && begin.elapsed() < ANSWERS {
+    while !is_there(function) && begin.elapsed() < ANSWERS {
         std::thread::sleep(LOOK);
     }
     // The kernel has restored the settings as they were before the reset.

@@ -84,6 +84,15 @@ fn done(what: &'static str, result: i32) -> Result<i32> {
     }
 }
 
+/// Checks the result of a call that connects interrupts: if the computer has fewer vectors free, the kernel returns
+/// their number, and connects none.
+fn all_or_none(what: &'static str, free: i32) -> Result<()> {
+    match free {
+        0 => Ok(()),
+        _ => Err(Error::call(what, Errno::NOSPC)),
+    }
+}
+
 /// Returns the bytes of a structure, as VFIO takes them.
 const fn bytes<T>() -> u32 {
     size_of::<T>() as u32
@@ -342,27 +351,27 @@ impl Function {
         Ok(info.count)
     }
 
-    /// Lets each interrupt of a kind signal an eventfd of its own, from the first on.
-    pub(super) fn signal(&self, index: u32, events: &[OwnedFd]) -> Result<()> {
+    /// Lets each interrupt of a kind signal an eventfd of its own, from a number on; `None`: no eventfd any more.
+    pub(super) fn signal(
+        &self,
+        index: u32,
+        first: u32,
+        events: &[Option<BorrowedFd<'_>>],
+    ) -> Result<()> {
         let head = [
             bytes::<[u32; 5]>() + 4 * events.len() as u32,
             VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
             index,
-            0,
+            first,
             events.len() as u32,
         ];
-        let events = events.iter().map(|event| event.as_raw_fd() as u32);
+        let events = events.iter();
+        let events = events.map(|event| event.map_or(-1, |event| event.as_raw_fd()) as u32);
         let mut set: Vec<u32> = head.into_iter().chain(events).collect();
+        let what = "VFIO_DEVICE_SET_IRQS";
         // SAFETY: `vfio_irq_set` with as many files after it as it says; `argsz` has the bytes of both.
-        unsafe {
-            with(
-                self.fd(),
-                DEVICE_SET_IRQS,
-                "VFIO_DEVICE_SET_IRQS",
-                &mut set[..],
-            )
-        }
-        .map(drop)
+        let free = unsafe { with(self.fd(), DEVICE_SET_IRQS, what, &mut set[..]) }?;
+        all_or_none(what, free)
     }
 
     /// Resets the bus of the function, and so its link. All functions on the bus must be of this group.
@@ -433,6 +442,13 @@ mod tests {
         let mut none = whole;
         none[4] = 1;
         assert_eq!(iova_ranges(&none), []);
+    }
+
+    #[test]
+    fn fewer_vectors_than_asked_for_are_an_error() {
+        assert!(all_or_none("a call", 0).is_ok());
+        let error = all_or_none("a call", 3).unwrap_err();
+        assert!(error.to_string().starts_with("a call failed"), "{error}");
     }
 
     #[test]

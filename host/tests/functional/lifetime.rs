@@ -263,6 +263,36 @@ fn a_board_that_is_gone_reaches_no_memory() {
     }
 }
 
+/// A reset of the whole board that others make is noticed by those who wait, also if the board does not answer during
+/// the reset.
+#[test]
+fn a_reset_by_others_ends_transfers_and_nothing_else() {
+    for in_reset in [false, true] {
+        let (fake, _driver, device, queue) = open(Config::default());
+        let (_memory, region) = memory(&device, MIB);
+        let settings = fake.lock().channels[0].range;
+        assert_eq!(device.query().unwrap().resets, 0);
+        fake.lock().tricks.stuck = true;
+        let lost = queue.to_fpga(region.part(0..MIB), 0).unwrap();
+        let mut state = fake.lock();
+        state.tricks.stuck = false;
+        state.tricks.watched = true;
+        state.tricks.in_reset = in_reset;
+        match in_reset {
+            true => state.tricks.gone = true,
+            false => state.reset_function(),
+        }
+        drop(state);
+        let waited = lost.wait(SECOND);
+        assert!(matches!(waited, Err(Error::Restarted)), "{waited:?}");
+        assert_eq!(device.query().unwrap().resets, 1);
+        assert_eq!(fake.lock().channels[0].range, settings);
+        let again = queue.to_fpga(region.part(0..MIB), 0).unwrap();
+        assert_eq!(again.wait(SECOND).unwrap(), MIB);
+        assert_eq!(device.query().unwrap().resets, 1);
+    }
+}
+
 /// Nothing is kept of a board that was cut off.
 #[test]
 fn a_driver_of_a_board_that_is_gone_frees_all() {

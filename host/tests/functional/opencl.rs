@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 struct Wires {
     line: bool,
+    /// The interrupt is a message that the board sends when the line rises.
+    is_message: bool,
+    /// A message has come.
+    came: bool,
     /// Registers read as ones.
     ones: bool,
     writes: Vec<(Area, u64, Vec<u8>)>,
@@ -44,8 +48,18 @@ impl Bar for Registers {
         Ok(())
     }
 
+    fn arm(&mut self) -> BackendResult<()> {
+        let mut wires = self.0.lock().unwrap();
+        wires.came = wires.line;
+        Ok(())
+    }
+
     fn interrupt(&mut self) -> BackendResult<bool> {
-        Ok(self.0.lock().unwrap().line)
+        let wires = self.0.lock().unwrap();
+        Ok(match wires.is_message {
+            true => wires.came,
+            false => wires.line,
+        })
     }
 
     fn running(&self) -> bool {
@@ -180,6 +194,43 @@ fn an_interrupt_comes_once_for_each_time_it_is_armed() {
     assert!(!side.wait(moment).unwrap(), "the line is low");
     wires.lock().unwrap().line = true;
     assert!(side.wait(None).unwrap());
+}
+
+/// A message is sent once for each rise of the line.
+#[test]
+fn a_line_that_is_high_when_it_is_armed_interrupts_at_once() {
+    let (_fake, driver, wires) = board();
+    let side = side_of(&driver);
+    let moment = Some(Duration::from_millis(1));
+    wires.lock().unwrap().is_message = true;
+    // It rises once, and its user leaves it high: two kernels have ended.
+    wires.lock().unwrap().line = true;
+    wires.lock().unwrap().came = true;
+    for _ in 0..2 {
+        side.arm().unwrap();
+        assert!(side.wait(moment).unwrap());
+        assert!(!side.wait(moment).unwrap(), "it is masked");
+    }
+    // A rise that its user has handled before it was armed.
+    wires.lock().unwrap().came = true;
+    wires.lock().unwrap().line = false;
+    side.arm().unwrap();
+    assert!(!side.wait(moment).unwrap(), "the line is low");
+}
+
+#[test]
+fn a_reset_by_others_is_counted() {
+    let (fake, driver, _) = board();
+    let side = side_of(&driver);
+    assert_eq!(side.resets().unwrap(), 0);
+    // A reset of the block alone.
+    driver.reset().unwrap();
+    assert_eq!(side.resets().unwrap(), 0);
+    fake.lock().reset_function();
+    assert_eq!(side.resets().unwrap(), 1);
+    assert_eq!(side.resets().unwrap(), 1);
+    side.reprogram(true, &mut || Ok(())).unwrap();
+    assert_eq!(side.resets().unwrap(), 2);
 }
 
 #[test]

@@ -5,12 +5,13 @@ use peerlane_core::att::Permissions;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
-    Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
+    Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pinned, Space,
 };
 use peerlane_host::{Area, Memory, MemoryKind, Place, Result};
 use std::fs::File;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
@@ -215,6 +216,23 @@ impl Backend for Fake {
         Ok(())
     }
 
+    fn is_coming_back(&mut self) -> bool {
+        let mut state = self.lock();
+        let in_reset = std::mem::take(&mut state.tricks.in_reset);
+        if in_reset {
+            state.reset_function();
+            state.tricks.gone = false;
+        }
+        in_reset
+    }
+
+    fn health(&mut self) -> Health {
+        match self.lock().tricks.watched {
+            true => Health::Unknown,
+            false => Health::Good,
+        }
+    }
+
     fn is_wanted_back(&mut self) -> bool {
         self.lock().tricks.wanted_back
     }
@@ -350,8 +368,16 @@ impl Bar for Fake {
         self.bar(|bar| bar.write(area, offset, data))
     }
 
+    fn arm(&mut self) -> BackendResult<()> {
+        self.bar(|bar| bar.arm())
+    }
+
     fn interrupt(&mut self) -> BackendResult<bool> {
         self.bar(|bar| bar.interrupt())
+    }
+
+    fn interrupt_file(&self) -> Option<Arc<OwnedFd>> {
+        self.bar(|bar| bar.interrupt_file())
     }
 
     fn running(&self) -> bool {

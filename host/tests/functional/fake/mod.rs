@@ -28,6 +28,10 @@ pub struct Tricks {
     pub no_cut_off: bool,
     /// The board's owner asks for it.
     pub wanted_back: bool,
+    /// The driver is asked to look for resets by others.
+    pub watched: bool,
+    /// The board is gone because its function is being reset, and comes back when it is asked for.
+    pub in_reset: bool,
     /// Descriptors are not executed.
     pub stuck: bool,
     /// Descriptors of one direction are not executed.
@@ -276,6 +280,17 @@ impl Fake {
 impl State {
     pub fn valid_entries(&self) -> usize {
         self.att.iter().filter(|(raw, _)| raw & 1 == 1).count()
+    }
+
+    /// Resets all of the board, without the driver.
+    pub fn reset_function(&mut self) {
+        self.control = 0;
+        self.irq_status = 0;
+        self.select = 0;
+        self.att.fill((0, 0));
+        for channel in &mut self.channels {
+            *channel = Channel::default();
+        }
     }
 
     pub fn is_cut_off(&self) -> bool {
