@@ -57,6 +57,17 @@ pub struct Pinned {
     pub offset: u64,
 }
 
+/// Memory of a user that is pinned, or is being pinned.
+pub enum Pin {
+    /// It is pinned.
+    Done(Pinned),
+    /// It has its name, and is pinned when the work was done and [`Backend::end_pin`] was called.
+    Begun(MemoryId, PinWork),
+}
+
+/// Work that may take long, and needs neither backend nor driver.
+pub type PinWork = Box<dyn FnOnce() -> BackendResult<()> + Send>;
+
 /// Access to the board's registers and interrupt, and to memory that it can reach.
 ///
 /// A backend need not be fast at anything but register writes: a transfer costs two
@@ -154,6 +165,24 @@ pub trait Backend: Send {
         length: u64,
         permissions: Permissions,
     ) -> BackendResult<Pinned>;
+
+    /// Begins what [`pin`](Self::pin) does. The driver does the work without its lock.
+    fn begin_pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> BackendResult<Pin> {
+        self.pin(kind, address, length, permissions).map(Pin::Done)
+    }
+
+    /// Ends a pin that was begun, after its work. If the work has failed, it returns that error, and forgets the memory.
+    fn end_pin(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<Pinned> {
+        worked.and(Err(BackendError::Range(format!(
+            "{id:?} is not being pinned"
+        ))))
+    }
 
     /// Returns whether there are dma-bufs that can be pinned.
     fn has_dmabufs(&self) -> bool {

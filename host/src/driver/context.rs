@@ -1,11 +1,11 @@
 //! A context of the driver in the process.
 
 use super::BackendResult;
-use super::backend::{Backend, MemoryId, Pinned};
+use super::backend::{Backend, MemoryId, Pin};
 use super::board::{Board, POLL};
 use super::opencl::Side;
 use super::own::Records;
-use super::{Inner, Shared};
+use super::{Inner, Locked, Shared};
 use crate::context::{BoardWindow, Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
 use crate::memory::{Memory, MemoryKind};
@@ -135,6 +135,11 @@ impl Held {
         self.shared.lock()
     }
 
+    /// Returns the driver's state.
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Returns the number of its channel.
     pub(super) fn number(&self) -> u32 {
         self.number
@@ -213,7 +218,7 @@ impl Held {
         &self,
         region: &mut uapi::Register,
         kind: MemoryKind,
-        pin: impl FnOnce(&mut dyn Backend, &uapi::Register, Permissions) -> BackendResult<Pinned>,
+        pin: impl FnOnce(&mut dyn Backend, &uapi::Register, Permissions) -> BackendResult<Pin>,
     ) -> Result<()> {
         let permissions = match region.access {
             access::READ => Permissions::Read,
@@ -222,17 +227,28 @@ impl Held {
             _ => return Err(Error::call("REGISTER", Errno::INVAL)),
         };
         let mut inner = self.present()?;
+        let pinned = match pin(&mut *inner.board.backend, region, permissions)? {
+            Pin::Done(pinned) => pinned,
+            Pin::Begun(id, work) => {
+                // It may wait for a program that serves page faults.
+                drop(inner);
+                let worked = work();
+                inner = self.lock();
+                let pinned = inner.board.backend.end_pin(id, worked)?;
+                if let Err(error) = inner.attend() {
+                    inner.board.backend.unpin(pinned.id);
+                    return Err(error);
+                }
+                pinned
+            }
+        };
         let Inner {
             board,
             regions,
             caps,
             ..
         } = &mut *inner;
-        let memory = (
-            kind,
-            pin(&mut *board.backend, region, permissions)?,
-            region.length,
-        );
+        let memory = (kind, pinned, region.length);
         let wanted = (permissions, region.flags & register::MIXED != 0);
         let (handle, found) = regions.register(board, caps, self.number, memory, wanted)?;
         region.handle = handle;
@@ -279,8 +295,11 @@ impl Context for Held {
             _ => None,
         };
         self.enter(region, kind, |backend, region, permissions| match file {
-            Some(file) => backend.pin_dmabuf(file, region.address, region.length),
-            None => backend.pin(kind, region.address, region.length, permissions),
+            Some(file) => {
+                let pinned = backend.pin_dmabuf(file, region.address, region.length);
+                pinned.map(Pin::Done)
+            }
+            None => backend.begin_pin(kind, region.address, region.length, permissions),
         })
     }
 
@@ -289,7 +308,8 @@ impl Context for Held {
             return Err(Error::call("REGISTER", Errno::OPNOTSUPP));
         }
         self.enter(region, MemoryKind::Gpu, |backend, region, _| {
-            backend.pin_bus(region.address, region.length)
+            let pinned = backend.pin_bus(region.address, region.length);
+            pinned.map(Pin::Done)
         })
     }
 
@@ -317,8 +337,10 @@ impl Context for Held {
 
     fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()> {
         let _turn = self.turn();
-        let mut inner = self.present()?;
-        self.check_idle(&mut inner, wanted.bytes)?;
+        let mut locked = Locked::new(&self.shared);
+        let inner = locked.get();
+        inner.attend()?;
+        self.check_idle(inner, wanted.bytes)?;
         let fpga = &mut inner.fpga;
         let grant = match wanted.flags {
             0 => fpga.allocate(self.number, wanted.bytes),
@@ -330,12 +352,13 @@ impl Context for Held {
         let range = grant.range.clone();
         let unready = range.start + grant.ready..range.end;
         let given = self
-            .set_range(&mut inner, range.clone())
-            .and_then(|()| inner.fill(self.number, unready));
+            .set_range(inner, range.clone())
+            .and_then(|()| locked.fill(self.number, unready));
+        let inner = locked.get();
         if let Err(error) = given {
             // A channel that is not idle keeps its range until its context is closed.
             let rests = inner.board.busy(self.number).is_ok_and(|busy| !busy);
-            if rests && self.set_range(&mut inner, 0..0).is_ok() {
+            if rests && self.set_range(inner, 0..0).is_ok() {
                 inner.fpga.free(self.number, grant.content(grant.ready));
             }
             return Err(error);
@@ -381,6 +404,8 @@ impl Context for Held {
     }
 
     fn open_channel(&self) -> Result<Option<RawChannel>> {
+        // The driver itself may use it.
+        let _turn = self.turn();
         let mut inner = self.present()?;
         let channel = inner.channel(self.number)?;
         if channel.probed {

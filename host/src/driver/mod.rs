@@ -44,7 +44,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak
 use std::time::{Duration, Instant};
 
 pub use crate::error::{BackendError, BackendResult};
-pub use backend::{Allocation, Backend, Bar, Health, MemoryId, Pinned, Space};
+pub use backend::{Allocation, Backend, Bar, Health, MemoryId, Pin, PinWork, Pinned, Space};
+
+/// Time for threads that wait for the state.
+const OTHERS: Duration = Duration::from_micros(50);
 
 /// Settings of a driver.
 #[derive(Debug, Clone, Default)]
@@ -164,6 +167,34 @@ impl Shared {
                 break;
             }
             std::thread::yield_now();
+        }
+    }
+}
+
+/// The state, locked by a thread that releases it in the middle of long work.
+pub(crate) struct Locked<'a> {
+    shared: &'a Shared,
+    inner: Option<MutexGuard<'a, Inner>>,
+}
+
+impl<'a> Locked<'a> {
+    pub(crate) fn new(shared: &'a Shared) -> Self {
+        let inner = Some(shared.lock());
+        Self { shared, inner }
+    }
+
+    /// Returns the state, and locks it if it was released.
+    pub(crate) fn get(&mut self) -> &mut Inner {
+        self.inner.get_or_insert_with(|| self.shared.lock())
+    }
+
+    /// Releases the state, so that other threads have it.
+    pub(crate) fn release(&mut self) {
+        self.inner = None;
+        self.shared.make_way();
+        // A thread that sleeps takes longer to come than to be woken.
+        if self.shared.waiting.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(OTHERS);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Transfers that the driver makes itself, on a channel that no context has yet.
 
-use super::Inner;
 use super::backend::MemoryId;
+use super::board::POLL;
 use super::context::doorbell;
+use super::{Inner, Locked};
 use crate::error::{Error, Result};
 use crate::flow::{Flow, Keep, Order, Post};
 use crate::memory::{Memory, MemoryKind};
@@ -72,9 +73,11 @@ impl Keep for Kept {
 }
 
 /// A channel that the driver uses itself, with host memory of the driver's own.
-pub(super) struct Own<'a> {
-    inner: &'a mut Inner,
+pub(super) struct Own<'a, 'b> {
+    locked: &'a mut Locked<'b>,
     number: u32,
+    /// The channel's generation.
+    generation: u32,
     flow: Flow<Kept>,
     /// The memory. Its region keeps it if the board does not release it.
     pub(super) memory: Memory,
@@ -82,7 +85,7 @@ pub(super) struct Own<'a> {
     pub(super) peer: AttAddress,
 }
 
-impl Own<'_> {
+impl Own<'_, '_> {
     /// Moves data, and waits for the end.
     pub(super) fn transfer(
         &mut self,
@@ -119,21 +122,38 @@ impl Own<'_> {
         Ok(())
     }
 
+    /// Lets other threads have the board.
+    pub(super) fn make_way(&mut self) -> Result<()> {
+        self.locked.release();
+        let inner = self.locked.get();
+        inner.attend()?;
+        // A reset has ended what was moved.
+        match inner.channel(self.number)?.generation == self.generation {
+            true => Ok(()),
+            false => Err(Error::Restarted),
+        }
+    }
+
     /// Runs until no transfer is under way, or until the timeout.
     fn run_out(&mut self) -> Result<()> {
         let Self {
-            inner,
+            locked,
             number,
             flow,
             ..
         } = self;
+        let inner = locked.get();
         let ring = inner.channel(*number)?.ring.id;
         let begin = inner.board.backend.now();
         loop {
             let mut page = Page(inner, *number, Ok(()));
             flow.pump(&mut page);
             page.2?;
-            inner.take_interrupt(Duration::from_micros(100))?;
+            match inner.board.backend.interrupt_file() {
+                // The interrupt is for threads that wait for it.
+                Some(_) => inner.board.backend.pause(POLL)?,
+                None => inner.take_interrupt(Duration::from_micros(100))?,
+            }
             flow.drain(&mut Records(inner, ring))?;
             let waited = inner.board.backend.now().saturating_sub(begin);
             if flow.under_way() == 0 || waited > PATIENCE {
@@ -143,17 +163,17 @@ impl Own<'_> {
     }
 }
 
-impl Inner {
+impl Locked<'_> {
     /// Calls `work` with a channel, which must be idle and not in use, and with `bytes` of host memory. The channel is
     /// restarted afterwards.
     pub(super) fn by_itself<T>(
         &mut self,
         number: u32,
         (bytes, permissions): (u64, Permissions),
-        work: impl FnOnce(&mut Own<'_>) -> Result<T>,
+        work: impl FnOnce(&mut Own<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let done = self.work(number, (bytes, permissions), work);
-        self.restart(number)?;
+        self.get().restart(number)?;
         done
     }
 
@@ -161,34 +181,44 @@ impl Inner {
         &mut self,
         number: u32,
         (bytes, permissions): (u64, Permissions),
-        work: impl FnOnce(&mut Own<'_>) -> Result<T>,
+        work: impl FnOnce(&mut Own<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let kind = MemoryKind::Host;
-        let memory = self.board.backend.memory(kind, bytes as usize)?;
-        let pinned = (self.board.backend).pin(kind, memory.address(), bytes, permissions)?;
-        let Self { regions, board, .. } = self;
+        let inner = self.get();
+        let generation = inner.channel(number)?.generation;
+        let memory = inner.board.backend.memory(kind, bytes as usize)?;
+        let pinned = (inner.board.backend).pin(kind, memory.address(), bytes, permissions)?;
+        let Inner {
+            regions,
+            board,
+            caps,
+            ..
+        } = inner;
         let of_board = (kind, pinned, bytes);
         let (name, region) =
-            regions.register(board, &self.caps, number, of_board, (permissions, false))?;
+            regions.register(board, caps, number, of_board, (permissions, false))?;
         let peer = region.att_address(0).map_err(Error::Region);
         let started = board.run("started a channel", [channel::resume(number)]);
+        let (depth, ring_log2) = (inner.caps.queue_depth(), inner.ring_log2());
         let done = started.and(peer).and_then(|peer| {
-            let flow = Flow::new(self.caps.queue_depth(), self.ring_log2(), number)?;
+            let flow = Flow::new(depth, ring_log2, number)?;
             work(&mut Own {
-                inner: self,
+                locked: self,
                 number,
+                generation,
                 flow,
                 memory,
                 peer,
             })
         });
+        let Inner { board, regions, .. } = self.get();
         let aborted = match done {
             Ok(_) => Ok(()),
-            Err(_) => (self.board).run("aborted a channel", channel::abort(number)),
+            Err(_) => board.run("aborted a channel", channel::abort(number)),
         };
-        let stopped = self.board.run("stopped a channel", [channel::halt(number)]);
+        let stopped = board.run("stopped a channel", [channel::halt(number)]);
         // Also after an error: a region that cannot be unregistered yet is kept for a reset.
-        let unregistered = self.regions.unregister(&mut self.board, name);
+        let unregistered = regions.unregister(board, name);
         aborted.and(unregistered)?;
         let done = done?;
         stopped.map(|()| done)

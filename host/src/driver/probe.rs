@@ -1,6 +1,6 @@
 //! Probes whether the board can read a peer's memory, as the kernel's driver does it (`driver/src/probe.rs`).
 
-use super::Inner;
+use super::Locked;
 use super::context::Held;
 use crate::context::SlowPath;
 use crate::error::{Error, Result};
@@ -28,20 +28,22 @@ impl SlowPath for Held {
     /// Takes the channel for the driver from now on. The kernel's driver does the same, so programs see no difference.
     fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
         let _turn = self.turn();
-        let mut inner = self.present()?;
+        let mut locked = Locked::new(self.shared());
+        let inner = locked.get();
+        inner.attend()?;
         let channel = inner.channel(self.number())?;
         if channel.handed_out {
             return Err(refused(Errno::BUSY));
         }
         channel.probed = true;
-        inner.probe(self.number(), probe)
+        locked.probe(self.number(), probe)
     }
 }
 
-impl Inner {
+impl Locked<'_> {
     /// Reads a little of a region into FPGA memory, and from there into memory of the driver.
     fn probe(&mut self, number: u32, probe: &mut uapi::Probe) -> Result<()> {
-        let region = self.regions.of(number, probe.handle);
+        let region = self.get().regions.of(number, probe.handle);
         let region = region.ok_or_else(|| refused(Errno::NOENT))?;
         let checked = region.check(Direction::ToFpga, probe.offset, LENGTH);
         checked.map_err(|_| refused(Errno::INVAL))?;

@@ -54,6 +54,9 @@ pub enum Error {
         /// The other devices, each with its driver.
         others: Vec<String>,
     },
+    /// The kernel pins memory that the process has not written to yet, and its later writes go elsewhere.
+    #[error("the kernel is older than Linux 5.14")]
+    OldKernel,
     /// The kernel's VFIO has no IOMMU of type 1.
     #[error("the kernel's VFIO does not have the interface type1v2")]
     Interface,
@@ -189,6 +192,7 @@ impl Error {
             Self::NotViable { .. } => {
                 "Put the board into another slot, or use the kernel module. If nothing else needs the other devices, bind them to vfio-pci, too. Devices below a switch without ACS are in one group."
             }
+            Self::OldKernel => "Use Linux 5.14 or later.",
             Self::Interface => {
                 "Load vfio_iommu_type1, or use a kernel with CONFIG_VFIO_IOMMU_TYPE1."
             }

@@ -5,11 +5,13 @@ use super::find::{DRIVER, Facts, Slot, describe, windows};
 use super::function;
 use super::gdr::{self, Gdr, Unusable};
 use super::iova::{Iovas, PAGE};
+use super::populate;
 use super::registers::Registers;
 use super::sys::{self, Container, Function, Group};
 use super::{Error, Result};
 use crate::driver::{
-    Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pinned, Space,
+    Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pin, PinWork, Pinned,
+    Space,
 };
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
@@ -59,16 +61,26 @@ struct Mapped {
     iova: u64,
     bytes: u64,
     flags: u32,
-    /// The IOMMU maps it.
-    reachable: bool,
+    reach: Reach,
     source: Source,
+}
+
+/// State of memory in the IOMMU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// A thread is mapping it.
+    Begun,
+    /// It is mapped.
+    Mapped,
+    /// It was unmapped, when the board was cut off.
+    Unmapped,
 }
 
 /// The owner of memory that was made reachable.
 #[derive(Debug)]
 enum Source {
-    /// The program.
-    Program,
+    /// The program, with the first byte that it has asked for.
+    Program { first: u64 },
     /// The driver.
     Driver(Mapping),
     /// A GPU, whose memory is unpinned after the board has lost it.
@@ -76,33 +88,34 @@ enum Source {
 }
 
 impl Mapped {
-    /// Maps it for the board.
-    fn enter(&mut self, container: &Container) -> BackendResult<()> {
-        let (address, bytes) = (self.address, self.bytes);
-        let entered = container.map(address, self.iova, bytes, self.flags);
-        entered.map_err(|error| match error {
-            Error::Call {
-                source: Errno::FAULT,
-                ..
-            } => BackendError::NoProcessMemory { address },
-            Error::Call {
-                source: Errno::NOMEM,
-                ..
-            } => {
-                let limit = getrlimit(Resource::Memlock).current;
-                Error::Locked { bytes, limit }.into()
-            }
-            error => error.into(),
-        })?;
-        self.reachable = true;
-        Ok(())
+    /// Returns the work that maps it for the board.
+    fn work(&self, container: &Arc<Container>) -> PinWork {
+        let container = Arc::clone(container);
+        let (address, iova, bytes, flags) = (self.address, self.iova, self.bytes, self.flags);
+        Box::new(move || {
+            let entered = container.map(address, iova, bytes, flags);
+            entered.map_err(|error| match error {
+                Error::Call {
+                    source: Errno::FAULT,
+                    ..
+                } => BackendError::NoProcessMemory { address },
+                Error::Call {
+                    source: Errno::NOMEM,
+                    ..
+                } => {
+                    let limit = getrlimit(Resource::Memlock).current;
+                    Error::Locked { bytes, limit }.into()
+                }
+                error => error.into(),
+            })
+        })
     }
 
     /// Takes it away from the board.
     fn leave(&mut self, container: &Container) -> Result<()> {
-        if self.reachable {
+        if self.reach == Reach::Mapped {
             container.unmap(self.iova, self.bytes)?;
-            self.reachable = false;
+            self.reach = Reach::Unmapped;
         }
         Ok(())
     }
@@ -129,7 +142,7 @@ pub(super) struct Board {
     // Closed in this order: a function that is closed is not bus master any more, so that the mappings can go.
     function: Function,
     _group: Group,
-    container: Container,
+    container: Arc<Container>,
     mapped: BTreeMap<MemoryId, Mapped>,
 }
 
@@ -148,6 +161,7 @@ impl Board {
         let Some(number) = slot.group() else {
             return Err(Error::NoIommu { board: address });
         };
+        populate::check()?;
         let container = Container::open()?;
         let path = Path::new(sys::DEV).join(&number);
         let group = match sys::open(&path) {
@@ -211,7 +225,7 @@ impl Board {
             gdr: Gdr::open().map(Arc::new),
             function,
             _group: group,
-            container,
+            container: Arc::new(container),
         })
     }
 
@@ -245,6 +259,19 @@ impl Board {
         permissions: Permissions,
         source: Source,
     ) -> BackendResult<(MemoryId, u64)> {
+        let (id, work) = self.begin(address, bytes, permissions, source)?;
+        let mapped = self.end(id, work())?;
+        Ok((id, mapped.iova))
+    }
+
+    /// Gives memory of the process an address. The result's work maps it.
+    fn begin(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        permissions: Permissions,
+        source: Source,
+    ) -> BackendResult<(MemoryId, PinWork)> {
         let iova = self.iovas.allocate(address, bytes);
         let iova = iova.ok_or(Error::NoAddresses { bytes })?;
         // The IOMMU allows the region's accesses only.
@@ -253,22 +280,31 @@ impl Board {
             Permissions::Write => VFIO_DMA_MAP_FLAG_WRITE,
             Permissions::ReadWrite => VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
         };
-        let mut mapped = Mapped {
+        let mapped = Mapped {
             address,
             iova,
             bytes,
             flags,
-            reachable: false,
+            reach: Reach::Begun,
             source,
         };
-        if let Err(error) = mapped.enter(&self.container) {
-            self.iovas.free(iova, bytes);
-            return Err(error);
-        }
+        let work = mapped.work(&self.container);
         self.last += 1;
         let id = MemoryId(self.last);
         self.mapped.insert(id, mapped);
-        Ok((id, iova))
+        Ok((id, work))
+    }
+
+    /// Notes that memory was mapped, or could not be.
+    fn end(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<&Mapped> {
+        if let Err(error) = worked {
+            self.leave(id);
+            return Err(error);
+        }
+        let mapped = self.mapped.get_mut(&id);
+        let mapped = mapped.ok_or_else(|| BackendError::Range(format!("{id:?}")))?;
+        mapped.reach = Reach::Mapped;
+        Ok(mapped)
     }
 
     fn leave(&mut self, id: MemoryId) {
@@ -315,22 +351,6 @@ impl Board {
             _ => Err(BackendError::Range(format!("{id:?}"))),
         }
     }
-}
-
-/// Has the process get pages of its own for memory that it may write to.
-///
-/// Before Linux 6.2, VFIO pins for reading the pages that are there, such as the zero page of memory that was never
-/// written (commit 84209e87c696). The process's first store gets another page then, and the board goes on with the old
-/// one.
-fn populate(address: u64, length: u64) {
-    // SAFETY: it changes no byte of the memory. It fails where the process may not write, and there the pages stay.
-    unsafe {
-        libc::madvise(
-            address as *mut _,
-            length as usize,
-            libc::MADV_POPULATE_WRITE,
-        )
-    };
 }
 
 /// Makes the error of a BAR that cannot be used.
@@ -466,8 +486,10 @@ impl Backend for Board {
     }
 
     fn allow_access(&mut self) -> BackendResult<()> {
-        for mapped in self.mapped.values_mut().filter(|mapped| !mapped.reachable) {
-            mapped.enter(&self.container)?;
+        let all = self.mapped.values_mut();
+        for mapped in all.filter(|mapped| mapped.reach == Reach::Unmapped) {
+            mapped.work(&self.container)()?;
+            mapped.reach = Reach::Mapped;
         }
         // A reset of the fabric has cleared it.
         self.enable_line()?;
@@ -534,25 +556,51 @@ impl Backend for Board {
         length: u64,
         permissions: Permissions,
     ) -> BackendResult<Pinned> {
+        match self.begin_pin(kind, address, length, permissions)? {
+            Pin::Done(pinned) => Ok(pinned),
+            Pin::Begun(id, work) => self.end_pin(id, work()),
+        }
+    }
+
+    fn begin_pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> BackendResult<Pin> {
         if kind == MemoryKind::Gpu {
-            return self.pin_gpu(address, length, permissions);
+            return self.pin_gpu(address, length, permissions).map(Pin::Done);
         }
         let start = address & !(PAGE - 1);
         let end = address
             .checked_add(length)
             .and_then(|end| end.checked_next_multiple_of(PAGE));
         let end = end.ok_or(BackendError::NoProcessMemory { address })?;
-        if permissions == Permissions::Read {
-            populate(start, end - start);
-        }
-        let (id, iova) = self.enter(start, end - start, permissions, Source::Program)?;
+        let source = Source::Program { first: address };
+        let (id, map) = self.begin(start, end - start, permissions, source)?;
+        Ok(Pin::Begun(
+            id,
+            Box::new(move || {
+                populate::populate(start..end);
+                map()
+            }),
+        ))
+    }
+
+    fn end_pin(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<Pinned> {
+        let mapped = self.end(id, worked)?;
+        let first = match mapped.source {
+            Source::Program { first } => first,
+            _ => mapped.address,
+        };
         Ok(Pinned {
             id,
             segments: vec![Segment {
-                address: iova,
-                length: end - start,
+                address: mapped.iova,
+                length: mapped.bytes,
             }],
-            offset: address - start,
+            offset: first - mapped.address,
         })
     }
 

@@ -23,6 +23,7 @@ mod find;
 mod function;
 mod gdr;
 mod iova;
+mod populate;
 mod registers;
 mod sys;
 

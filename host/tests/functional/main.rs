@@ -8,6 +8,7 @@ mod device;
 mod ends;
 mod fake;
 mod lifetime;
+mod locks;
 mod opencl;
 mod queue;
 mod store;

@@ -5,7 +5,7 @@ use peerlane_core::att::Permissions;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
-    Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pinned, Space,
+    Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pin, Pinned, Space,
 };
 use peerlane_host::{Area, Memory, MemoryKind, Place, Result};
 use std::fs::File;
@@ -277,6 +277,36 @@ impl Backend for Fake {
         let id = id(address)?;
         self.lock()
             .pin(kind, id, address & ((1 << PLACE) - 1), length)
+    }
+
+    fn begin_pin(
+        &mut self,
+        kind: MemoryKind,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> BackendResult<Pin> {
+        let pinned = self.pin(kind, address, length, permissions)?;
+        let mut state = self.lock();
+        let Some(messages) = state.tricks.slow_pin.take() else {
+            return Ok(Pin::Done(pinned));
+        };
+        let id = pinned.id;
+        state.begun.insert(id, pinned);
+        let work = move || {
+            let came = messages.recv();
+            came.map_err(|error| BackendError::Other(error.to_string()))
+        };
+        Ok(Pin::Begun(id, Box::new(work)))
+    }
+
+    fn end_pin(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<Pinned> {
+        let mut state = self.lock();
+        let pinned = state.begun.remove(&id).expect("it is being pinned");
+        if worked.is_err() {
+            state.let_go(id);
+        }
+        worked.map(|()| pinned)
     }
 
     fn has_dmabufs(&self) -> bool {

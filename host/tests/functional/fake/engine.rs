@@ -126,6 +126,7 @@ impl State {
         else {
             return false;
         };
+        std::thread::sleep(self.tricks.takes);
         let (done, code, fault) = self.execute(channel, side, words);
         // About 3.2 GB/s, and some time for each descriptor.
         self.now += Duration::from_nanos(u64::from(done) * 5 / 16 + 500);

@@ -9,11 +9,12 @@ use crate::store::Store;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_core::regs::MAP_ID;
-use peerlane_host::driver::{Bar, MemoryId};
+use peerlane_host::driver::{Bar, MemoryId, Pinned};
 use peerlane_host::{Memory, MemoryKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -61,6 +62,10 @@ pub struct Tricks {
     pub no_flush: bool,
     /// Doorbells are refused from this fill on.
     pub refuse_at: Option<usize>,
+    /// The next pin takes until a message comes.
+    pub slow_pin: Option<Receiver<()>>,
+    /// Real time that each descriptor takes.
+    pub takes: Duration,
     /// The next descriptor is not written: its backend fails.
     pub fail_write: bool,
     /// The thread that writes the next one panics.
@@ -173,6 +178,8 @@ pub struct State {
     pub bus: Store,
     pub fpga: Store,
     memories: BTreeMap<MemoryId, FakeMemory>,
+    /// Memory that is being pinned.
+    begun: BTreeMap<MemoryId, Pinned>,
     /// Files that represent dma-bufs, by their inodes: the memory, and its first byte.
     dmabufs: BTreeMap<u64, (MemoryId, u64)>,
     next_id: u64,
@@ -217,6 +224,7 @@ impl Fake {
             bus: Store::default(),
             fpga: Store::default(),
             memories: BTreeMap::new(),
+            begun: BTreeMap::new(),
             dmabufs: BTreeMap::new(),
             next_id: 1,
             next_address,

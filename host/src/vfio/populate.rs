@@ -1,0 +1,96 @@
+//! Pages of the process's memory before they are pinned.
+//!
+//! Before Linux 6.2, VFIO pins for reading the pages that are there, such as the zero page of memory that was never
+//! written (commit 84209e87c696). The process's first store gets another page then, and the board goes on with the old
+//! one. So the process gets pages of its own before, where it may write.
+
+use super::{Error, Result};
+use rustix::io::Errno;
+use std::ops::Range;
+
+/// Checks that the kernel can do it: since Linux 5.14.
+pub(super) fn check() -> Result<()> {
+    // Of no bytes the kernel checks the advice only.
+    match advise(0..0) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(Error::OldKernel),
+    }
+}
+
+/// Has the process get pages of its own for memory that it may write to. The range has whole pages.
+pub(super) fn populate(range: Range<u64>) {
+    if advise(range.clone()).is_ok() {
+        return;
+    }
+    // The kernel stops at the first byte that the process may not write. The pages there stay as they are.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    for part in writable(&maps, &range) {
+        // What cannot be populated is reported when it is pinned.
+        let _ = advise(part);
+    }
+}
+
+fn advise(range: Range<u64>) -> std::result::Result<(), Errno> {
+    let length = (range.end - range.start) as usize;
+    // SAFETY: it changes no byte of the memory, and fails where the process has none.
+    match unsafe { libc::madvise(range.start as *mut _, length, libc::MADV_POPULATE_WRITE) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
+/// Returns the parts of a range that may be written, by the text of `/proc/PID/maps` (the kernel's
+/// Documentation/filesystems/proc.rst).
+fn writable(maps: &str, range: &Range<u64>) -> Vec<Range<u64>> {
+    let part = |line: &str| {
+        let (addresses, rest) = line.split_once(' ')?;
+        let (start, end) = addresses.split_once('-')?;
+        let [start, end] = [start, end].map(|digits| u64::from_str_radix(digits, 16).ok());
+        let part = start?.max(range.start)..end?.min(range.end);
+        (rest.as_bytes().get(1) == Some(&b'w') && part.start < part.end).then_some(part)
+    };
+    maps.lines().filter_map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Mapping;
+    use rustix::mm::{MapFlags, MprotectFlags, mprotect};
+
+    const PAGE: usize = 4096;
+
+    #[test]
+    fn parts_that_may_be_written_are_found() {
+        let maps = "1000-3000 r-xp 00000000 08:01 17 /bin/true\n\
+                    3000-5000 rw-p 00000000 00:00 0\n\
+                    5000-6000 -w-s 00000000 00:00 0 [heap]\n\
+                    odd\n\
+                    7f0000000000-7f0000002000 rw-p 00000000 00:00 0\n";
+        assert_eq!(writable(maps, &(0..0x4000)), [0x3000..0x4000]);
+        assert_eq!(
+            writable(maps, &(0x4000..0x8000)),
+            [0x4000..0x5000, 0x5000..0x6000]
+        );
+        assert_eq!(writable(maps, &(0x1000..0x3000)), []);
+        let last = 0x7f00_0000_1000..0x7f00_0000_2000;
+        assert_eq!(writable(maps, &last), [last]);
+    }
+
+    /// Also beyond a page that may not be written.
+    #[test]
+    fn all_that_may_be_written_gets_pages() {
+        check().unwrap();
+        let memory = Mapping::anonymous("memory", 5 * PAGE, 1, MapFlags::PRIVATE).unwrap();
+        let base = memory.base().as_ptr();
+        let third = base.wrapping_add(2 * PAGE).cast();
+        // SAFETY: a page of this mapping, to which nobody else has a reference.
+        unsafe { mprotect(third, PAGE, MprotectFlags::READ) }.unwrap();
+        let first = base as u64;
+        populate(first..first + 5 * PAGE as u64);
+        let mut there = [0_u8; 5];
+        // SAFETY: a byte for each page of the mapping.
+        let asked = unsafe { libc::mincore(base.cast(), 5 * PAGE, there.as_mut_ptr()) };
+        assert_eq!((asked, there.map(|byte| byte & 1)), (0, [1, 1, 0, 1, 1]));
+    }
+}
