@@ -110,7 +110,8 @@ pub trait OpenCl: Debug + Send + Sync {
 
     /// Waits for the kernels' interrupt, for at most `limit`, in real time; `None`: without a limit. Returns `false` if
     /// none has come, because the time is over, or because another thread has called [`wake`](Self::wake). A signal
-    /// does not end it.
+    /// does not end it. It also returns `true` after a [reset](Self::resets) of the board, which may have ended the
+    /// kernels.
     ///
     /// # Errors
     /// [`Error::Gone`], also while it waits.

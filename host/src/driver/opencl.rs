@@ -43,6 +43,8 @@ struct Signal {
     armed: bool,
     /// The board does not know yet that it was armed.
     is_new: bool,
+    /// Number of resets when it was armed.
+    resets: u64,
     woken: bool,
 }
 
@@ -78,15 +80,18 @@ impl Side {
         f(bar(&mut self.hold.shared.lock())?)
     }
 
-    /// Returns whether the kernels' interrupt is high; `false` also where that cannot be read at the moment.
+    /// Returns whether the kernels' interrupt is high, or the board was reset since it was armed, so that no interrupt
+    /// may come; `false` also where that cannot be read at the moment.
     fn is_high(&self) -> Result<bool> {
         match self.hold.shared.lock_within(MOMENT) {
             Some(mut inner) => {
                 let bar = bar(&mut inner)?;
-                if std::mem::take(&mut self.signal().is_new) {
+                let mut signal = self.signal();
+                if std::mem::take(&mut signal.is_new) {
                     bar.arm()?;
                 }
-                Ok(bar.interrupt()?)
+                let was_reset = signal.resets != self.resets.load(Ordering::Relaxed);
+                Ok(bar.interrupt()? || was_reset)
             }
             None => Ok(false),
         }
@@ -186,6 +191,7 @@ impl OpenCl for Side {
     fn arm(&self) -> Result<()> {
         let mut signal = self.signal();
         (signal.armed, signal.is_new) = (true, true);
+        signal.resets = self.resets.load(Ordering::Relaxed);
         drop(signal);
         self.changed.notify_all();
         Ok(())

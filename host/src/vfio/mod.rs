@@ -56,7 +56,7 @@ pub fn gpu_memory() -> Result<()> {
 }
 
 /// Returns whether a name is a PCI address, and not a path: `0000:01:00.0`.
-pub(crate) fn is_address(name: &str) -> bool {
+pub fn is_address(name: &str) -> bool {
     let mut parts = name.split([':', '.']);
     let is = |part: Option<&str>, digits: usize| {
         part.is_some_and(|part| {

@@ -233,6 +233,24 @@ fn a_reset_by_others_is_counted() {
     assert_eq!(side.resets().unwrap(), 2);
 }
 
+/// Kernels that were reset make no interrupt.
+#[test]
+fn a_reset_by_others_ends_a_wait() {
+    let (fake, driver, _) = board();
+    let side: Arc<dyn OpenCl> = side_of(&driver).into();
+    fake.lock().tricks.watched = true;
+    side.arm().unwrap();
+    let waiting = Arc::clone(&side);
+    let (sent, ended) = std::sync::mpsc::channel();
+    // It may never end.
+    std::thread::spawn(move || sent.send(waiting.wait(None)));
+    fake.lock().reset_function();
+    assert!(ended.recv_timeout(SOON).unwrap().unwrap());
+    side.arm().unwrap();
+    let moment = Some(Duration::from_millis(1));
+    assert!(!side.wait(moment).unwrap(), "it is known");
+}
+
 #[test]
 fn a_thread_that_waits_is_woken() {
     let (fake, driver, wires) = board();

@@ -319,13 +319,13 @@ fn mapping(lab: &mut Lab) -> Result<&'static str> {
 const COPY_SEGMENT: u32 = 0x1000;
 const COPY: u64 = WINDOW + 0x100;
 const COPY_START: u64 = COPY + 0x08;
-const COPY_FINISHED: u64 = COPY + 0x30;
+pub const COPY_FINISHED: u64 = COPY + 0x30;
 const COPY_ITEMS: u64 = COPY + 0x40;
 const COPY_FROM: u64 = COPY + 0x80;
 const COPY_TO: u64 = COPY + 0x88;
 
 /// Starts the copying of `items` words.
-fn start_copy(side: &dyn OpenCl, items: u32, from: u64, to: u64) -> Result<()> {
+pub fn start_copy(side: &dyn OpenCl, items: u32, from: u64, to: u64) -> Result<()> {
     let write = |offset, bytes: &[u8]| side.write(Area::Kernels, offset, bytes).map_err(told);
     write(SEGMENT, &COPY_SEGMENT.to_le_bytes())?;
     write(COPY_ITEMS, &items.to_le_bytes())?;

@@ -1,14 +1,17 @@
 //! Tests of a board that programs drive by VFIO: no module of ours is loaded.
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, same, told};
+use crate::opencl::{COPY_FINISHED, dword, start_copy};
 use crate::process::{Child, fork, pair};
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_functional::{ALL, Bench};
-use peerlane_guest::pattern;
+use peerlane_guest::{Fault, pattern};
 use peerlane_host::driver::BackendError;
 use peerlane_host::peerlane_core::uapi::feature;
-use peerlane_host::{Area, Device, Direction, Error, Memory, MemoryKind, Permissions, vfio};
+use peerlane_host::{
+    Area, Device, Direction, Error, Memory, MemoryKind, Permissions, Queue, Region, Transfer, vfio,
+};
 use rand::Rng;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, getuid, setrlimit};
 use std::fs;
@@ -60,12 +63,16 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         registered_first(lab)
     });
     suite.run("vfio.opencl", || opencl(lab));
+    suite.run("vfio.kernels", || kernels(lab));
     suite.run("vfio.gpu", || gpu(lab));
     suite.run("vfio.one_process", || one_process(lab));
     suite.run("vfio.killed", || killed(lab));
     suite.run("vfio.outlived_by_a_child", || outlived(lab));
     suite.run("vfio.locked_memory", || locked_memory(lab));
     suite.run("vfio.memory_that_is_not_there", || nowhere(lab));
+    suite.run("vfio.silent", || silent(lab));
+    suite.run("vfio.silent_in_a_copy", || silent_in_a_copy(lab));
+    suite.run("vfio.reset", || reset(lab));
     suite.run("vfio.wanted_back", || wanted_back(lab));
 }
 
@@ -192,6 +199,156 @@ fn opencl(lab: &Lab) -> Result<&'static str> {
     opencl.arm().map_err(told)?;
     let woken = opencl.wait(Some(Duration::from_millis(50))).map_err(told)?;
     ensure!(!woken, "an interrupt of no kernel");
+    Ok("")
+}
+
+/// Checks that kernels interrupt once for each time that a thread waits, also if their line is high before.
+fn kernels(lab: &mut Lab) -> Result<&'static str> {
+    const WORDS: u32 = 1000;
+    const MIB: u64 = 1 << 20;
+    let device = lab.open()?;
+    device.allocate_all(0).map_err(told)?.keep();
+    let side = device.open_cl().map_err(told)?;
+    let moment = Some(Duration::from_millis(100));
+    for round in 0..4_u64 {
+        let (from, to) = (MIB, 2 * MIB + round * 8192);
+        let length = u64::from(WORDS) * 4;
+        lab.host.fpga_write(from, round, length)?;
+        // This takes the line low.
+        start_copy(&*side, WORDS, from, to)?;
+        side.arm().map_err(told)?;
+        // The line stays high, and is reported once more each time that it is armed.
+        for time in 0..3 {
+            let came = side.wait(Some(SOON)).map_err(told)?;
+            ensure!(came, "round {round}: interrupt {time} has not come");
+            let again = side.wait(moment).map_err(told)?;
+            ensure!(!again, "round {round}: interrupt {time} has come twice");
+            side.arm().map_err(told)?;
+        }
+        ensure!(side.wait(Some(SOON)).map_err(told)?, "round {round}");
+        lab.host.fpga_check(to, round, length)?;
+        let finished = dword(&*side, Area::Kernels, COPY_FINISHED)?;
+        ensure!(finished == 1, "{finished} finished");
+    }
+    Ok("")
+}
+
+/// A long write to memory of the process that is under way.
+struct Write {
+    memory: Memory,
+    region: Region,
+    transfer: Transfer,
+    queue: Queue,
+}
+
+impl Write {
+    const LENGTH: u64 = 4 << 20;
+
+    fn start(lab: &Lab, device: &Device) -> Result<Self> {
+        let place = lab.place(device)?;
+        let memory = Memory::new(Self::LENGTH as usize).map_err(told)?;
+        let both = Permissions::ReadWrite;
+        let region = device.register_all(&memory, both).map_err(told)?;
+        let queue = device.queue().map_err(told)?;
+        let part = region.part(0..Self::LENGTH);
+        let transfer = queue.from_fpga(place, part).map_err(told)?;
+        Ok(Self {
+            memory,
+            region,
+            transfer,
+            queue,
+        })
+    }
+
+    /// Checks that the board, which is gone, writes no bytes any more, and that the memory is given back.
+    fn check_end(self, lab: &mut Lab) -> Result<()> {
+        let mut expected = vec![0; Self::LENGTH as usize];
+        pattern(lab.rng.random(), &mut expected);
+        self.memory.write(0, &expected)?;
+        std::thread::sleep(Duration::from_secs(2));
+        let mut found = vec![0; Self::LENGTH as usize];
+        self.memory.read(0, &mut found)?;
+        same(&expected, &found, 0)?;
+        self.region.forget().map_err(told)
+    }
+}
+
+/// Has the board answer no read any more in the middle of a write, with which it goes on.
+fn silent(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let write = Write::start(lab, &device)?;
+    lab.host.fault(Fault::Absent {})?;
+    let stopped = write.transfer.stop(Duration::from_secs(1));
+    ensure!(matches!(stopped, Err(Error::Gone)), "{stopped:?}");
+    write.check_end(lab)?;
+    drop(device);
+    lab.host.fault(Fault::Clear {})?;
+    moves(lab)?;
+    Ok("")
+}
+
+/// Checks that a copy ends when the board does not answer any more.
+fn silent_in_a_copy(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let place = lab.place(&device)?;
+    let queue = device.queue().map_err(told)?;
+    let mut bytes = vec![0; 4 << 20];
+    let host = lab.host;
+    let silencer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        host.fault(Fault::Absent {})
+    });
+    let begin = Instant::now();
+    let copied = queue.copy_from_fpga(place, &mut bytes, Duration::from_secs(1));
+    let took = begin.elapsed();
+    let silenced = silencer.join();
+    ensure!(matches!(silenced, Ok(Ok(()))), "{silenced:?}");
+    ensure!(matches!(copied, Err(Error::Gone)), "{copied:?}");
+    ensure!(took < SOON, "it took {took:?}");
+    drop((queue, device));
+    lab.host.fault(Fault::Clear {})?;
+    moves(lab)?;
+    Ok("")
+}
+
+/// Resets the board under its user, who is told and goes on.
+fn reset(lab: &mut Lab) -> Result<&'static str> {
+    if !getuid().is_root() {
+        return skip("only root may reset a function");
+    }
+    let path = PathBuf::from("/sys/bus/pci/devices").join(board()?);
+    // As `peerlane bind` sets it.
+    fs::write(path.join("reset_method"), "bus")?;
+    let again = || fs::write(path.join("reset"), "1");
+    let device = lab.open()?;
+    let write = Write::start(lab, &device)?;
+    again()?;
+    let ended = write.transfer.wait(LIMIT);
+    ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
+    let resets = device.query().map_err(told)?.resets;
+    ensure!(resets == 1, "{resets} resets");
+    let place = lab.place(&device)?;
+    let seed = lab.rng.random();
+    let mut expected = vec![0; Write::LENGTH as usize];
+    pattern(seed, &mut expected);
+    lab.host.fpga_write(place, seed, Write::LENGTH)?;
+    let part = write.region.part(0..Write::LENGTH);
+    let moved = write.queue.from_fpga(place, part).map_err(told)?;
+    moved.wait(LIMIT).map_err(told)?;
+    let mut found = vec![0; Write::LENGTH as usize];
+    write.memory.read(0, &mut found)?;
+    same(&expected, &found, 0)?;
+    drop((moved, write, device));
+    // A thread that waits for kernels looks at them.
+    let device = lab.open()?;
+    device.allocate_all(0).map_err(told)?.keep();
+    let side = device.open_cl().map_err(told)?;
+    let before = side.resets().map_err(told)?;
+    side.arm().map_err(told)?;
+    again()?;
+    ensure!(side.wait(Some(SOON)).map_err(told)?, "it is not told");
+    let resets = side.resets().map_err(told)?;
+    ensure!(resets == before + 1, "{resets} resets after {before}");
     Ok("")
 }
 
@@ -380,13 +537,15 @@ fn nowhere(lab: &Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Unbinds the board while it is used: its user gets an error, and the board is free when the user has closed it.
+/// Unbinds the board while it writes: its user gets an error, the board writes no more, and is free when the user has
+/// closed it.
 fn wanted_back(lab: &mut Lab) -> Result<&'static str> {
     if !getuid().is_root() {
         return skip("only root may unbind a driver");
     }
     let board = board()?;
     let device = lab.open()?;
+    let write = Write::start(lab, &device)?;
     let driver = PathBuf::from("/sys/bus/pci/drivers").join(vfio::DRIVER);
     let (name, unbind) = (board.clone(), driver.join("unbind"));
     let unbinder = std::thread::spawn(move || fs::write(unbind, name));
@@ -399,6 +558,13 @@ fn wanted_back(lab: &mut Lab) -> Result<&'static str> {
         }
         ensure!(begin.elapsed() < SOON, "the user is not asked");
     }
+    let stopped = write.transfer.stop(Duration::from_secs(1));
+    // A block that was stopped reports how its descriptors ended.
+    ensure!(
+        matches!(stopped, Err(Error::Gone | Error::Stopped)),
+        "{stopped:?}"
+    );
+    write.check_end(lab)?;
     drop(device);
     let unbound = unbinder.join();
     ensure!(matches!(unbound, Ok(Ok(()))), "{unbound:?}");
