@@ -14,9 +14,9 @@
 //! `drivers/pci/msi/msi.c`). So interrupts of a vector stay away until its entry has been restored.
 //!
 //! Three things are not modelled. Address and data of the messages are the model's own: an entry with a wrong one looks
-//! right, and so does one that is only unmasked. A vector that the guest masks is closed in the client and not in the
-//! block, which is not notified of a mask that is set if KVM does not deliver the interrupts
-//! (`vfio_msix_vector_release`). And the client answers the guest's reads of the table.
+//! right, and so does one that is only unmasked. A vector that the guest masks is closed in the client at once, and in the
+//! block only for a moment when it is unmasked: the endpoint is not notified of a mask that is set if KVM does not
+//! deliver the interrupts (`vfio_msix_vector_release`). And the client answers the guest's reads of the table.
 //!
 //! For a build without a table the hard IP makes an MSI of the interrupt lines that its registers enable
 //! ([`peerlane_sim::opencl::Cra`]), or, in a layout without these, of every rising edge of the block's line; here that
@@ -48,6 +48,12 @@ impl Interrupts {
             signalled: vec![0; vectors as usize],
             lost: 0,
         }
+    }
+
+    /// Closes vectors in the block's table until their descriptors come.
+    pub(crate) fn close(&mut self, start: u32, vectors: usize) {
+        let slots = self.written.iter_mut().skip(start as usize);
+        slots.take(vectors).for_each(|written| *written = false);
     }
 
     /// Takes descriptors for the vectors from `start` on.

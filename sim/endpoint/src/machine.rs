@@ -278,6 +278,9 @@ impl Machine {
                 self.program_table();
             }
             Command::Events { start, events } => {
+                // The guest has masked them before: the block notices it now.
+                self.interrupts.close(start, events.len());
+                self.program_table();
                 self.interrupts.set(start, events);
                 self.program_table();
             }

@@ -311,7 +311,7 @@ fn silent_in_a_copy(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Resets the board under its user, who is told and goes on.
+/// Resets the board under its user, whose transfers end and who goes on.
 fn reset(lab: &mut Lab) -> Result<&'static str> {
     if !getuid().is_root() {
         return skip("only root may reset a function");
@@ -346,7 +346,7 @@ fn reset(lab: &mut Lab) -> Result<&'static str> {
     let before = side.resets().map_err(told)?;
     side.arm().map_err(told)?;
     again()?;
-    ensure!(side.wait(Some(SOON)).map_err(told)?, "it is not told");
+    ensure!(side.wait(Some(SOON)).map_err(told)?, "the wait goes on after the reset");
     let resets = side.resets().map_err(told)?;
     ensure!(resets == before + 1, "{resets} resets after {before}");
     Ok("")
