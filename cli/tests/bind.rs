@@ -16,6 +16,8 @@ fn device(root: &Path, slot: &str, group: Option<&str>, driver: Option<&str>) {
     for (name, text) in [
         ("vendor", "0x1172"),
         ("device", "0xab00"),
+        ("subsystem_vendor", "0x1172"),
+        ("subsystem_device", "0x0001"),
         ("class", "0x120000"),
     ] {
         fs::write(device.join(name), text).unwrap();
@@ -124,11 +126,14 @@ fn a_board_that_is_bound_gets_a_rule_until_it_is_unbound() {
     assert!(succeeded, "{text}");
     let rule = root.join("etc/udev/rules.d/60-peerlane-vfio-0000:01:00.0.rules");
     let written = fs::read_to_string(&rule).unwrap();
-    assert!(
-        written.contains("KERNEL==\"0000:01:00.0\"")
-            && written.contains(&format!("bind 0000:01:00.0 --user {user}\"")),
-        "{written}"
-    );
+    for part in [
+        "KERNEL==\"0000:01:00.0\"",
+        "ATTR{vendor}==\"0x1172\", ATTR{device}==\"0xab00\"",
+        "ATTR{subsystem_vendor}==\"0x1172\", ATTR{subsystem_device}==\"0x0001\"",
+        &format!("bind 0000:01:00.0 --user {user} --only 0x1172:0xab00:0x1172:0x0001\""),
+    ] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
     let (succeeded, text) = run(root, &["unbind", BOARD]);
     assert!(succeeded && !rule.exists(), "{text}");
     let device = root.join("sys/bus/pci/devices").join(BOARD);
@@ -140,4 +145,70 @@ fn a_board_that_is_bound_gets_a_rule_until_it_is_unbound() {
         fs::read_to_string(device.join("driver/unbind")).unwrap(),
         BOARD
     );
+}
+
+/// Another device has the address, after the computer's devices were numbered again.
+#[test]
+fn a_rule_binds_no_other_device() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    device(root, BOARD, Some("3"), Some("nvme"));
+    fs::create_dir_all(root.join("sys/bus/pci/drivers/vfio-pci")).unwrap();
+    let files = root.join("sys/bus/pci/devices").join(BOARD);
+    fs::write(files.join("vendor"), "0x144d\n").unwrap();
+    let only = ["--user", "0", "--only", "0x1172:0xab00:0x1172:0x0001"];
+    let (succeeded, text) = run(root, &[&["bind", BOARD], &only[..]].concat());
+    assert!(!succeeded && text.contains("another device"), "{text}");
+    assert!(text.contains("0x144d:0xab00:0x1172:0x0001"), "{text}");
+    assert!(!files.join("driver_override").exists());
+    assert!(!root.join("sys/bus/pci/drivers/nvme/unbind").exists());
+    // Its own IDs: the command goes on.
+    fs::write(files.join("vendor"), "0x1172\n").unwrap();
+    let (_, text) = run(root, &[&["bind", BOARD], &only[..]].concat());
+    assert!(text.contains("vfio-pci did not take"), "{text}");
+}
+
+#[test]
+fn a_rule_of_earlier_goes_unless_it_is_the_rule_that_binds() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    device(root, BOARD, Some("3"), Some("vfio-pci"));
+    for directory in ["etc/udev/rules.d", "dev/vfio"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    fs::write(root.join("dev/vfio/3"), "").unwrap();
+    let rule = root.join("etc/udev/rules.d/60-peerlane-vfio-0000:01:00.0.rules");
+    fs::write(&rule, "of another user").unwrap();
+    let user = fs::metadata(root).unwrap().uid().to_string();
+    let bind = ["bind", BOARD, "--user", &user];
+    let only = ["--only", "0x1172:0xab00:0x1172:0x0001"];
+    let (succeeded, text) = run(root, &[&bind[..], &only].concat());
+    assert!(succeeded && rule.exists(), "{text}");
+    let (succeeded, text) = run(root, &bind);
+    assert!(
+        succeeded && !rule.exists() && text.contains("removed: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_name_that_is_no_address_removes_nothing() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    let rules = root.join("etc/udev/rules.d");
+    fs::create_dir_all(rules.join("60-peerlane-vfio-x")).unwrap();
+    let other = rules.join("other.rules");
+    fs::write(&other, "").unwrap();
+    let (succeeded, text) = run(root, &["unbind", "x/../other"]);
+    assert!(!succeeded && other.exists(), "{text}");
+}
+
+/// The kernel takes this number for "no change", and the board would stay with its owner.
+#[test]
+fn the_number_of_no_user_is_refused() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    device(root, BOARD, Some("3"), Some("vfio-pci"));
+    let (succeeded, text) = run(root, &["bind", BOARD, "--user", "4294967295"]);
+    assert!(!succeeded && text.contains("no user 4294967295"), "{text}");
 }

@@ -9,13 +9,19 @@ use std::time::{Duration, Instant};
 use crate::commands::{Outcome, replace};
 use crate::doctor::pci::{Bus, Pci, SHARED_GROUP};
 use peerlane_demo::error::Error;
-use peerlane_host::vfio::DRIVER;
+use peerlane_host::vfio::{DRIVER, is_address};
 
 /// The longest time until the kernel has made the node of a group.
 const NODE: Duration = Duration::from_secs(5);
 
 /// The rule by which a computer binds a board at each start.
 const RULES: &str = "etc/udev/rules.d";
+
+/// The kernel's files with the IDs of a device.
+const IDS: [&str; 4] = ["vendor", "device", "subsystem_vendor", "subsystem_device"];
+
+/// The number that the kernel takes for no user.
+const NOBODY: u32 = u32::MAX;
 
 /// Bind a board to vfio-pci, so that a user drives it without Peerlane's kernel module.
 ///
@@ -38,6 +44,9 @@ pub struct Args {
     /// Also bind the board at each start of the computer, by a rule of udev.
     #[arg(long)]
     always: bool,
+    /// Bind only a device with these IDs; the rule of udev gives them.
+    #[arg(long, value_name = "IDS", hide = true)]
+    only: Option<String>,
     /// Root directory of the system.
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     root: PathBuf,
@@ -68,6 +77,30 @@ impl Files<'_> {
     fn device(&self, name: &str) -> PathBuf {
         let devices = self.root.join("sys/bus/pci/devices");
         devices.join(self.slot).join(name)
+    }
+
+    /// Returns the IDs of the device, as the kernel's files have them.
+    fn ids(&self) -> Result<[String; 4], Error> {
+        let mut ids = [const { String::new() }; 4];
+        for (id, name) in ids.iter_mut().zip(IDS) {
+            let path = self.device(name);
+            let text = fs::read_to_string(&path);
+            *id = text
+                .map_err(|error| Error::io(&path, "read the board's IDs", &error))?
+                .trim()
+                .to_owned();
+        }
+        Ok(ids)
+    }
+
+    /// Removes the rule, if there is one.
+    fn remove_rule(&self) -> Result<(), Error> {
+        let rule = self.rule();
+        if rule.exists() {
+            fs::remove_file(&rule).map_err(|error| Error::io(&rule, "remove the rule", &error))?;
+            println!("removed: {}", rule.display());
+        }
+        Ok(())
     }
 
     fn rule(&self) -> PathBuf {
@@ -125,6 +158,19 @@ pub fn run(args: &Args) -> Outcome {
     };
     let bus = Bus::read(&args.root);
     let board = find(&bus, &args.root, &args.board)?;
+    if let Some(only) = &args.only {
+        let ids = files.ids()?.join(":");
+        if ids != *only {
+            return Err(Error::new(
+                files.device("device"),
+                format!(
+                    "{} is another device than the rule is for: its IDs are {ids}, not {only}",
+                    args.board
+                ),
+                "Find the board's new address with lspci -D, and bind it there with --always.",
+            ));
+        }
+    }
     let Some(group) = &board.group else {
         return Err(Error::new(
             files.device("iommu_group"),
@@ -188,9 +234,12 @@ pub fn run(args: &Args) -> Outcome {
     chown(&node, Some(user), None)
         .map_err(|error| Error::io(&node, "give the board to the user", &error))?;
     if let Some(program) = program {
-        let text = rule(&args.board, user, &program);
+        let text = rule(&args.board, &files.ids()?, user, &program);
         replace(&files.rule(), "write the rule", text.as_bytes())?;
         println!("written: {}", files.rule().display());
+    } else if args.only.is_none() {
+        // A rule of earlier would give the board to its user at the next start.
+        files.remove_rule()?;
     }
     println!("{} is bound to vfio-pci: {}", board.name(), node.display());
     // A bridge between the board and the processor stays with its own driver.
@@ -242,20 +291,30 @@ const BRIDGE: u32 = 0x0604;
 
 /// Returns the number of a user.
 fn user_id(user: &str) -> Result<u32, Error> {
-    if let Ok(number) = user.parse() {
-        return Ok(number);
+    match user.parse() {
+        Ok(NOBODY) => {}
+        Ok(number) => return Ok(number),
+        Err(_) => return named_user(user),
     }
+    Err(no_user(user))
+}
+
+/// Makes the error of a user who does not exist.
+fn no_user(user: &str) -> Error {
+    Error::new(
+        Path::new("--user"),
+        format!("there is no user {user}"),
+        "Give the name or the number of a user of this computer.",
+    )
+}
+
+/// Returns the number of a user with a name.
+fn named_user(user: &str) -> Result<u32, Error> {
     let said = Command::new("id").args(["-u", "--", user]).output();
     let number = said.ok().filter(|output| output.status.success());
     let number =
         number.and_then(|output| String::from_utf8(output.stdout).ok()?.trim().parse().ok());
-    number.ok_or_else(|| {
-        Error::new(
-            Path::new("--user"),
-            format!("there is no user {user}"),
-            "Give the name or the number of a user of this computer.",
-        )
-    })
+    number.ok_or_else(|| no_user(user))
 }
 
 /// Returns this program's file, if only root can replace it: the rule runs it as root.
@@ -280,11 +339,18 @@ fn program_of_root(root: &Path) -> Result<String, Error> {
     }
 }
 
-/// Returns the rule that binds a board when the kernel finds it.
-fn rule(slot: &str, user: u32, program: &str) -> String {
+/// Returns the rule that binds a board when the kernel finds it. After a change of the computer's devices, another one
+/// may have its address: so the rule and its command compare the IDs.
+fn rule(slot: &str, ids: &[String; 4], user: u32, program: &str) -> String {
+    let matches = IDS.iter().zip(ids);
+    let matches: String = matches
+        .map(|(name, id)| format!("ATTR{{{name}}}==\"{id}\", "))
+        .collect();
+    let only = ids.join(":");
     format!(
         "# Written by peerlane bind --always; peerlane unbind removes it.\n\
-         ACTION==\"add\", SUBSYSTEM==\"pci\", KERNEL==\"{slot}\", RUN+=\"{program} bind {slot} --user {user}\"\n"
+         ACTION==\"add\", SUBSYSTEM==\"pci\", KERNEL==\"{slot}\", {matches}\
+         RUN+=\"{program} bind {slot} --user {user} --only {only}\"\n"
     )
 }
 
@@ -295,10 +361,8 @@ pub fn unbind(args: &UnbindArgs) -> Outcome {
         slot: &args.board,
     };
     // Also of a board that is not there any more.
-    let rule = files.rule();
-    if rule.exists() {
-        fs::remove_file(&rule).map_err(|error| Error::io(&rule, "remove the rule", &error))?;
-        println!("removed: {}", rule.display());
+    if is_address(&args.board) {
+        files.remove_rule()?;
     }
     let bus = Bus::read(&args.root);
     let board = find(&bus, &args.root, &args.board)?;

@@ -123,8 +123,8 @@ pub trait Backend: Send {
         ))
     }
 
-    /// Returns whether a board that does not answer may do so soon: its function is there, and may just have been reset.
-    /// A reset that is under way is waited for.
+    /// Returns whether a board that does not answer may do so soon: its function is there, and may just have been
+    /// reset. A reset that is under way is waited for.
     fn is_coming_back(&mut self) -> bool {
         false
     }
@@ -177,7 +177,8 @@ pub trait Backend: Send {
         self.pin(kind, address, length, permissions).map(Pin::Done)
     }
 
-    /// Ends a pin that was begun, after its work. If the work has failed, it returns that error, and forgets the memory.
+    /// Ends a pin that was begun, after its work. If the work has failed, it returns that error, and forgets the
+    /// memory.
     fn end_pin(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<Pinned> {
         worked.and(Err(BackendError::Range(format!(
             "{id:?} is not being pinned"

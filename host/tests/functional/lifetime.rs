@@ -293,7 +293,7 @@ fn a_reset_by_others_ends_transfers_and_nothing_else() {
     }
 }
 
-/// Nothing is kept of a board that was cut off.
+/// All memory of a board that was cut off is free at the end.
 #[test]
 fn a_driver_of_a_board_that_is_gone_frees_all() {
     let (fake, driver) = drive(Config::default());
