@@ -25,6 +25,9 @@ static const char *timeline_name(struct dma_fence *fence)
 	return "fakegpu";
 }
 
+/* Before 7.2 each fence needs one. */
+static DEFINE_SPINLOCK(fence_lock);
+
 static const struct dma_fence_ops fence_ops = {
 	.get_driver_name = driver_name,
 	.get_timeline_name = timeline_name,
@@ -303,7 +306,7 @@ int buffer_fence(struct buffer *buffer, u32 ms)
 	fence = kzalloc_obj(*fence);
 	if (!fence)
 		return -ENOMEM;
-	dma_fence_init(fence, &fence_ops, NULL, dma_fence_context_alloc(1), 1);
+	dma_fence_init(fence, &fence_ops, &fence_lock, dma_fence_context_alloc(1), 1);
 	dma_resv_lock(&buffer->reservation, NULL);
 	error = dma_resv_reserve_fences(&buffer->reservation, 1);
 	if (!error)

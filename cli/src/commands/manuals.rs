@@ -21,7 +21,7 @@ pub struct Args {
 
 /// Runs the subcommand for the command line `command`.
 pub fn run(args: &Args, mut command: Command) -> Outcome {
-    let write = || {
+    let mut write = || {
         let pages = args.directory.join("man1");
         fs::create_dir_all(&pages)?;
         // First: completions need `help`, and it would get pages.

@@ -289,8 +289,19 @@ mod tests {
     #[test]
     fn series_and_options_are_those_of_dkms() {
         let conf = include_str!("../../../driver/dkms.conf");
-        let series = SERIES.replace('.', "\\.");
-        assert!(conf.contains(&format!("BUILD_EXCLUSIVE_KERNEL=\"^{series}\\.\"")));
+        assert_eq!(OLDEST, (6, 12));
+        let later = r#"BUILD_EXCLUSIVE_KERNEL="^(6\.(1[2-9]|[2-9][0-9])|[7-9]|[1-9][0-9])\.""#;
+        assert!(conf.contains(later));
+        for (release, is_older) in [
+            ("6.1.0-50-amd64", true),
+            ("6.8.0-45-generic", true),
+            ("5.14.0-503.el9.x86_64", true),
+            ("6.12.0", false),
+            ("7.3.4+deb13-amd64", false),
+            ("10.0", false),
+        ] {
+            assert_eq!(series(release).unwrap() < OLDEST, is_older, "{release}");
+        }
         let options = OPTIONS.join(" ");
         assert!(conf.contains(&format!("BUILD_EXCLUSIVE_CONFIG=\"{options}\"")));
     }

@@ -42,6 +42,23 @@ const WAYS: [(&str, Way); 3] = [
     ("nvidia", Way::Nvidia),
 ];
 
+/// Returns the interfaces that the kernel has: memory that cannot be pinned is exported since Linux 6.19.
+fn ways() -> impl Iterator<Item = (&'static str, Way)> {
+    let release = rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned();
+    let mut numbers = release
+        .split('.')
+        .map(|number| number.parse::<u32>().unwrap_or(0));
+    let series = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let has = move |way: &Way| !matches!(way, Way::Unpinned) || series >= (6, 19);
+    if !has(&Way::Unpinned) {
+        println!("skipped: gpu.unpinned: this kernel, {release}, has no such exporter");
+    }
+    WAYS.into_iter().filter(move |(_, way)| has(way))
+}
+
 /// A name of a buffer for the driver, also valid when the buffer is gone.
 #[derive(Debug)]
 enum Name {
@@ -107,7 +124,7 @@ fn refused<T>(result: peerlane_host::Result<T>) -> Result<Errno> {
 
 /// Runs the tests of this module.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
-    for (name, way) in WAYS {
+    for (name, way) in ways() {
         suite.run(&format!("gpu.{name}.data"), || data(lab, way));
         suite.run(&format!("gpu.{name}.parts"), || parts(lab, way));
         suite.run(&format!("gpu.{name}.large"), || large(lab, way));
@@ -180,7 +197,7 @@ pub fn run_sizes(suite: &mut Suite, lab: &mut Lab) {
 
 /// Runs the tests for a machine in which the kernel does not know that the board can reach the GPU.
 pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
-    for (name, way) in WAYS {
+    for (name, way) in ways() {
         suite.run(&format!("gpu_far.{name}.refused"), || far(lab, way));
     }
 }
@@ -188,7 +205,7 @@ pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
 /// Runs the tests for such a machine with the driver's `any_distance=1`, and a GPU whose driver exports to all
 /// importers and leaves the path to them.
 pub fn run_far_tried(suite: &mut Suite, lab: &mut Lab) {
-    for (name, way) in WAYS {
+    for (name, way) in ways() {
         suite.run(&format!("gpu_far.{name}.tried"), || data(lab, way));
     }
 }

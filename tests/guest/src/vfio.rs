@@ -346,7 +346,10 @@ fn reset(lab: &mut Lab) -> Result<&'static str> {
     let before = side.resets().map_err(told)?;
     side.arm().map_err(told)?;
     again()?;
-    ensure!(side.wait(Some(SOON)).map_err(told)?, "the wait goes on after the reset");
+    ensure!(
+        side.wait(Some(SOON)).map_err(told)?,
+        "the wait goes on after the reset"
+    );
     let resets = side.resets().map_err(told)?;
     ensure!(resets == before + 1, "{resets} resets after {before}");
     Ok("")
