@@ -259,7 +259,7 @@ impl Inner {
         let programmed = image();
         let found = self.find(keeps_memory);
         if found.is_err() {
-            // Whatever the FPGA is now.
+            // In any state of the FPGA.
             self.board.lose();
         }
         programmed.and(found)

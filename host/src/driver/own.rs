@@ -127,7 +127,7 @@ impl Own<'_, '_> {
         self.locked.release();
         let inner = self.locked.get();
         inner.attend()?;
-        // A reset has ended what was moved.
+        // A reset has ended all moves.
         match inner.channel(self.number)?.generation == self.generation {
             true => Ok(()),
             false => Err(Error::Restarted),

@@ -96,7 +96,7 @@ impl Events {
         self.kernels().is_some_and(has_come)
     }
 
-    /// Forgets the kernels' earlier interrupts, and has a line that is high now make one. The block sends a message when
+    /// Drops the kernels' earlier interrupts, and has a line that is high now make one. The block sends a message when
     /// the line rises, and when the vector is unmasked while it is high. VFIO masks a vector that it takes back.
     pub(super) fn renew_kernels(&self, function: &Function) -> Result<()> {
         let Some(kernels) = self.kernels() else {

@@ -25,7 +25,7 @@ pub(super) fn populate(range: Range<u64>) {
     // The kernel stops at the first byte that the process may not write. The pages there stay as they are.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for part in writable(&maps, &range) {
-        // What cannot be populated is reported when it is pinned.
+        // A part that cannot be populated is reported when it is pinned.
         let _ = advise(part);
     }
 }
@@ -67,7 +67,8 @@ mod tests {
                     5000-6000 -w-s 00000000 00:00 0 [heap]\n\
                     odd\n\
                     7f0000000000-7f0000002000 rw-p 00000000 00:00 0\n";
-        assert_eq!(writable(maps, &(0..0x4000)), [0x3000..0x4000]);
+        let last = 0x3000..0x4000;
+        assert_eq!(writable(maps, &(0..0x4000)), std::slice::from_ref(&last));
         assert_eq!(
             writable(maps, &(0x4000..0x8000)),
             [0x4000..0x5000, 0x5000..0x6000]
@@ -84,7 +85,7 @@ mod tests {
         let memory = Mapping::anonymous("memory", 5 * PAGE, 1, MapFlags::PRIVATE).unwrap();
         let base = memory.base().as_ptr();
         let third = base.wrapping_add(2 * PAGE).cast();
-        // SAFETY: a page of this mapping, to which nobody else has a reference.
+        // SAFETY: a page of this mapping, to which no other code has a reference.
         unsafe { mprotect(third, PAGE, MprotectFlags::READ) }.unwrap();
         let first = base as u64;
         populate(first..first + 5 * PAGE as u64);

@@ -263,7 +263,7 @@ fn a_board_that_is_gone_reaches_no_memory() {
     }
 }
 
-/// A reset of the whole board that others make is noticed by those who wait, also if the board does not answer during
+/// A reset of the whole board that others make is noticed by waiting threads, also if the board does not answer during
 /// the reset.
 #[test]
 fn a_reset_by_others_ends_transfers_and_nothing_else() {

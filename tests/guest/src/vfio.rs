@@ -260,7 +260,7 @@ impl Write {
         })
     }
 
-    /// Checks that the board, which is gone, writes no bytes any more, and that the memory is given back.
+    /// Checks that the board, which is gone, writes no bytes any more, and that the memory is released.
     fn check_end(self, lab: &mut Lab) -> Result<()> {
         let mut expected = vec![0; Self::LENGTH as usize];
         pattern(lab.rng.random(), &mut expected);
@@ -311,7 +311,7 @@ fn silent_in_a_copy(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Resets the board under its user, whose transfers end and who goes on.
+/// Resets the board under its user, whose transfers end. The user goes on.
 fn reset(lab: &mut Lab) -> Result<&'static str> {
     if !getuid().is_root() {
         return skip("only root may reset a function");
