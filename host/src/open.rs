@@ -40,7 +40,7 @@ impl Device {
     /// Opens the first of the [boards](Self::names) that can be opened.
     ///
     /// # Errors
-    /// [`Error::None`] if there is none, else the error of the last one.
+    /// [`Error::None`] without a board, else the error of the last board.
     pub fn first() -> Result<Self> {
         let mut failed = Error::None;
         for name in Self::names() {
