@@ -7,7 +7,7 @@
 //! process. It has a slow path for probes only. It takes dma-bufs, and has a window, where the backend does. Its
 //! [features](crate::Device::has) report this. It has an OpenCL side where the backend has a [`Bar`].
 //!
-//! Where the backend tells it to look, it notices that others have reset the board, and starts the block again.
+//! Where the backend has it look, it notices that others have reset the board, and starts the block again.
 //! Transfers that were under way end with [`Error::Restarted`].
 
 mod backend;
@@ -335,7 +335,7 @@ pub(crate) struct Inner {
     fpga: FpgaMemory,
     /// By their numbers; free ones are `None`.
     channels: Vec<Option<Channel>>,
-    /// The block was started, and nobody but others can have stopped it since.
+    /// The block was started, and only other programs can have stopped it since.
     started: bool,
     /// Resets of more than the block: [`peerlane_core::uapi::Query::resets`].
     resets: Arc<AtomicU64>,

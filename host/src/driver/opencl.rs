@@ -113,7 +113,7 @@ impl Side {
             return Ok(false);
         }
         match backend.interrupt_file() {
-            // Time passes by itself, so other threads can have the lock meanwhile.
+            // Time passes by itself, so other threads can have the lock in the meantime.
             Some(_) => {
                 drop(inner);
                 std::thread::sleep(STRETCH);
