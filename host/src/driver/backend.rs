@@ -166,7 +166,7 @@ pub trait Backend: Send {
         permissions: Permissions,
     ) -> BackendResult<Pinned>;
 
-    /// Begins the work of [`pin`](Self::pin) does. The driver does the work without its lock.
+    /// Begins the work of [`pin`](Self::pin). The driver does the work without its lock.
     fn begin_pin(
         &mut self,
         kind: MemoryKind,
