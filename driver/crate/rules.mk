@@ -99,8 +99,11 @@ $(rust)/bindings/bindings_helpers_generated.rs: $(ours)/helpers.c $(ours)/compat
 	$(Q)sed -Ei 's/pub fn rust_helper_([a-zA-Z0-9_]*)/#[link_name="rust_helper_\1"] pub fn \1/' $@
 
 # Crates of the kernel, with its flags for this compiler. Its lints are for its own build.
-kernel-flags = $(filter-out -W% -D% -A% --edition=% --target=% @%,$(rust_flags)) --target=$(rust)/target.json \
-	@$(rust)/cfg --sysroot=/dev/null -Zunstable-options
+# A kernel without Rust has the flags of an old compiler.
+jump-tables := -Zno-jump-tables -Cjump-tables=n
+kernel-flags = $(filter-out -W% -D% -A% --edition=% --target=% @% $(jump-tables),$(rust_flags)) \
+	$(if $(filter $(jump-tables),$(rust_flags)),$(if $(call at-least,109300),-Cjump-tables=n,-Zno-jump-tables)) \
+	--target=$(rust)/target.json @$(rust)/cfg --sysroot=/dev/null -Zunstable-options
 quiet_cmd_crate = RUSTC   $@
       cmd_crate = RUSTC_BOOTSTRAP=1 OBJTREE=$(abspath $(obj)) CARGO_PKG_VERSION=0 $(RUSTC) $(kernel-flags) \
 	$(or $(edition-$(crate)),--edition=2021) --cap-lints=allow $(flags-$(crate)) --crate-type rlib --crate-name $(crate) \
