@@ -113,7 +113,7 @@ impl Bars {
             }
             let bars_of = || {
                 // SAFETY: a device that we have a reference to.
-                let resources = unsafe { &(*from).resource[..bindings::PCI_STD_NUM_BARS as usize] };
+                let resources = unsafe { &(&(*from).resource)[..bindings::PCI_STD_NUM_BARS as usize] };
                 for resource in resources {
                     let flags = resource.flags as u64;
                     let is_placed = flags & u64::from(bindings::IORESOURCE_MEM) != 0
