@@ -142,7 +142,7 @@ features := arbitrary_self_types,asm_goto,generic_arg_infer,used_with_arg
 lints = $(filter-out -Dwarnings,$(filter -W% -D% -A%,$(rust_flags)))
 quiet_cmd_module = $(RUSTC_OR_CLIPPY_QUIET)   $@
       cmd_module = RUSTC_BOOTSTRAP=1 OBJTREE=$(abspath $(obj)) RUST_MODFILE=$(rust-module) $(RUSTC_OR_CLIPPY) \
-	$(kernel-flags) --edition=2021 $(lints) --cfg MODULE -Zallow-features=$(features) -Zcrate-attr=no_std \
+	$(kernel-flags) --edition=2021 $(lints) --cap-lints=warn --cfg MODULE -Zallow-features=$(features) -Zcrate-attr=no_std \
 	-Zcrate-attr='feature($(features))' $(of-kernel) --extern kernel --extern zerocopy --extern zerocopy_derive \
 	$(shell sed 's/^.define \(.*\)/--cfg=\1/' $(rust)/probes.h) \
 	--crate-type rlib --crate-name $(rust-module)_main --out-dir $(rust) --emit=obj=$@ -L$(rust) -L$(host) $<
