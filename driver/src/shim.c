@@ -140,12 +140,20 @@ unsigned long peerlane_references(struct file *file)
 
 bool peerlane_needs_copies(struct device *device, struct sg_table *table)
 {
+	/* With this attribute the mapping has failed already. */
+#ifndef DMA_ATTR_REQUIRE_COHERENT
 	struct scatterlist *segment;
 	int i;
 
+#ifdef CONFIG_DMA_NEED_SYNC
+	/* Under DMA_API_DEBUG, dma_need_sync() is true for each address behind an IOMMU (__dma_need_sync()). */
+	if (device->dma_skip_sync)
+		return false;
+#endif
 	for_each_sgtable_dma_sg(table, segment, i)
 		if (dma_need_sync(device, sg_dma_address(segment)))
 			return true;
+#endif
 	return false;
 }
 
@@ -360,6 +368,9 @@ s64 peerlane_monotonic_to_host(s64 ns)
 	/* As timens_ktime_to_host(), which not all kernels export. The first namespace has no offset. */
 	s64 offset = timespec64_to_ns(&current->nsproxy->time_ns->offsets.monotonic);
 
+	/* Before the namespace's own zero: over already, also where the difference has no room. */
+	if (ns < offset)
+		return 0;
 	if (check_sub_overflow(ns, offset, &ns))
 		return S64_MAX;
 #endif

@@ -2,12 +2,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use peerlane_tools::{Cache, Flavour, Kernel, System};
+use peerlane_tools::{Cache, Flavour, Kernel, System, copy_changed};
 use peerlane_vm::{Initramfs, Machine};
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../driver");
@@ -21,26 +21,13 @@ struct Administrator {
     source: tempfile::TempDir,
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        match entry.file_type()?.is_dir() {
-            true => copy(&from, &to)?,
-            false => fs::copy(&from, &to).map(drop)?,
-        }
-    }
-    Ok(())
-}
-
 impl Administrator {
     fn new(flavour: Flavour) -> Self {
         let cache = Cache::open().unwrap();
         let kernel = cache.kernel(flavour).unwrap();
         let source = tempfile::tempdir().unwrap();
-        copy(Path::new(DRIVER), source.path()).unwrap();
-        copy(kernel.kernel_crate(), &source.path().join("rust")).unwrap();
+        copy_changed(Path::new(DRIVER), source.path()).unwrap();
+        copy_changed(kernel.kernel_crate(), &source.path().join("rust")).unwrap();
         let steps = document("install.md").replace("$(uname -r)", kernel.release());
         let packages: Vec<&str> = steps
             .lines()

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
+use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu, copy_changed};
 use peerlane_vm::{Error, Initramfs, Machine, Qmp};
 use serde_json::{Value, json};
 
@@ -19,9 +19,13 @@ impl Planted {
     fn new(flavour: Flavour) -> Self {
         let cache = Cache::open().unwrap();
         let kernel = cache.kernel(flavour).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("planted");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let built = tempfile::tempdir().unwrap();
-        let modules = kernel.build(&source, built.path(), Lint::Compiler).unwrap();
+        // The rules by which the driver is built.
+        copy_changed(&root.join("../driver/crate"), &built.path().join("crate")).unwrap();
+        let modules = kernel
+            .build(&root.join("planted"), built.path(), Lint::Compiler)
+            .unwrap();
         assert_eq!(modules.warnings, "");
         Self {
             qemu: cache.qemu().unwrap(),

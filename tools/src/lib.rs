@@ -60,7 +60,9 @@ pub use compiler::{Compiler, cxx};
 pub use eda::{Iverilog, Tclsh, Verilator};
 pub use error::{Error, Result};
 pub use house::Program;
-pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules, Series, ShippedKernel};
+pub use linux::{
+    Flavour, Kernel, LINUX_SERIES, Lint, Modules, Series, ShippedKernel, copy_changed,
+};
 pub use opencl::{OpenCl, PyOpenCl};
 pub use progress::Progress;
 pub use python::{Python, Requirements};

@@ -3,12 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use clap::Args;
-use miette::{IntoDiagnostic, WrapErr, miette};
-use peerlane_tools::{Cache, Flavour, Lint};
+use miette::{IntoDiagnostic, WrapErr};
+use peerlane_tools::{Cache, Flavour, Lint, copy_changed};
 
 /// How to build the module.
 #[derive(Debug, Args)]
@@ -26,29 +25,12 @@ pub(crate) struct Options {
 
 /// Puts the source of the driver with the kernel crate, all that DKMS needs, into the directory `to`.
 pub(crate) fn driver_source(root: &Path, to: &Path) -> miette::Result<()> {
-    let listed = Command::new("git")
-        .current_dir(root.join("driver"))
-        .args(["ls-files", "-z"])
-        .output()
-        .into_diagnostic()
-        .wrap_err("cannot run git")?;
-    if !listed.status.success() {
-        return Err(miette!("git does not list the driver's files"));
-    }
-    let names = String::from_utf8(listed.stdout).into_diagnostic()?;
-    for name in names.split_terminator('\0') {
-        let copied = to.join(name);
-        fs::create_dir_all(copied.parent().unwrap_or(to))
-            .and_then(|()| fs::copy(root.join("driver").join(name), &copied))
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot write {}", copied.display()))?;
-    }
     let kernel_crate = Cache::open()
         .and_then(|cache| cache.kernel_crate())
         .map_err(crate::tools::report)?;
-    copy(&kernel_crate, &to.join("rust"))
-        .into_diagnostic()
-        .wrap_err_with(|| format!("cannot copy {}", kernel_crate.display()))
+    copy_changed(&root.join("driver"), to)
+        .and_then(|()| copy_changed(&kernel_crate, &to.join("rust")))
+        .map_err(crate::tools::report)
 }
 
 /// Builds the module of the tree `root`. Returns false if clippy complains.
@@ -97,21 +79,4 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         println!("{} for Linux {}", target.display(), kernel.release());
     }
     Ok(true)
-}
-
-/// Copies a directory, without hidden files: the cache has a stamp.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
-            continue;
-        }
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        match entry.file_type()?.is_dir() {
-            true => copy(&from, &to)?,
-            false => fs::copy(&from, &to).map(drop)?,
-        }
-    }
-    Ok(())
 }

@@ -299,7 +299,7 @@ fn user_id(user: &str) -> Result<u32, Error> {
     Err(no_user(user))
 }
 
-/// Makes the error of a user who does not exist.
+/// Makes the error of a user that does not exist.
 fn no_user(user: &str) -> Error {
     Error::new(
         Path::new("--user"),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use peerlane_bsp::hash::sha256;
 use peerlane_bsp::layout::{BOARD_FILE, Layout};
 use peerlane_core::board::{Board, BoardError, FileName, Ids, SUBDEVICE, descriptions};
 use peerlane_demo::error::Error;
+use peerlane_icd_setup::make;
 
 /// Install descriptions of boards where the kernel module and programs by VFIO find them.
 ///
@@ -83,16 +83,6 @@ pub fn run(args: &Args) -> Outcome {
     list(&args.firmware)?;
     next(&new);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Makes a directory and its parents, readable for all users independently of the mask of the user who installs.
-fn make(directory: &Path) -> io::Result<()> {
-    if directory.is_dir() || directory.as_os_str().is_empty() {
-        return Ok(());
-    }
-    directory.parent().map_or(Ok(()), make)?;
-    fs::create_dir(directory)?;
-    fs::set_permissions(directory, Permissions::from_mode(0o755))
 }
 
 /// Returns the file with the description of a platform, or the file itself.

@@ -124,7 +124,7 @@ fn a_silent_board_is_not_used_until_its_next_start() {
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
     assert_eq!(life.cut_off(epoch, &mut bus), Cut::Now);
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Away));
-    // The watchdog must know, whoever has cut it off.
+    // The watchdog must know, also if another thread has cut the board off.
     assert!(life.was_silent());
     let next = life.begin_start(Starter::Watchdog, &mut bus).unwrap();
     assert!(!life.was_silent());

@@ -202,7 +202,7 @@ impl OpenCl for Side {
         loop {
             let high = self.is_high()?;
             let mut signal = self.signal();
-            // An interrupt of before it was armed again is none.
+            // An interrupt from before the line was armed again does not count.
             if high && !signal.is_new && std::mem::take(&mut signal.armed) {
                 return Ok(true);
             }

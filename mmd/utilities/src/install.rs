@@ -494,7 +494,7 @@ fn put_all(wanted: &[Wanted]) -> Result<()> {
 }
 
 /// Writes a temporary file next to the target and renames it: a file is never half-written. All users may read it and
-/// its new directories, independently of the mask of the user who installs: programs of all users read these files, and
+/// its new directories, independently of the umask: programs of all users read these files, and
 /// skip files that they cannot read without a message.
 fn put(path: &Path, text: &str) -> Result<()> {
     let failed = |error: &std::io::Error| Failure::io(path, "be written", error);

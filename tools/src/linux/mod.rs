@@ -127,32 +127,6 @@ const AER_INJECT: &str = "modules/aer_inject.ko";
 const MODULE: &str = "/module";
 /// The rules by which a module in Rust is built, in its directory, and a line that includes them.
 const RULES: &str = "crate/rules.mk";
-/// The files of the rules.
-const RULES_FILES: [(&str, &str); 8] = [
-    (RULES, include_str!("../../../driver/crate/rules.mk")),
-    (
-        "crate/bindings.h",
-        include_str!("../../../driver/crate/bindings.h"),
-    ),
-    (
-        "crate/check.sh",
-        include_str!("../../../driver/crate/check.sh"),
-    ),
-    (
-        "crate/compat.h",
-        include_str!("../../../driver/crate/compat.h"),
-    ),
-    (
-        "crate/helpers.c",
-        include_str!("../../../driver/crate/helpers.c"),
-    ),
-    (
-        "crate/probe.sh",
-        include_str!("../../../driver/crate/probe.sh"),
-    ),
-    ("crate/probes", include_str!("../../../driver/crate/probes")),
-    ("crate/uapi.h", include_str!("../../../driver/crate/uapi.h")),
-];
 /// The directory of the kernel crate in a module's.
 const CRATE: &str = "rust";
 
@@ -213,26 +187,19 @@ impl Kernel {
 
     /// Builds the modules of the directory `source` in the directory `out`, which is created when missing, and gets a
     /// copy of `source`. `source` has a `Kbuild` file and is not written. A module in Rust, whose `Kbuild` includes
-    /// `crate/rules.mk`, gets the kernel crate, and the rules of the driver if it has none of its own.
+    /// `crate/rules.mk`, gets the kernel crate.
     ///
     /// Files that an earlier build left in `out` are used again; warnings about them are not repeated.
     ///
     /// # Errors
     /// [`Error::Module`] with the compilers' output when they refuse the source; file errors.
     pub fn build(&self, source: &Path, out: &Path, lint: Lint) -> Result<Modules> {
-        copy_newer(source, out)?;
+        copy_changed(source, out)?;
         let out = out.canonicalize().map_err(io_error("open", out))?;
         let kbuild = out.join("Kbuild");
         let kbuild = fs::read_to_string(&kbuild).map_err(io_error("read", &kbuild))?;
         if kbuild.contains(RULES) {
-            copy_newer(&self.kernel_crate, &out.join(CRATE))?;
-            for (name, content) in RULES_FILES {
-                let path = out.join(name);
-                if let (Some(directory), false) = (path.parent(), path.exists()) {
-                    fs::create_dir_all(directory).map_err(io_error("create", directory))?;
-                    fs::write(&path, content).map_err(io_error("write", &path))?;
-                }
-            }
+            copy_changed(&self.kernel_crate, &out.join(CRATE))?;
         }
         let root = Chroot::new(&self.toolchain)
             .reads(&self.home.join("src"), SOURCES)
@@ -323,16 +290,23 @@ impl Cache {
     }
 }
 
-/// Copies the files of a directory that differ from those in `to`.
-fn copy_newer(from: &Path, to: &Path) -> Result<()> {
+/// Copies the files of a directory that differ from those in `to`, without hidden ones: an installation in the cache has
+/// a stamp.
+///
+/// # Errors
+/// File errors.
+pub fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).map_err(io_error("create", to))?;
     for entry in fs::read_dir(from)
         .map_err(io_error("read", from))?
         .flatten()
     {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
         if from.is_dir() {
-            copy_newer(&from, &to)?;
+            copy_changed(&from, &to)?;
             continue;
         }
         let content = fs::read(&from).map_err(io_error("read", &from))?;

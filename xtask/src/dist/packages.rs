@@ -145,10 +145,8 @@ impl Package {
             ),
         };
         format!(
-            "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
-             Upstream-Name: Peerlane\nComment: {comment}\n\n\
-             Files: *\nCopyright: 2026 The Peerlane authors\nLicense: {licence}\n{}",
-            indented(&text)
+            "Peerlane. {comment}\n\nCopyright: 2026 The Peerlane authors\nLicense: {licence}\n\n{}\n",
+            text.trim()
         )
     }
 

@@ -329,8 +329,11 @@ fn write(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failed> {
         .map_err(Failed::io("write", file))
 }
 
-/// Makes a directory and its parents. All users may read them, independently of the installing user's mask.
-fn make(directory: &Path) -> io::Result<()> {
+/// Makes a directory and its parents. All users may read them, independently of the umask.
+///
+/// # Errors
+/// Those of the system.
+pub fn make(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
     }
