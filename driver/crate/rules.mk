@@ -87,7 +87,7 @@ $(rust)/bindings/bindings_generated.rs: private bindgen-flags = $(parameters) \
 	--allowlist-item '$(subst $(space),|,$(names))|E[A-Z0-9_]+|(RUST_CONST_HELPER|KERN|TAINT|SZ|PCI|pci_read_config|pci_write_config)_.*'
 $(rust)/bindings/bindings_generated.rs: $(ours)/bindings.h $(ours)/compat.h $(rust)/probes.h
 	$(call cmd,bindgen)
-	$(Q)sed -i 's/pub const RUST_CONST_HELPER_/pub const /' $@
+	$(Q)sed -i 's/pub const RUST_CONST_HELPER_/pub const /g' $@
 $(rust)/uapi/uapi_generated.rs: private bindgen-flags = $(parameters)
 $(rust)/uapi/uapi_generated.rs: $(ours)/uapi.h $(rust)/cfg
 	$(call cmd,bindgen)
@@ -96,7 +96,7 @@ $(rust)/bindings/bindings_helpers_generated.rs: private bindgen-flags = --blockl
 $(rust)/bindings/bindings_helpers_generated.rs: private c_flags += $(helpers)
 $(rust)/bindings/bindings_helpers_generated.rs: $(ours)/helpers.c $(ours)/compat.h $(rust)/probes.h
 	$(call cmd,bindgen)
-	$(Q)sed -Ei 's/pub fn rust_helper_([a-zA-Z0-9_]*)/#[link_name="rust_helper_\1"] pub fn \1/' $@
+	$(Q)sed -Ei 's/pub fn rust_helper_([a-zA-Z0-9_]*)/#[link_name="rust_helper_\1"] pub fn \1/g' $@
 
 # Crates of the kernel, with its flags for this compiler. Its lints are for its own build.
 # A kernel without Rust has the flags of an old compiler.
