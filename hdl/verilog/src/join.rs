@@ -12,6 +12,51 @@ pub struct Narrow<'a> {
     pub width: usize,
 }
 
+/// A design as a part of a joined one.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The design. Several parts may be of the same design; its modules are in the joined one once.
+    pub design: Design,
+    /// Name of the instance.
+    pub instance: String,
+    /// Ports with another name outside of the part: name in the part, name outside.
+    pub renamed: Vec<(String, String)>,
+    /// Inputs with a constant value: name in the part, value in Verilog.
+    pub fixed: Vec<(String, String)>,
+    /// Outputs, by their names outside, that other parts drive too. Their wires are joined by OR: a part drives zeros
+    /// unless the others do.
+    pub gathered: &'static [&'static str],
+}
+
+impl From<Design> for Part {
+    fn from(design: Design) -> Self {
+        Self {
+            instance: design.top().name.clone(),
+            design,
+            renamed: Vec::new(),
+            fixed: Vec::new(),
+            gathered: &[],
+        }
+    }
+}
+
+impl Part {
+    /// Returns the ports that are not fixed, with their names outside.
+    fn ports(&self) -> impl Iterator<Item = (&Port, &str)> {
+        let free = |port: &&Port| !self.fixed.iter().any(|(name, _)| *name == port.name);
+        self.design.ports.iter().filter(free).map(|port| {
+            let renamed = self.renamed.iter().find(|(name, _)| *name == port.name);
+            (port, renamed.map_or(&*port.name, |(_, outside)| outside))
+        })
+    }
+
+    /// Returns the name of this part's wire of an output that several parts drive.
+    fn gathers(&self, port: &Port, outside: &str) -> Option<String> {
+        (port.direction == Direction::Output && self.gathered.contains(&outside))
+            .then(|| format!("{}_{outside}", self.instance))
+    }
+}
+
 /// Why designs cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
@@ -57,7 +102,7 @@ impl Net {
 /// When names or widths do not fit.
 pub fn join(
     name: &str,
-    parts: Vec<Design>,
+    parts: Vec<Part>,
     narrow: &[Narrow<'_>],
     header: &str,
 ) -> Result<Design, JoinError> {
@@ -131,19 +176,43 @@ pub fn join(
     text += &format!("module {name}");
     port_list(&lines, &mut text);
     text += &wires;
-    for part in &parts {
-        let connections: Vec<String> = part
-            .ports
+    for net in &nets {
+        let wires: Vec<String> = parts
             .iter()
-            .map(|port| {
-                let net = nets.iter().find(|net| net.name == port.name);
+            .flat_map(|part| {
+                part.ports()
+                    .map(move |(port, outside)| (part, port, outside))
+            })
+            .filter(|(_, _, outside)| *outside == net.name)
+            .filter_map(|(part, port, outside)| part.gathers(port, outside))
+            .collect();
+        for wire in &wires {
+            text += &format!("  wire {}{wire};\n", range(net.width));
+        }
+        if !wires.is_empty() {
+            text += &format!("  assign {} = {};\n", net.name, wires.join(" | "));
+        }
+    }
+    for part in &parts {
+        let mut connections: Vec<String> = part
+            .ports()
+            .map(|(port, outside)| {
+                let net = nets.iter().find(|net| net.name == outside);
                 let trimmed = net.is_some_and(|net| !net.inside() && cut(net) < net.width);
                 let outer = if trimmed { "all_" } else { "" };
-                format!("    .{0}({outer}{0})", port.name)
+                let wire = part.gathers(port, outside);
+                let wire = wire.unwrap_or_else(|| format!("{outer}{outside}"));
+                format!("    .{}({wire})", port.name)
             })
             .collect();
-        let module = &part.top().name;
-        text += &format!("  {module} {module} (\n{}\n  );\n", connections.join(",\n"));
+        let fixed = part.fixed.iter();
+        connections.extend(fixed.map(|(port, value)| format!("    .{port}({value})")));
+        let module = &part.design.top().name;
+        let instance = &part.instance;
+        text += &format!(
+            "  {module} {instance} (\n{}\n  );\n",
+            connections.join(",\n")
+        );
     }
     text += "endmodule\n";
     let mut joined = Design {
@@ -151,9 +220,13 @@ pub fn join(
         ports,
         unread: Vec::new(),
     };
-    for part in parts {
-        joined.modules.extend(part.modules);
-        joined.unread.extend(part.unread);
+    for Part { design, .. } in parts {
+        let top = &design.top().name;
+        if joined.modules.iter().any(|module| module.name == *top) {
+            continue;
+        }
+        joined.modules.extend(design.modules);
+        joined.unread.extend(design.unread);
     }
     joined.modules.push(Module {
         name: name.to_owned(),
@@ -162,13 +235,17 @@ pub fn join(
     Ok(joined)
 }
 
-fn nets(parts: &[Design]) -> Result<Vec<Net>, JoinError> {
+fn nets(parts: &[Part]) -> Result<Vec<Net>, JoinError> {
     let mut nets: Vec<Net> = Vec::new();
-    for port in parts.iter().flat_map(|part| &part.ports) {
+    let ports = parts.iter().flat_map(|part| {
+        part.ports()
+            .map(move |(port, outside)| (part, port, outside))
+    });
+    for (part, port, outside) in ports {
         let drives = port.direction == Direction::Output;
-        let Some(net) = nets.iter_mut().find(|net| net.name == port.name) else {
+        let Some(net) = nets.iter_mut().find(|net| net.name == outside) else {
             nets.push(Net {
-                name: port.name.clone(),
+                name: outside.to_owned(),
                 width: port.width,
                 driven: drives,
                 used: !drives,
@@ -178,13 +255,13 @@ fn nets(parts: &[Design]) -> Result<Vec<Net>, JoinError> {
         };
         if net.width != port.width {
             return Err(JoinError::Widths {
-                name: port.name.clone(),
+                name: outside.to_owned(),
                 first: net.width,
                 second: port.width,
             });
         }
-        if drives && net.driven {
-            return Err(JoinError::TwoDrivers(port.name.clone()));
+        if drives && net.driven && part.gathers(port, outside).is_none() {
+            return Err(JoinError::TwoDrivers(outside.to_owned()));
         }
         net.driven |= drives;
         net.used |= !drives;
@@ -226,6 +303,10 @@ mod tests {
         }
     }
 
+    fn parts<const N: usize>(designs: [Design; N]) -> Vec<Part> {
+        designs.into_iter().map(Part::from).collect()
+    }
+
     use Direction::{Input, Output};
 
     #[test]
@@ -248,7 +329,7 @@ mod tests {
                 width: 32,
             },
         ];
-        let design = join("top", vec![a, b], &cuts, "Head.").unwrap();
+        let design = join("top", parts([a, b]), &cuts, "Head.").unwrap();
         let text = &design.top().verilog;
         for line in [
             "// Head.",
@@ -274,11 +355,11 @@ mod tests {
         let b = part("b", &[("x", Input, 9)]);
         let c = part("c", &[("x", Output, 8)]);
         assert!(matches!(
-            join("t", vec![a.clone(), b], &[], ""),
+            join("t", parts([a.clone(), b]), &[], ""),
             Err(JoinError::Widths { .. })
         ));
         assert_eq!(
-            join("t", vec![a.clone(), c], &[], ""),
+            join("t", parts([a.clone(), c]), &[], ""),
             Err(JoinError::TwoDrivers("x".to_owned()))
         );
         let cut = [Narrow {
@@ -286,8 +367,40 @@ mod tests {
             width: 1,
         }];
         assert_eq!(
-            join("t", vec![a], &cut, ""),
+            join("t", parts([a]), &cut, ""),
             Err(JoinError::Narrow("y".to_owned()))
         );
+    }
+
+    #[test]
+    fn several_instances_of_a_design_share_an_output() {
+        let unit = part(
+            "unit",
+            &[("id", Input, 2), ("data", Input, 8), ("found", Output, 4)],
+        );
+        let user = part("user", &[("found", Input, 4)]);
+        let instances = [0, 1].map(|number| Part {
+            instance: format!("unit_{number}"),
+            renamed: vec![("data".to_owned(), format!("data_{number}"))],
+            fixed: vec![("id".to_owned(), format!("2'd{number}"))],
+            gathered: &["found"],
+            ..Part::from(unit.clone())
+        });
+        let all = instances.into_iter().chain([Part::from(user)]).collect();
+        let design = join("top", all, &[], "").unwrap();
+        let text = &design.top().verilog;
+        for line in [
+            "  input wire [7:0] data_1",
+            "  assign found = unit_0_found | unit_1_found;",
+            "  unit unit_1 (",
+            "    .data(data_1)",
+            "    .found(unit_1_found)",
+            "    .id(2'd1)",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        assert_eq!(design.modules.len(), 3);
+        let names: Vec<_> = design.ports.iter().map(|port| &*port.name).collect();
+        assert_eq!(names, ["data_0", "data_1"]);
     }
 }

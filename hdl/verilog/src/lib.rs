@@ -80,7 +80,7 @@ mod usage;
 use peerlane_language::{AtomKind, Block, check_all};
 
 pub use error::{EmitError, Problem};
-pub use join::{JoinError, Narrow, join};
+pub use join::{JoinError, Narrow, Part, join};
 pub use names::is_reserved;
 pub use peerlane_verilog_macros::{DocBlock, bundle};
 
