@@ -1024,7 +1024,7 @@ struct peerlane_configure {
  * include one of the two.
  */
 /* Hash of the register map. A board with another hash has other pages and records. */
-#define PEERLANE_MAP_ID 0xd4f49f9au
+#define PEERLANE_MAP_ID 0x6ae4bcfcu
 
 /*
  * Block chan. Page of one channel, mappable into one process. Page c belongs to channel c; a
@@ -1207,6 +1207,11 @@ enum peerlane_direction {
 enum peerlane_port {
 /* The board's global memory (DDR). */
 	PEERLANE_PORT_MEMORY = 0,
+/*
+ * A stream of the FPGA's logic. The local address is the stream's number. A build without
+ * streams ends the descriptor with DESCRIPTOR.
+ */
+	PEERLANE_PORT_STREAM = 1,
 };
 
 /*
@@ -1351,7 +1356,12 @@ struct peerlane_completion {
 #define PEERLANE_COMPLETION_SEQUENCE_VALUE_SHIFT 0
 /*
  * fault_address.address, bits 63:0. Peer address of the request that failed, in the form of the
- * descriptor's `peer`. 0 if no request failed.
+ * descriptor's `peer`. 0 if no request failed. But with the code OK of a descriptor that names a
+ * stream, this is the block's header. Bits 47:0: time at which the block began, in cycles of
+ * pcie_clk since the reset of the PCIe side, modulo 2^48: its first word was there, and the
+ * block before it had ended. Bits 62:48: number of words that the logic offered and the block
+ * could not take between this block and the one before; it stops at 32767. Bit 63: the block
+ * ends at the end of a packet.
  */
 #define PEERLANE_COMPLETION_FAULT_ADDRESS_ADDRESS_MASK 0xffffffffffffffffULL
 #define PEERLANE_COMPLETION_FAULT_ADDRESS_ADDRESS_SHIFT 0

@@ -8,8 +8,9 @@ use crate::pcie::{self, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
+use crate::streams;
 use peerlane_language::*;
-use peerlane_verilog::{Design, Narrow, emit, join};
+use peerlane_verilog::{Design, Narrow, Part, emit, join};
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
 ///
@@ -69,6 +70,12 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
         Port::Tlp => UNUSED,
     };
     narrow.extend(untold.iter().map(|name| cut(name, 0)));
+    let mut parts: Vec<Part> = parts.into_iter().map(Part::from).collect();
+    if params.streams.is_empty() {
+        narrow.extend(INFLOW.iter().map(|name| cut(name, 0)));
+    } else {
+        parts.extend(streams::parts(params, &header)?);
+    }
     Ok(join(TOP, parts, &narrow, &header)?)
 }
 
@@ -97,6 +104,33 @@ const FINDINGS: &[&str] = &[
     "unexpected",
     "expired",
     "rx_failed",
+];
+
+/// Ports between the engine and the streams.
+const INFLOW: &[&str] = &[
+    "inflow_clear",
+    "inflow_select",
+    "inflow_control_we",
+    "inflow_limit_we",
+    "inflow_writedata",
+    "inflow_open",
+    "inflow_waiting",
+    "inflow_count",
+    "inflow_number",
+    "inflow_channel",
+    "inflow_granted",
+    "inflow_held",
+    "inflow_sealed",
+    "inflow_claim",
+    "inflow_starves",
+    "inflow_bytes",
+    "inflow_closes",
+    "inflow_wake",
+    "inflow_beat",
+    "inflow_data",
+    "inflow_take",
+    "inflow_header",
+    "inflow_header_take",
 ];
 
 /// Signals about data that only a transaction layer has.

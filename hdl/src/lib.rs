@@ -22,8 +22,11 @@ mod params;
 pub mod pcie;
 pub mod prim;
 pub mod rtl;
+pub mod streams;
 
 pub use build::{generate, restart};
 pub use error::GenerateError;
-pub use params::{Irq, ParamError, Params, Port, Slaves, TOP, shell_hash, txs_burst_bits};
+pub use params::{
+    Irq, ParamError, Params, Port, Slaves, Stream, Streams, TOP, shell_hash, txs_burst_bits,
+};
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};

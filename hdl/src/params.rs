@@ -69,6 +69,63 @@ impl Slaves {
     }
 }
 
+/// A stream from the FPGA's logic to peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Bits of a word of the logic: 64, 128, 256 or 512.
+    pub bits: u32,
+    /// The words come in packets, and each packet ends a block.
+    #[serde(default)]
+    pub packets: bool,
+    /// The logic cannot wait: words that find no room are lost, and counted.
+    #[serde(default)]
+    pub lossy: bool,
+}
+
+/// The streams of a build, numbered from 0; at most 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Stream>", into = "Vec<Stream>")]
+pub struct Streams([Option<Stream>; 16]);
+
+impl Streams {
+    /// Returns the streams in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Stream> {
+        self.0.iter().flatten()
+    }
+
+    /// Returns the number of streams.
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Reports whether the build has no stream.
+    pub fn is_empty(&self) -> bool {
+        self.0[0].is_none()
+    }
+}
+
+impl TryFrom<Vec<Stream>> for Streams {
+    type Error = String;
+
+    fn try_from(list: Vec<Stream>) -> Result<Self, String> {
+        let mut streams = Self::default();
+        if list.len() > streams.0.len() {
+            return Err(format!("{} streams; a build has at most 16", list.len()));
+        }
+        for (place, stream) in streams.0.iter_mut().zip(list) {
+            *place = Some(stream);
+        }
+        Ok(streams)
+    }
+}
+
+impl From<Streams> for Vec<Stream> {
+    fn from(streams: Streams) -> Self {
+        streams.iter().copied().collect()
+    }
+}
+
 /// Bytes of the window into FPGA memory.
 const WINDOW_BYTES: u64 = 1 << 16;
 
@@ -118,6 +175,9 @@ pub struct Params {
     /// take.
     #[serde(skip_serializing_if = "is_usual_clock")]
     pub clock_mhz: u32,
+    /// Streams from the FPGA's logic to peers.
+    #[serde(skip_serializing_if = "Streams::is_empty")]
+    pub streams: Streams,
     /// Hash of the description of the rest of the board ([`shell_hash`]). The block does not use it, but software must
     /// know the rest of the board, so `BUILD_ID` covers it, too. `None` for a board without a description.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,6 +212,7 @@ impl Default for Params {
             slaves: None,
             bar_log2: None,
             clock_mhz: USUAL_CLOCK,
+            streams: Streams::default(),
             shell: None,
         }
     }
@@ -239,6 +300,14 @@ impl Params {
             self.receive_log2,
             "9 to 12 (512 to 4096 beats)",
         )?;
+        for stream in self.streams.iter() {
+            check(
+                matches!(stream.bits, 64 | 128 | 256 | 512),
+                "streams.bits",
+                stream.bits,
+                "64, 128, 256 or 512",
+            )?;
+        }
         let table = self.irq == Irq::Msix;
         check(
             self.slaves
@@ -361,10 +430,20 @@ impl Params {
             USUAL_CLOCK => String::new(),
             mhz => format!(" clock_mhz={mhz}"),
         };
+        let mut streams = String::new();
+        for stream in self.streams.iter() {
+            let with = |on: bool, word: &'static str| if on { word } else { "" };
+            streams += &format!(
+                " stream={}{}{}",
+                stream.bits,
+                with(stream.packets, ",packets"),
+                with(stream.lossy, ",lossy")
+            );
+        }
         let shell = self
             .shell
             .map_or(String::new(), |hash| format!(" shell={hash:08x}"));
-        format!("{block}{slaves}{bar}{clock}{shell}")
+        format!("{block}{slaves}{bar}{clock}{streams}{shell}")
     }
 
     /// The value of the `BUILD_ID` register.

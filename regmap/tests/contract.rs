@@ -80,6 +80,8 @@ csr 0x400 x1
   0x054 LINK_LOSSES 32
     15:0 unexpected ro
     31:16 expired ro
+  0x058 CAPS3 32
+    4:0 inputs ro
   0x070 WINDOW 64
     39:16 base rw
   0x080 CHANNEL_SELECT 32
@@ -102,6 +104,16 @@ csr 0x400 x1
     27:0 page wo
   0x09c CHANNEL_MEM_END 32
     28:0 page wo
+  0x0a0 STREAM_SELECT 32
+    3:0 stream rw
+  0x0a4 STREAM_CONTROL 32
+    0:0 enable wo
+    13:8 channel wo
+  0x0a8 STREAM_LIMIT 32
+    15:0 cycles wo
+  0x0ac STREAM_STATUS 32
+    0:0 open ro
+    31:16 waiting ro
   0x100 WRITE_BYTES counter
   0x108 WRITE_REQUESTS counter
   0x110 WRITE_DESCRIPTORS counter
@@ -222,6 +234,7 @@ direction
   1 READ
 port
   0 MEMORY
+  1 STREAM
 ";
 
 /// Prints into a `String`, which cannot fail.

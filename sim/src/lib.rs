@@ -40,6 +40,7 @@ mod extent;
 pub mod hip;
 mod interconnect;
 mod link;
+mod logic;
 mod memory;
 mod packets;
 mod pcie;
@@ -64,6 +65,7 @@ pub use config::{
     TxsConfig,
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
+pub use logic::{Source, Word};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory, RealMemory};
 pub use peerlane_sim_opencl as opencl;
 pub use peerlane_sim_opencl::OpenClSide;

@@ -102,13 +102,16 @@ module proof #(
     .request_bus(bus_pin), .att_address(att_address), .request_local(local_at), .request_bytes(bytes), .request_last(last_pin),
     .request_code(code), .request_want_record(want_record), .request_want_irq(want_irq), .request_urgent(urgent),
     .may_flush(may_flush), .request_tag(tag), .request_channel(channel), .descriptor(descriptor), .halted(halted),
-    .request_has_data(has_data), .request_span(span)
+    .request_has_data(has_data), .request_span(span),
+    .flow_exists(1'b0), .flow_granted(1'b0), .flow_held(13'd0), .flow_sealed(1'b0), .flow_wake(64'd0)
   );
   wire last = last_pin;
 
   // The block's own state: 0 idle, 1 fetches, 2 loads, 3 measures, 4 cuts the request, 5 looks it up,
   // 6 judges, 7 offers it.
-  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire \dut.streams_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.hungry_q ;
   (* hierconn, init = 0 *) wire \dut.issuing_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.serving_q ;
   (* hierconn, init = 0 *) wire \dut.begins_q ;
@@ -157,7 +160,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.wrong_size_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.target_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.saved.spy_at ;
-  (* hierconn, init = 0 *) wire [153:0] \dut.saved.spy ;
+  (* hierconn, init = 0 *) wire [158:0] \dut.saved.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_base.spy_at ;
   (* hierconn, init = 0 *) wire [27:0] \dut.window_base.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_end.spy_at ;
@@ -170,6 +173,8 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.may_begin_q ;
   (* hierconn, init = 0 *) wire \dut.woken_before_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.waits_q ;
+  // A build without streams.
+  always @* assert (!\dut.streams_q & \dut.hungry_q == 0 & \dut.state_q < 8);
   reg ask_before = 0, take_before = 0, reset_before = 0, reset_earlier = 0;
   reg [3:0] queued_before = 0;
   reg [1:0] select_before = 0, select_earlier = 0;
@@ -419,7 +424,7 @@ module proof #(
     if (limit_known) assert (\dut.window_end.spy == limit);
     if (waits) begin
       assert (!reserved & !unaligned & left != 0);
-      assert (\dut.saved.spy == {its_number, its_flags, page_size, its_cookie, left, local_next, peer});
+      assert (!\dut.saved.spy [154] & \dut.saved.spy [153:0] == {its_number, its_flags, page_size, its_cookie, left, local_next, peer});
     end
     if (under_way) begin
       assert (\dut.peer_q == peer & \dut.page_size_q == page_size);

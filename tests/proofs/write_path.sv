@@ -93,17 +93,18 @@ module proof #(
     .moved_channel(moved_channel), .requested(requested), .retired(retired),
     .ends_waiting(ends_waiting), .starved(starved), .mem_clock(clock), .mem_reset(reset), .mem_forgets(reset),
     .mem_rd_address(mem_address), .mem_rd_read(mem_read), .mem_rd_burstcount(mem_count),
-    .mem_rd_waitrequest(mem_wait), .mem_rd_readdata(mem_data), .mem_rd_readdatavalid(mem_valid)
+    .mem_rd_waitrequest(mem_wait), .mem_rd_readdata(mem_data), .mem_rd_readdatavalid(mem_valid),
+    .request_stream(1'b0), .stream_beat(1'b0), .stream_data(128'd0), .stream_header(64'd0)
   );
 
   (* hierconn, init = 0 *) wire \dut.has_room_q ;
   (* hierconn, init = 0 *) wire \dut.ends_room_q ;
   (* hierconn, init = 0 *) wire \dut.next_on_q ;
-  (* hierconn, init = 0 *) wire [128:0] \dut.next_head_q ;
+  (* hierconn, init = 0 *) wire [129:0] \dut.next_head_q ;
   (* hierconn, init = 0 *) wire \dut.head_on_q ;
-  (* hierconn, init = 0 *) wire [128:0] \dut.head_q ;
+  (* hierconn, init = 0 *) wire [129:0] \dut.head_q ;
   (* hierconn, init = 0 *) wire \dut.gone_on_q ;
-  (* hierconn, init = 0 *) wire [128:0] \dut.gone_q ;
+  (* hierconn, init = 0 *) wire [129:0] \dut.gone_q ;
   (* hierconn, init = 0 *) wire \dut.gone_lost_q ;
   (* hierconn, init = 0 *) wire \dut.gone_flush_q ;
   (* hierconn, init = 0 *) wire [4:0] \dut.heads.head_q ;
@@ -115,7 +116,7 @@ module proof #(
   (* hierconn *) wire [4:0] \dut.heads.ram.recent ;
   (* hierconn, init = 0 *) wire \dut.heads.at_most_q ;
   (* hierconn *) wire [4:0] \dut.heads.ram.spy_at ;
-  (* hierconn *) wire [128:0] \dut.heads.ram.spy ;
+  (* hierconn *) wire [129:0] \dut.heads.ram.spy ;
   (* hierconn, init = 0 *) wire \dut.end_on_q ;
   (* hierconn, init = 0 *) wire [142:0] \dut.end_next_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.ends_count_q ;
@@ -256,6 +257,9 @@ module proof #(
       assume (!(accepted & channel == which) | total_known);
       assume (!chosen | channel == which);
     end
+
+    // A build without streams: `request_stream` is 0, so that bit is 0 in every word after it.
+    always @* assume (!\dut.next_head_q [129] & !\dut.head_q [129] & !\dut.gone_q [129]);
 
     // The block's state says the same: this makes the rest inductive.
     wire [8:0] waiting = \dut.ends.count_q ;

@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware with another hash.
-pub const MAP_ID: u32 = 0xd4f4_9f9a;
+pub const MAP_ID: u32 = 0x6ae4_bcfc;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -501,6 +501,15 @@ pub mod csr {
     pub const LINK_LOSSES_EXPIRED_LSB: usize = 16;
     /// Number of its bits.
     pub const LINK_LOSSES_EXPIRED_WIDTH: usize = 16;
+    /// Byte offset of CAPS3. Capabilities, 4: streams between the FPGA's logic and peers.
+    pub const CAPS3: usize = 0x58;
+    /// Mask of CAPS3.inputs (bits 4:0, ro). Number of streams from the logic to peers. They are
+    /// numbered from 0.
+    pub const CAPS3_INPUTS_MASK: u32 = 0x0000_001f;
+    /// Position of its lowest bit.
+    pub const CAPS3_INPUTS_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CAPS3_INPUTS_WIDTH: usize = 5;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
     /// in the FPGA memory. A reset does not change it: a process that uses the window while
     /// another process resets the block continues to see its own memory. The offset is the
@@ -665,6 +674,64 @@ pub mod csr {
     pub const CHANNEL_MEM_END_PAGE_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_MEM_END_PAGE_WIDTH: usize = 29;
+    /// Byte offset of STREAM_SELECT. Selection of the stream that the registers from
+    /// STREAM_CONTROL to STREAM_STATUS belong to. Software that uses these registers from
+    /// several places needs a lock around selection and access.
+    pub const STREAM_SELECT: usize = 0xa0;
+    /// Mask of STREAM_SELECT.stream (bits 3:0, rw). Number of a stream of this build. With any
+    /// other number, writes have no meaning, and STREAM_STATUS reads as 0.
+    pub const STREAM_SELECT_STREAM_MASK: u32 = 0x0000_000f;
+    /// Position of its lowest bit.
+    pub const STREAM_SELECT_STREAM_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STREAM_SELECT_STREAM_WIDTH: usize = 4;
+    /// Byte offset of STREAM_CONTROL. Owner of the selected stream. Only descriptors of this
+    /// channel move the data of the stream; those of another channel end with LOCAL_RANGE.
+    /// Change the owner only while the stream is closed (STREAM_STATUS.open reads 0).
+    pub const STREAM_CONTROL: usize = 0xa4;
+    /// Mask of STREAM_CONTROL.enable (bits 0, wo). 1: opens the stream. 0: closes it; words
+    /// that wait in the block are lost, and descriptors that name the stream end with
+    /// LOCAL_RANGE. A reset of the block closes all streams.
+    pub const STREAM_CONTROL_ENABLE_MASK: u32 = 0x0000_0001;
+    /// Position of its lowest bit.
+    pub const STREAM_CONTROL_ENABLE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STREAM_CONTROL_ENABLE_WIDTH: usize = 1;
+    /// Mask of STREAM_CONTROL.channel (bits 13:8, wo). Number of the channel that the stream
+    /// belongs to.
+    pub const STREAM_CONTROL_CHANNEL_MASK: u32 = 0x0000_3f00;
+    /// Position of its lowest bit.
+    pub const STREAM_CONTROL_CHANNEL_LSB: usize = 8;
+    /// Number of its bits.
+    pub const STREAM_CONTROL_CHANNEL_WIDTH: usize = 6;
+    /// Byte offset of STREAM_LIMIT. Time limit of the blocks of the selected stream.
+    pub const STREAM_LIMIT: usize = 0xa8;
+    /// Mask of STREAM_LIMIT.cycles (bits 15:0, wo). Longest time from the first word of a block
+    /// to its end: the block ends then with the words that are there. 0: no limit. The block
+    /// ends in the clock of the stream, so a stream whose clock has stopped has no limit.
+    pub const STREAM_LIMIT_CYCLES_MASK: u32 = 0x0000_ffff;
+    /// Position of its lowest bit.
+    pub const STREAM_LIMIT_CYCLES_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STREAM_LIMIT_CYCLES_WIDTH: usize = 16;
+    /// Byte offset of STREAM_STATUS. State of the selected stream.
+    pub const STREAM_STATUS: usize = 0xac;
+    /// Mask of STREAM_STATUS.open (bits 0, ro). 1: the stream is open: the logic's words are
+    /// taken. It becomes 1 some cycles of the stream's clock after STREAM_CONTROL.enable, and 0
+    /// some cycles after the stream was closed. It stays 0 while the stream's clock does not
+    /// run.
+    pub const STREAM_STATUS_OPEN_MASK: u32 = 0x0000_0001;
+    /// Position of its lowest bit.
+    pub const STREAM_STATUS_OPEN_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STREAM_STATUS_OPEN_WIDTH: usize = 1;
+    /// Mask of STREAM_STATUS.waiting (bits 31:16, ro). Bytes that a descriptor can have at
+    /// once. The FIFO between the two clocks can have more.
+    pub const STREAM_STATUS_WAITING_MASK: u32 = 0xffff_0000;
+    /// Position of its lowest bit.
+    pub const STREAM_STATUS_WAITING_LSB: usize = 16;
+    /// Number of its bits.
+    pub const STREAM_STATUS_WAITING_WIDTH: usize = 16;
     /// Byte offset of WRITE_BYTES (low word). Payload bytes that the selected channel has
     /// written to peers. Completion records are not counted.
     pub const WRITE_BYTES_LO: usize = 0x100;
@@ -1312,6 +1379,9 @@ impl Direction {
 pub enum Port {
     /// The board's global memory (DDR).
     Memory = 0,
+    /// A stream of the FPGA's logic. The local address is the stream's number. A build without
+    /// streams ends the descriptor with DESCRIPTOR.
+    Stream = 1,
 }
 
 impl Port {
@@ -1324,6 +1394,7 @@ impl Port {
     pub const fn from_raw(raw: u32) -> Result<Self, u32> {
         match raw {
             0 => Ok(Port::Memory),
+            1 => Ok(Port::Stream),
             other => Err(other),
         }
     }

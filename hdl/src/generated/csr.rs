@@ -205,6 +205,8 @@ pub struct CsrRegs {
     pub link_losses_unexpected: Signal<In, Bits<16>>,
     /// LINK_LOSSES.expired: Reads that were abandoned because no further completion came in time.
     pub link_losses_expired: Signal<In, Bits<16>>,
+    /// CAPS3.inputs: Number of streams from the logic to peers. They are numbered from 0.
+    pub caps3_inputs: Signal<In, Bits<5>>,
     /// WINDOW_LO: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
     /// (`s_nondma`) in the FPGA memory. A reset does not change it: a process that uses the window
     /// while another process resets the block continues to see its own memory. The offset is the
@@ -269,6 +271,23 @@ pub struct CsrRegs {
     /// channel's range of FPGA memory. A descriptor whose local addresses are not all inside the
     /// range ends with LOCAL_RANGE. After reset base and end are 0: no address is inside.
     pub channel_mem_end_we: Signal<Out, Bit>,
+    /// STREAM_SELECT.stream: Number of a stream of this build. With any other number, writes have
+    /// no meaning, and STREAM_STATUS reads as 0.
+    pub stream_select_stream: Signal<Out, Bits<4>>,
+    /// STREAM_CONTROL: written in this cycle with `writedata`. Owner of the selected stream. Only
+    /// descriptors of this channel move the data of the stream; those of another channel end with
+    /// LOCAL_RANGE. Change the owner only while the stream is closed (STREAM_STATUS.open reads 0).
+    pub stream_control_we: Signal<Out, Bit>,
+    /// STREAM_LIMIT: written in this cycle with `writedata`. Time limit of the blocks of the
+    /// selected stream.
+    pub stream_limit_we: Signal<Out, Bit>,
+    /// STREAM_STATUS.open: 1: the stream is open: the logic's words are taken. It becomes 1 some
+    /// cycles of the stream's clock after STREAM_CONTROL.enable, and 0 some cycles after the stream
+    /// was closed. It stays 0 while the stream's clock does not run.
+    pub stream_status_open: Signal<In, Bit>,
+    /// STREAM_STATUS.waiting: Bytes that a descriptor can have at once. The FIFO between the two
+    /// clocks can have more.
+    pub stream_status_waiting: Signal<In, Bits<16>>,
     act: Signal<Local, Bit>,
     readdata_reg: DFF<Bits<32>>,
     control_enable_reg: DFF<Bit>,
@@ -285,6 +304,7 @@ pub struct CsrRegs {
     att_flush_lo_address_reg: DFF<Bits<26>>,
     att_flush_hi_address_reg: DFF<Bits<32>>,
     channel_select_channel_reg: DFF<Bits<6>>,
+    stream_select_stream_reg: DFF<Bits<4>>,
     read_reg: DFF<Bit>,
     address_reg: DFF<Bits<8>>,
 }
@@ -310,6 +330,7 @@ impl Logic for CsrRegs {
             att_flush_lo_address_reg,
             att_flush_hi_address_reg,
             channel_select_channel_reg,
+            stream_select_stream_reg,
             read_reg,
             address_reg
         );
@@ -337,6 +358,9 @@ impl Logic for CsrRegs {
         self.channel_ring_hi_we.next = self.act.val() & (self.address.val().get_bits::<7>(1) == 18) & self.address.val().get_bit(0);
         self.channel_mem_base_we.next = self.act.val() & (self.address.val() == 38);
         self.channel_mem_end_we.next = self.act.val() & (self.address.val() == 39);
+        self.stream_select_stream.next = self.stream_select_stream_reg.q.val();
+        self.stream_control_we.next = self.act.val() & (self.address.val() == 41);
+        self.stream_limit_we.next = self.act.val() & (self.address.val() == 42);
         // Writes.
         self.control_reset_reg.d.next = false;
         if self.act.val() & (self.address.val() == 4) {
@@ -383,6 +407,9 @@ impl Logic for CsrRegs {
         if self.act.val() & (self.address.val() == 32) {
             self.channel_select_channel_reg.d.next = self.writedata.val().get_bits::<6>(0);
         }
+        if self.act.val() & (self.address.val() == 40) {
+            self.stream_select_stream_reg.d.next = self.writedata.val().get_bits::<4>(0);
+        }
         // Reads: registered; 0 at unused addresses.
         self.read_reg.d.next = self.read.val();
         self.address_reg.d.next = self.address.val();
@@ -390,16 +417,32 @@ impl Logic for CsrRegs {
             self.readdata_reg.d.next = 0u64.into();
             if self.address_reg.q.val().get_bits::<2>(6) == 0 {
                 if self.address_reg.q.val().get_bit(5) {
-                    if self.address_reg.q.val().get_bits::<3>(2) == 0 {
-                        if self.address_reg.q.val().get_bit(1) {
-                            if !self.address_reg.q.val().get_bit(0) {
-                                self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_status_write_busy.val().into()) | (bit_cast::<32, 1>(self.channel_status_read_busy.val().into()) << 1);
+                    if !self.address_reg.q.val().get_bit(4) {
+                        if self.address_reg.q.val().get_bit(3) {
+                            if !self.address_reg.q.val().get_bit(2) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.stream_status_open.val().into()) | (bit_cast::<32, 16>(self.stream_status_waiting.val()) << 16);
+                                    }
+                                } else {
+                                    if !self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 4>(self.stream_select_stream_reg.q.val());
+                                    }
+                                }
                             }
                         } else {
-                            if self.address_reg.q.val().get_bit(0) {
-                                self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_control_accept.val().into()) | (bit_cast::<32, 1>(self.channel_control_run.val().into()) << 1) | (bit_cast::<32, 1>(self.channel_control_abort.val().into()) << 2);
-                            } else {
-                                self.readdata_reg.d.next = bit_cast::<32, 6>(self.channel_select_channel_reg.q.val());
+                            if !self.address_reg.q.val().get_bit(2) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if !self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_status_write_busy.val().into()) | (bit_cast::<32, 1>(self.channel_status_read_busy.val().into()) << 1);
+                                    }
+                                } else {
+                                    if self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_control_accept.val().into()) | (bit_cast::<32, 1>(self.channel_control_run.val().into()) << 1) | (bit_cast::<32, 1>(self.channel_control_abort.val().into()) << 2);
+                                    } else {
+                                        self.readdata_reg.d.next = bit_cast::<32, 6>(self.channel_select_channel_reg.q.val());
+                                    }
+                                }
                             }
                         }
                     }
@@ -415,7 +458,11 @@ impl Logic for CsrRegs {
                             }
                         } else {
                             if self.address_reg.q.val().get_bit(2) {
-                                if !self.address_reg.q.val().get_bit(1) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if !self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 5>(self.caps3_inputs.val());
+                                    }
+                                } else {
                                     if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 16>(self.link_losses_unexpected.val()) | (bit_cast::<32, 16>(self.link_losses_expired.val()) << 16);
                                     } else {
@@ -491,7 +538,7 @@ impl Logic for CsrRegs {
                                     if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0xd4f49f9au64);
+                                        self.readdata_reg.d.next = bits::<32>(0x6ae4bcfcu64);
                                     }
                                 }
                             }
@@ -515,6 +562,7 @@ impl Logic for CsrRegs {
             self.att_flush_lo_address_reg.d.next = 0u64.into();
             self.att_flush_hi_address_reg.d.next = 0u64.into();
             self.channel_select_channel_reg.d.next = 0u64.into();
+            self.stream_select_stream_reg.d.next = 0u64.into();
             self.read_reg.d.next = false;
         }
     }

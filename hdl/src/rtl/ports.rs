@@ -185,6 +185,68 @@ pub struct DescriptorSource {
     pub end_channel: Signal<Out, Bits<6>>,
 }
 
+/// The stream of the descriptor that is served, from the request maker to the streams.
+///
+/// The answers of the streams belong to `number` and `channel` of two cycles before.
+#[bundle(FlowSink)]
+pub struct FlowSource {
+    /// Number of the stream.
+    pub number: Signal<Out, Bits<4>>,
+    /// The channel that is served.
+    pub channel: Signal<Out, Bits<6>>,
+    /// The build has streams of this direction.
+    pub exists: Signal<In, Bit>,
+    /// The stream is open and belongs to the channel.
+    pub granted: Signal<In, Bit>,
+    /// Bytes that wait in the stream.
+    pub held: Signal<In, Bits<13>>,
+    /// A block ends with them.
+    pub sealed: Signal<In, Bit>,
+    /// One cycle: a request of `bytes` leaves.
+    pub claim: Signal<Out, Bit>,
+    /// One cycle: a request of `bytes` waits until they are there.
+    pub starves: Signal<Out, Bit>,
+    pub bytes: Signal<Out, Bits<10>>,
+    /// The descriptor ends with them.
+    pub closes: Signal<Out, Bit>,
+    /// Channels whose streams have the bytes that their descriptors wait for; one cycle each.
+    pub wake: Signal<In, Bits<64>>,
+}
+
+/// The streams, from the engine: their registers, the requests for their data, and the data.
+#[bundle(InflowHub)]
+pub struct InflowUser<const W: usize> {
+    /// Resets them.
+    pub clear: Signal<Out, Bit>,
+    /// The stream that STREAM_SELECT names, writes of its registers, and the values that they show.
+    pub select: Signal<Out, Bits<4>>,
+    pub control_we: Signal<Out, Bit>,
+    pub limit_we: Signal<Out, Bit>,
+    pub writedata: Signal<Out, Bits<32>>,
+    pub open: Signal<In, Bit>,
+    pub waiting: Signal<In, Bits<16>>,
+    /// Streams of the build.
+    pub count: Signal<In, Bits<5>>,
+    /// See [`FlowSource`].
+    pub number: Signal<Out, Bits<4>>,
+    pub channel: Signal<Out, Bits<6>>,
+    pub granted: Signal<In, Bit>,
+    pub held: Signal<In, Bits<13>>,
+    pub sealed: Signal<In, Bit>,
+    pub claim: Signal<Out, Bit>,
+    pub starves: Signal<Out, Bit>,
+    pub bytes: Signal<Out, Bits<10>>,
+    pub closes: Signal<Out, Bit>,
+    pub wake: Signal<In, Bits<64>>,
+    /// The beats of all requests, in their order.
+    pub beat: Signal<In, Bit>,
+    pub data: Signal<In, Bits<W>>,
+    pub take: Signal<Out, Bit>,
+    /// The header of the oldest block that a request has closed.
+    pub header: Signal<In, Bits<64>>,
+    pub header_take: Signal<Out, Bit>,
+}
+
 /// A look-up in the address translation table: `ask` and the index are held until `answer`, one cycle, with the
 /// entry.
 #[bundle(LookUpSink)]
@@ -209,6 +271,8 @@ pub struct RequestSource {
     pub has_data: Signal<Out, Bit>,
     /// The bytes that it has, or would have.
     pub span: Signal<Out, Bits<10>>,
+    /// Its data are a stream's; then `local` has no meaning.
+    pub stream: Signal<Out, Bit>,
     /// The last of its descriptor.
     pub last: Signal<Out, Bit>,
     /// The fault, a status code.

@@ -18,11 +18,11 @@ mod steps;
 mod verdict;
 mod windows;
 
-use super::ports::{DescriptorSink, LookUpSource, RequestSource};
+use super::ports::{DescriptorSink, FlowSource, LookUpSource, RequestSource};
 use super::status::Status;
 use super::words::{AttEntry, Saved};
 use crate::prim::{Part, SmallRam, parts};
-use cutting::Cutting;
+use cutting::{Cutting, Flow};
 use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 use round::{Round, Waiting};
@@ -49,6 +49,10 @@ pub enum SegmentState {
     Judge,
     /// Offering the request.
     Issue,
+    /// After `Cut`: comparing the request with the bytes that wait in its stream.
+    Feed,
+    /// The stream has too little: the channel's state goes back to the memory.
+    Starve,
 }
 
 /// The request maker. `W` and `B` are the port's width in bits and bytes.
@@ -89,6 +93,8 @@ pub struct Segment<const W: usize, const B: usize> {
     /// The ATT.
     pub look_up: LookUpSource,
     pub entry: Signal<In, AttEntry>,
+    /// The streams.
+    pub flow: FlowSource,
     /// The request.
     pub request: RequestSource,
     /// ATT address: page size code and 38 bits. A descriptor names 37; the request after the last byte of the largest
@@ -113,6 +119,13 @@ pub struct Segment<const W: usize, const B: usize> {
     flags: DFF<Bits<4>>,
     cookie_at: DFF<Bits<32>>,
     number_at: DFF<Bits<6>>,
+    /// The descriptor's FPGA side is a stream, and which.
+    streams: DFF<Bit>,
+    stream_at: DFF<Bits<4>>,
+    /// The stream is not the channel's, or not open.
+    foreign: DFF<Bit>,
+    /// Channels whose descriptor waits for its stream.
+    hungry: DFF<Bits<64>>,
     /// State of a descriptor that begins.
     begins: DFF<Bit>,
     malformed: DFF<Bit>,
@@ -190,6 +203,12 @@ pub struct Segment<const W: usize, const B: usize> {
     startable: Signal<Local, Bits<64>>,
     ready: DFF<Bits<64>>,
     own_ready: DFF<Bit>,
+    /// Channels that wait for a stream, and do not abort.
+    starved: Signal<Local, Bits<64>>,
+    starves: Signal<Local, Bits<64>>,
+    hopeless: Signal<Local, Bit>,
+    has_all: Signal<Local, Bit>,
+    has_more: Signal<Local, Bit>,
     /// The channel that is served aborts, as of the last cycle.
     own_abort: DFF<Bit>,
     /// Channels above the last that was served in the round.
@@ -281,7 +300,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
 
 impl<const W: usize, const B: usize> Logic for Segment<W, B> {
     parts!(
-        Setup, Windows, Round, Cutting, Verdict, Bounds, Steps, Waiting
+        Setup, Windows, Round, Cutting, Flow, Verdict, Bounds, Steps, Waiting
     );
 }
 
@@ -311,6 +330,10 @@ impl<const W: usize, const B: usize> Part<Setup> for Segment<W, B> {
             flags,
             cookie_at,
             number_at,
+            streams,
+            stream_at,
+            foreign,
+            hungry,
             begins,
             malformed,
             waits,

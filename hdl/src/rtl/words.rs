@@ -41,6 +41,8 @@ words! {
         channel: Bits<6>,
         /// It has data.
         real: Bit,
+        /// They are a stream's.
+        stream: Bit,
     }
 
     /// How far a channel's write descriptor has come.
@@ -228,5 +230,8 @@ words! {
         flags: Bits<4>,
         /// Distinguishes the channel's descriptors.
         number: Bits<6>,
+        /// Its FPGA side is a stream, of this number.
+        streams: Bit,
+        stream: Bits<4>,
     }
 }

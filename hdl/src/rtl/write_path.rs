@@ -53,6 +53,12 @@ pub struct WritePath<const W: usize, const B: usize> {
     /// Ends that are not yet out.
     pub ends_waiting: Signal<Out, Bits<9>>,
     pub starved: Signal<Out, Bit>,
+    /// Beats of streams, in the order of their requests, and the headers of blocks.
+    pub stream_beat: Signal<In, Bit>,
+    pub stream_data: Signal<In, Bits<W>>,
+    pub stream_take: Signal<Out, Bit>,
+    pub stream_header: Signal<In, Bits<64>>,
+    pub stream_header_take: Signal<Out, Bit>,
     /// FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
     pub mem_reset: Signal<In, Bit>,
@@ -129,6 +135,8 @@ pub struct WritePath<const W: usize, const B: usize> {
     room: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
     real: Signal<Local, Bit>,
+    /// It has data of FPGA memory.
+    stored: Signal<Local, Bit>,
     need: Signal<Local, Bits<4>>,
     word_span: Signal<Local, Bits<11>>,
     beat_span: Signal<Local, Bits<11>>,
@@ -155,6 +163,7 @@ pub struct WritePath<const W: usize, const B: usize> {
     enables_in: Signal<Local, Bits<B>>,
     /// The first lane of each dword.
     first_lanes: Constant<Bits<B>>,
+    every_lane: Constant<Bits<B>>,
     lane_mask: Constant<Bits<5>>,
     beat_round: Constant<Bits<11>>,
     beat_shift: Constant<Bits<3>>,
@@ -171,6 +180,7 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             done: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             first_lanes: Constant::new((0x1111_1111_u64 >> (32 - B)).into()),
+            every_lane: Constant::new(Bits::<B>::mask()),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),

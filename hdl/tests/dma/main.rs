@@ -5,6 +5,7 @@ mod channels;
 mod counters;
 mod faults;
 mod fence;
+mod flow;
 mod host;
 mod interrupts;
 mod long;

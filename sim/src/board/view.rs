@@ -7,6 +7,7 @@ use crate::{
     bus::{Bus, Message},
     config::{Backpressure, BoardConfig},
     ddr::DdrPort,
+    logic::Source,
     memory::{Gpu, HostMemory, Memory},
     stats::{Stats, TxsStats},
     stream::Stream,
@@ -31,6 +32,14 @@ impl Board {
     /// Returns the GPU, to write to its memory and to pin.
     pub fn gpu_mut(&mut self) -> &mut Gpu {
         &mut self.bus.gpu
+    }
+
+    /// Returns the logic at the block's stream of this number.
+    ///
+    /// # Panics
+    /// If the design has no such stream.
+    pub fn source_mut(&mut self, number: usize) -> &mut Source {
+        &mut self.sources[number]
     }
 
     /// Returns FPGA memory.

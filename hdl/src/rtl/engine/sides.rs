@@ -107,6 +107,37 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.port.release.next = self.registers.quarantine_drop_owed.val();
         self.port.pace.next = self.registers.port_pace_rate.val();
 
+        // Streams; the read direction has none.
+        self.inflow.clear.next = self.core_reset.q.val();
+        self.inflow.select.next = self.registers.stream_select_stream.val();
+        self.inflow.control_we.next = self.registers.stream_control_we.val();
+        self.inflow.limit_we.next = self.registers.stream_limit_we.val();
+        self.inflow.writedata.next = self.csr.writedata.val();
+        self.registers.caps3_inputs.next = self.inflow.count.val();
+        self.registers.stream_status_open.next = self.inflow.open.val();
+        self.registers.stream_status_waiting.next = self.inflow.waiting.val();
+        self.inflow.number.next = self.write_segment.flow.number.val();
+        self.inflow.channel.next = self.write_segment.flow.channel.val();
+        self.write_segment.flow.exists.next = self.inflow.count.val().any();
+        self.write_segment.flow.granted.next = self.inflow.granted.val();
+        self.write_segment.flow.held.next = self.inflow.held.val();
+        self.write_segment.flow.sealed.next = self.inflow.sealed.val();
+        self.inflow.claim.next = self.write_segment.flow.claim.val();
+        self.inflow.starves.next = self.write_segment.flow.starves.val();
+        self.inflow.bytes.next = self.write_segment.flow.bytes.val();
+        self.inflow.closes.next = self.write_segment.flow.closes.val();
+        self.write_segment.flow.wake.next = self.inflow.wake.val();
+        self.write_path.stream_beat.next = self.inflow.beat.val();
+        self.write_path.stream_data.next = self.inflow.data.val();
+        self.inflow.take.next = self.write_path.stream_take.val();
+        self.write_path.stream_header.next = self.inflow.header.val();
+        self.inflow.header_take.next = self.write_path.stream_header_take.val();
+        self.read_segment.flow.exists.next = false;
+        self.read_segment.flow.granted.next = false;
+        self.read_segment.flow.held.next = 0.into();
+        self.read_segment.flow.sealed.next = false;
+        self.read_segment.flow.wake.next = 0.into();
+
         // FPGA memory.
         MemoryReadMaster::link(&mut self.mem_rd, &mut self.write_path.mem_rd);
         MemoryWriteMaster::link(&mut self.mem_wr, &mut self.read_path.mem_wr);

@@ -1,11 +1,14 @@
 //! The cutting: what is next.
 
-use super::Segment;
+use super::{Segment, SegmentState};
 use crate::prim::Part;
 use peerlane_language::*;
 
 /// The size of the next request.
 pub(super) struct Cutting;
+
+/// Compares the next request with the bytes that wait in its stream.
+pub(super) struct Flow;
 
 impl<const W: usize, const B: usize> Part<Cutting> for Segment<W, B> {
     #[hdl_gen]
@@ -35,5 +38,31 @@ impl<const W: usize, const B: usize> Part<Cutting> for Segment<W, B> {
             & (!(self.waits.q.val() & self.chain_other.val()).any()
                 | !((self.ended_other.val() - self.stamp_at.q.val()) >> 12).any());
         self.owner_bits.next = self.entry.val().owner & self.mine.val();
+    }
+}
+
+impl<const W: usize, const B: usize> Part<Flow> for Segment<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.flow.number.next = self.stream_at.q.val();
+        self.flow.channel.next = self.serving.q.val();
+        self.flow.bytes.next = self.chunk.q.val();
+        self.flow.closes.next = self.final_chunk.q.val();
+        self.flow.claim.next = self.issued.val() & self.streams.q.val() & !self.fails.q.val();
+        self.flow.starves.next = self.state.q.val() == SegmentState::Starve;
+        self.has_more.next = self.flow.held.val() > bit_cast::<13, 10>(self.chunk.q.val());
+        self.has_all.next = self.flow.held.val() == bit_cast::<13, 10>(self.chunk.q.val());
+        // A descriptor that fails in any case does not wait.
+        self.hopeless.next = self.malformed.q.val()
+            | self.unaligned.q.val()
+            | self.aborted.q.val()
+            | self.out_of_memory.q.val()
+            | !self.flow.granted.val();
+        self.starves.next = 0.into();
+        if self.state.q.val() == SegmentState::Starve {
+            self.starves.next = self.mine.val();
+        }
+        self.hungry.d.next = ((self.hungry.q.val() & !self.flow.wake.val()) | self.starves.val())
+            & self.all_channels.val();
     }
 }

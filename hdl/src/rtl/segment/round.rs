@@ -20,15 +20,18 @@ impl<const W: usize, const B: usize> Part<Round> for Segment<W, B> {
         if self.abort_all.val() {
             self.aborts.next = self.all_channels.val();
         }
+        self.starved.next = self.hungry.q.val() & !self.aborts.val();
         self.startable.next = self.queue.queued.val() & self.aborts.val();
         if self.enable.val() {
             self.startable.next = self.queue.queued.val()
                 & (self.aborts.val() | (self.run.val() & !self.blocked.q.val()));
         }
-        self.ready.d.next = (self.waiting.q.val() | self.startable.val()) & self.all_channels.val();
+        self.ready.d.next = ((self.waiting.q.val() & !self.starved.val()) | self.startable.val())
+            & self.all_channels.val();
         if (self.state.q.val() != SegmentState::Idle) & (self.state.q.val() != SegmentState::Fetch)
         {
-            self.ready.d.next = (self.waiting.q.val() | self.startable.val())
+            self.ready.d.next = ((self.waiting.q.val() & !self.starved.val())
+                | self.startable.val())
                 & !self.mine.val()
                 & self.all_channels.val();
         }
@@ -68,6 +71,8 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
         self.saved.write_data.next.page_size = self.page_size.q.val();
         self.saved.write_data.next.flags = self.flags.q.val();
         self.saved.write_data.next.number = self.number_at.q.val();
+        self.saved.write_data.next.streams = self.streams.q.val();
+        self.saved.write_data.next.stream = self.stream_at.q.val();
         self.saved.read_address.next = self.pick.q.val();
         self.newcomers.d.next =
             (self.newcomers.q.val() | self.queue.awakened.val()) & self.all_channels.val();
@@ -95,6 +100,8 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
             self.page_size.d.next = self.saved.read_data.val().page_size;
             self.flags.d.next = self.saved.read_data.val().flags;
             self.number_at.d.next = self.saved.read_data.val().number;
+            self.streams.d.next = self.saved.read_data.val().streams & self.flow.exists.val();
+            self.stream_at.d.next = self.saved.read_data.val().stream;
         }
         self.saves.next = 0.into();
         if self.leave.val() {
@@ -115,6 +122,7 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
             self.issuing.d.next = false;
             self.waiting.d.next = 0.into();
             self.blocked.d.next = 0.into();
+            self.hungry.d.next = 0.into();
             self.newcomers.d.next = 0.into();
             self.ready.d.next = 0.into();
             self.pool.d.next = 0.into();

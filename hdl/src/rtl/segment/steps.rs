@@ -33,11 +33,26 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                 self.number_at.d.next = self.queue.number.val().get_bits::<6>(0);
                 self.bad_peer.d.next = self.queue.peer_high.val().get_bits::<25>(5).any()
                     | self.queue.peer_high.val().get_bits::<2>(30).all();
-                self.bad_local.d.next = self.queue.local_high.val().get_bits::<24>(8).any();
+                self.streams.d.next =
+                    self.queue.local_high.val().get_bit(28) & self.flow.exists.val();
+                self.stream_at.d.next = self.queue.local_low.val().get_bits::<4>(0);
+                self.bad_local.d.next = self.queue.local_high.val().get_bits::<20>(8).any()
+                    | self.queue.local_high.val().get_bits::<3>(29).any();
+                if self.queue.local_high.val().get_bit(28) {
+                    self.bad_local.d.next = !self.flow.exists.val()
+                        | self.queue.local_high.val().get_bits::<28>(0).any()
+                        | self.queue.local_high.val().get_bits::<3>(29).any()
+                        | self.queue.local_low.val().get_bits::<28>(4).any();
+                }
                 self.bad_control.d.next = self.queue.control.val().get_bits::<26>(6).any();
                 self.bad_ends.d.next = self.whole_dwords.val()
                     & (self.queue.peer_low.val().get_bits::<2>(0).any()
                         | self.queue.length.val().get_bits::<2>(0).any());
+                // A stream's blocks begin and end at multiples of 64 bytes.
+                if self.queue.local_high.val().get_bit(28) & self.flow.exists.val() {
+                    self.bad_ends.d.next = self.queue.peer_low.val().get_bits::<6>(0).any()
+                        | self.queue.length.val().get_bits::<6>(0).any();
+                }
                 self.waits.d.next = self.queue.control.val().get_bits::<2>(4);
                 self.stamp_at.d.next = self.queue.stamp.val();
                 self.begins.d.next = true;
@@ -64,7 +79,7 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                 self.state.d.next = SegmentState::Cut;
             }
             SegmentState::Cut => {
-                self.look_up.ask.next = true;
+                self.look_up.ask.next = !self.streams.q.val();
                 self.begins.d.next = false;
                 self.chunk.d.next = self.reach.q.val();
                 self.final_chunk.d.next = false;
@@ -77,11 +92,12 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     self.chunk.d.next = self.remaining.q.val().get_bits::<10>(0);
                     self.final_chunk.d.next = true;
                 }
-                if !self.begins.q.val() {
+                if !self.begins.q.val() | self.may_begin.q.val() {
+                    self.queue.take.next = self.begins.q.val();
                     self.state.d.next = SegmentState::Lookup;
-                } else if self.may_begin.q.val() {
-                    self.queue.take.next = true;
-                    self.state.d.next = SegmentState::Lookup;
+                    if self.streams.q.val() {
+                        self.state.d.next = SegmentState::Feed;
+                    }
                 } else {
                     // An end that the look at the counts did not see; the next look sees it.
                     if !self.woken.q.val() {
@@ -89,6 +105,24 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     }
                     self.state.d.next = SegmentState::Idle;
                 }
+            }
+            SegmentState::Feed => {
+                self.foreign.d.next = !self.flow.granted.val();
+                self.state.d.next = SegmentState::Lookup;
+                // As long as no end is known, bytes are left for a later request, so that the end has one.
+                if !self.hopeless.val() & !self.has_more.val() {
+                    if self.flow.sealed.val() {
+                        self.chunk.d.next = bit_cast::<10, 13>(self.flow.held.val());
+                        self.final_chunk.d.next = true;
+                    } else if !(self.has_all.val() & self.final_chunk.q.val()) {
+                        self.state.d.next = SegmentState::Starve;
+                    }
+                }
+            }
+            SegmentState::Starve => {
+                // The round does not wait for a stream. The place in the descriptor stays.
+                self.leave.next = true;
+                self.state.d.next = SegmentState::Idle;
             }
             SegmentState::Lookup => {
                 self.look_up.ask.next = true;

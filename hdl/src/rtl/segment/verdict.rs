@@ -1,6 +1,6 @@
 //! The verdict: whether the request may leave, and in which form.
 
-use super::Segment;
+use super::{Segment, SegmentState};
 use crate::prim::Part;
 use peerlane_language::*;
 
@@ -16,7 +16,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
             self.verdict.next = self.status.descriptor.val();
         } else if self.out_of_memory.q.val() {
             self.verdict.next = self.status.length.val();
-        } else if self.out_of_window.q.val() {
+        } else if self.out_of_window.q.val() | (self.streams.q.val() & self.foreign.q.val()) {
             self.verdict.next = self.status.local_range.val();
         } else if self.unaligned.q.val() {
             self.verdict.next = self.status.alignment.val();
@@ -39,6 +39,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
             | self.unaligned.q.val()
             | self.out_of_memory.q.val()
             | self.out_of_window.q.val()
+            | (self.streams.q.val() & self.foreign.q.val())
             | self.aborted.q.val()
             | self.port_down.val()
             | self.out_of_table.q.val()
@@ -59,6 +60,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
         self.is_final.next = self.final_chunk.q.val() | self.fails.q.val();
         self.request.last.next = self.is_final.val();
         self.request.local.next = self.local_at.q.val();
+        self.request.stream.next = self.streams.q.val();
         self.request.want_record.next = self.flags.q.val().get_bit(0);
         self.request.want_irq.next = self.flags.q.val().get_bit(1);
         self.may_flush.next = self.readable.q.val() & !self.flags.q.val().get_bit(2);
@@ -74,5 +76,10 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
         self.remaining_next.next = self.remaining.q.val() - bit_cast::<32, 10>(self.chunk.q.val());
         self.peer_next.next = self.peer.q.val() + bit_cast::<38, 10>(self.chunk.q.val());
         self.local_next.next = self.local_at.q.val() + bit_cast::<40, 10>(self.chunk.q.val());
+        if self.state.q.val() == SegmentState::Starve {
+            self.remaining_next.next = self.remaining.q.val();
+            self.peer_next.next = self.peer.q.val();
+            self.local_next.next = self.local_at.q.val();
+        }
     }
 }

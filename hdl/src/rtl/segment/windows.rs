@@ -46,8 +46,14 @@ impl<const W: usize, const B: usize> Part<Bounds> for Segment<W, B> {
             bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
         self.out_of_memory.d.next =
             !self.remaining.q.val().any() | (self.local_end.q.val() > self.memory_bytes.val());
+        if self.streams.q.val() {
+            self.out_of_memory.d.next = !self.remaining.q.val().any();
+        }
         self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12) < self.low.q.val())
             | (self.local_end.q.val() > (bit_cast::<41, 29>(self.high.q.val()) << 12));
+        if self.streams.q.val() {
+            self.out_of_window.d.next = false;
+        }
         // A word that has not settled is not looked at: the registers stay for two cycles more.
         if !self.window_write.val() & !self.window_unsure.q.val().all() {
             self.low.d.next = self.window_base.read_data.val();

@@ -43,8 +43,7 @@ impl<const W: usize, const B: usize> Part<Bursts> for WritePath<W, B> {
         self.gone_flush.d.next = self.head_real.val()
             & self.head.q.val().may_flush
             & (self.head.q.val().want_record | self.head.q.val().want_irq | self.port_dead.val());
-        self.starved.next =
-            self.head_on.q.val() & self.head_real.val() & !self.beats_out.valid.val();
+        self.starved.next = self.head_on.q.val() & self.head_real.val() & !self.write.beat.val();
     }
 }
 

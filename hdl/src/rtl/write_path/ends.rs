@@ -35,10 +35,15 @@ impl<const W: usize, const B: usize> Part<Ends> for WritePath<W, B> {
         self.flush_results.push.next = self.flushed_on.q.val();
         self.flush_results.data_in.next = self.flushed_bad.q.val().into();
         // A faulting head carries its ATT address; the bus address of a head with data is not reported.
+        // A block that a stream's request has closed has a header.
         self.gone_fault.next = 0.into();
         if !self.gone_real.val() {
             self.gone_fault.next = self.gone.q.val().bus;
+        } else if self.gone.q.val().stream & !self.gone_code.val().any() {
+            self.gone_fault.next = self.stream_header.val();
         }
+        self.stream_header_take.next =
+            self.gone_end.val() & self.gone_real.val() & self.gone.q.val().stream;
         self.end_on.d.next = self.gone_end.val();
         self.ends.push.next = self.end_on.q.val();
         self.ends.data_in.next = self.end_next.q.val();

@@ -18,6 +18,7 @@ impl<const W: usize, const B: usize> Part<Intake> for WritePath<W, B> {
     fn update(&mut self) {
         // A request in: three FIFOs and the reservation of its memory words.
         self.real.next = self.request.has_data.val();
+        self.stored.next = self.real.val() & !self.request.stream.val();
         // Requests come several cycles apart: room is looked for again when one has been counted.
         self.room.next = self.has_room.q.val();
         self.accepted.next = self.request.valid.val() & self.room.val();
@@ -40,7 +41,7 @@ impl<const W: usize, const B: usize> Part<Intake> for WritePath<W, B> {
         self.commands.push.next = self.claimed.q.val().any();
         self.commands.data_in.next.word = self.asks_at.q.val();
         self.commands.data_in.next.words = self.claimed.q.val();
-        self.jobs.push.next = self.accepted.val() & self.real.val();
+        self.jobs.push.next = self.accepted.val() & self.stored.val();
         self.jobs.data_in.next.source =
             bit_cast::<5, 40>(self.request.local.val()) & self.lane_mask.val();
         self.jobs.data_in.next.target =
@@ -63,6 +64,7 @@ impl<const W: usize, const B: usize> Part<Intake> for WritePath<W, B> {
         self.heads.data_in.next.urgent = self.request.urgent.val();
         self.heads.data_in.next.channel = self.request.channel.val();
         self.heads.data_in.next.real = self.real.val();
+        self.heads.data_in.next.stream = self.request.stream.val();
     }
 }
 
@@ -144,8 +146,19 @@ impl<const W: usize, const B: usize> Part<Placing> for WritePath<W, B> {
         }
         self.beats_out.pop.next = self.write.take.val();
         self.enables_out.pop.next = self.write.take.val();
+        // A stream's beats need no place: its blocks begin at multiples of 64 bytes. The last one is written whole,
+        // inside the 64 bytes that the descriptor has there.
+        self.stream_take.next = false;
+        if self.head.q.val().stream {
+            self.write.beat.next = self.stream_beat.val();
+            self.write.data.next = self.stream_data.val();
+            self.write.enable.next = self.every_lane.val();
+            self.beats_out.pop.next = false;
+            self.enables_out.pop.next = false;
+            self.stream_take.next = self.write.take.val();
+        }
         self.claimed.d.next = 0.into();
-        if self.accepted.val() & self.real.val() {
+        if self.accepted.val() & self.stored.val() {
             self.claimed.d.next = self.need.val();
         }
         self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.claimed.q.val());

@@ -1,0 +1,557 @@
+//! Streams from the FPGA's logic to peers. What arrives is compared with what the logic was given, byte by byte, and
+//! the records are checked against the blocks that come out of the rules by hand.
+
+use crate::channels::{ABORT, ABORTED, ACCEPT, RUN, control, descriptor, map_for};
+use crate::rig::{MIB, RECORD, Rig, library, near, same};
+use peerlane_core::regs::csr;
+use peerlane_hdl::{Irq, Params, Port, Stream, Streams};
+use std::collections::VecDeque;
+
+const DESCRIPTOR: u8 = 10;
+const LOCAL_RANGE: u8 = 12;
+const ALIGNMENT: u8 = 16;
+/// Bits 63:60 of a local address: a stream.
+const STREAM: u64 = 1 << 60;
+
+fn stream(bits: u32) -> Stream {
+    Stream {
+        bits,
+        packets: false,
+        lossy: false,
+    }
+}
+
+fn packets(bits: u32) -> Stream {
+    Stream {
+        packets: true,
+        ..stream(bits)
+    }
+}
+
+fn with(params: Params, streams: &[Stream]) -> Params {
+    Params {
+        streams: Streams::try_from(streams.to_vec()).unwrap(),
+        ..params
+    }
+}
+
+fn tagged(port_bits: u32) -> Params {
+    Params {
+        port: Port::Stream,
+        irq: Irq::Msix,
+        port_bits,
+        ..Params::default()
+    }
+}
+
+fn ports() -> [Params; 3] {
+    [Params::default(), tagged(128), tagged(256)]
+}
+
+fn open(rig: &mut Rig, number: u32, channel: u32) {
+    rig.csr(csr::STREAM_SELECT, number);
+    rig.csr(csr::STREAM_CONTROL, channel << 8 | 1);
+    for _ in 0..100 {
+        if rig.read_csr(csr::STREAM_STATUS) & 1 != 0 {
+            return;
+        }
+        rig.board.run(16).unwrap();
+    }
+    panic!("stream {number} does not open");
+}
+
+/// Makes a board with all channels and streams open, stream `n` for channel `n`.
+fn rig(params: &Params) -> Rig {
+    let mut rig = Rig::new(&library(params), near());
+    for channel in 0..params.channels {
+        if channel != 0 {
+            rig.open_channel(channel);
+        }
+    }
+    for number in 0..params.streams.len() as u32 {
+        open(&mut rig, number, number);
+    }
+    rig
+}
+
+/// Bytes that say where they belong: no two aligned words of a megabyte are equal.
+fn bytes(seed: u32, count: usize) -> Vec<u8> {
+    (0..count.div_ceil(4) as u32)
+        .flat_map(|word| (word ^ seed.wrapping_mul(0x9E37_79B9)).to_le_bytes())
+        .take(count)
+        .collect()
+}
+
+fn gpu(rig: &Rig, at: u64, count: usize) -> Vec<u8> {
+    let mut data = vec![0; count];
+    rig.board.gpu().read(at, &mut data).unwrap();
+    data
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn words_arrive_in_order_for_every_width_and_clock() {
+    for base in ports() {
+        let widths = [64, 128, 256, 512];
+        let params = with(base, &widths.map(stream));
+        let mut rig = rig(&params);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        for (number, clock) in [(0, 1_700), (1, 4_000), (2, 9_100), (3, 31_000)] {
+            rig.board.source_mut(number).set_clock_ps(clock);
+        }
+        // Blocks of several sizes, and between them some that are shorter than a request.
+        let blocks = [64u32, 4096, 512, 128, 8192, 64, 64, 1024, 576, 20_480];
+        let total: u32 = blocks.iter().sum();
+        for number in 0..4u32 {
+            let data = bytes(number, total as usize);
+            rig.board.source_mut(number as usize).send(&data);
+            let mut at = u64::from(number) * MIB;
+            for (cookie, length) in blocks.into_iter().enumerate() {
+                let local = STREAM | u64::from(number);
+                let cookie = cookie as u32;
+                rig.queue_on(
+                    number,
+                    false,
+                    descriptor(peer + at, local, length, RECORD, cookie),
+                );
+                // The slots are apart, and of different alignment in a page.
+                at += u64::from(length) + 320;
+            }
+        }
+        for number in 0..4u32 {
+            let data = bytes(number, total as usize);
+            let (mut from, mut at) = (0, u64::from(number) * MIB);
+            let mut began = 0;
+            for (cookie, length) in blocks.into_iter().enumerate() {
+                let record = rig.wait_on(number, 200_000);
+                assert_eq!(
+                    (record.code, record.bytes),
+                    (0, length),
+                    "{params:?} {record:?}"
+                );
+                assert_eq!(record.cookie, cookie as u32);
+                // Lost words, the end of a packet; then the time.
+                assert_eq!(record.fault >> 48, 0);
+                assert!(record.fault > began, "{record:?}");
+                began = record.fault;
+                let got = gpu(&rig, at, length as usize + 320);
+                let (block, gap) = got.split_at(length as usize);
+                same("a block", block, &data[from..from + length as usize]);
+                assert!(gap.iter().all(|byte| *byte == 0), "bytes after a block");
+                from += length as usize;
+                at += u64::from(length) + 320;
+            }
+            assert_eq!(rig.board.source_mut(number as usize).left(), 0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn packets_end_blocks() {
+    for base in ports() {
+        let params = with(base, &[packets(64), packets(512)]);
+        let mut rig = rig(&params);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        const SLOT: usize = 2048;
+        let lengths = [
+            1usize, 7, 8, 9, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1000, 2047, 2048, 2049,
+            5000, 4096, 3, 2048, 1,
+        ];
+        for number in 0..2u32 {
+            let mut blocks = VecDeque::new();
+            for (packet, length) in lengths.into_iter().enumerate() {
+                let data = bytes(packet as u32 * 77 + number, length);
+                rig.board.source_mut(number as usize).send_packet(&data);
+                let mut parts = data.chunks(SLOT).peekable();
+                while let Some(part) = parts.next() {
+                    blocks.push_back((part.to_vec(), parts.peek().is_none()));
+                }
+            }
+            let base = u64::from(number) * MIB;
+            for slot in 0..blocks.len() as u64 {
+                let at = peer + base + slot * SLOT as u64;
+                let local = STREAM | u64::from(number);
+                rig.queue_on(
+                    number,
+                    false,
+                    descriptor(at, local, SLOT as u32, RECORD, slot as u32),
+                );
+            }
+            for (slot, (part, ends)) in blocks.into_iter().enumerate() {
+                let record = rig.wait_on(number, 100_000);
+                assert_eq!((record.code, record.cookie), (0, slot as u32));
+                assert_eq!(
+                    record.bytes as usize,
+                    part.len(),
+                    "{params:?} slot {slot}: {record:?}"
+                );
+                assert_eq!(record.fault >> 63 == 1, ends, "slot {slot}");
+                assert_eq!(record.fault >> 48 & 0x7FFF, 0);
+                let got = gpu(&rig, base + (slot * SLOT) as u64, SLOT);
+                same("a packet", &got[..part.len()], &part);
+                // The last beat is written whole.
+                let written = part.len().next_multiple_of(params.port_bits as usize / 8);
+                assert!(got[written..].iter().all(|byte| *byte == 0), "slot {slot}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_starved_stream_holds_up_nobody() {
+    for base in ports() {
+        let params = with(base, &[stream(128), stream(128)]);
+        let mut rig = rig(&params);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        // Stream 0 has part of what its descriptor wants, stream 1 nothing.
+        let head = bytes(1, 4096 - 256);
+        rig.board.source_mut(0).send(&head);
+        rig.queue_on(0, false, descriptor(peer, STREAM, 4096, RECORD, 1));
+        rig.queue_on(
+            1,
+            false,
+            descriptor(peer + MIB, STREAM | 1, 4096, RECORD, 2),
+        );
+        rig.board.run(5_000).unwrap();
+        let data = bytes(3, 256 << 10);
+        rig.board.ddr_mut().write(0, &data).unwrap();
+        for read in [false, true] {
+            rig.queue_on(2, read, descriptor(peer + 2 * MIB, 0, 256 << 10, RECORD, 3));
+            assert_eq!(rig.wait_on(2, 100_000).bytes, 256 << 10);
+        }
+        same("memory", &gpu(&rig, 2 * MIB, data.len()), &data);
+        assert_eq!(rig.poll_on(0), None);
+        assert_eq!(rig.poll_on(1), None);
+        let tail = bytes(2, 256);
+        rig.board.source_mut(0).send(&tail);
+        assert_eq!(rig.wait_on(0, 20_000).bytes, 4096);
+        same("the stream", &gpu(&rig, 0, 4096), &[head, tail].concat());
+        // The other one ends by an abort, and keeps the words for the next descriptor.
+        control(&mut rig, 1, ACCEPT | RUN | ABORT);
+        let record = rig.wait_on(1, 20_000);
+        assert_eq!((record.code, record.bytes), (ABORTED, 0));
+        control(&mut rig, 1, ACCEPT | RUN);
+        let late = bytes(9, 512);
+        rig.board.source_mut(1).send(&late);
+        rig.queue_on(1, false, descriptor(peer + MIB, STREAM | 1, 512, RECORD, 4));
+        assert_eq!(rig.wait_on(1, 20_000).bytes, 512);
+        same("after the abort", &gpu(&rig, MIB, 512), &late);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_time_limit_ends_a_block_and_loses_nothing() {
+    for base in ports() {
+        for bits in [64, 512] {
+            let params = with(base, &[stream(bits)]);
+            let mut rig = rig(&params);
+            let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+            rig.csr(csr::STREAM_SELECT, 0);
+            rig.csr(csr::STREAM_LIMIT, 4);
+            let width = bits as usize / 8;
+            let data = bytes(5, 600 * width);
+            // Bursts of words, with pauses in which the limit of 1,024 cycles ends the block.
+            let mut sent = 0;
+            let mut got = Vec::new();
+            let mut slot = 0u64;
+            let mut short = 0;
+            while got.len() < data.len() {
+                if sent < data.len() {
+                    // Now and then more than a block of the wide stream has.
+                    let most = if slot.is_multiple_of(5) { 40 } else { 12 };
+                    let burst = (1 + (slot as usize * 7) % most) * width;
+                    let end = (sent + burst).min(data.len());
+                    rig.board.source_mut(0).send(&data[sent..end]);
+                    sent = end;
+                }
+                rig.queue(
+                    false,
+                    descriptor(peer + slot * 1024, STREAM, 1024, RECORD, slot as u32),
+                );
+                let record = rig.wait(20_000);
+                assert_eq!((record.code, record.cookie), (0, slot as u32));
+                assert!(record.bytes > 0);
+                short += u32::from(record.bytes < 1024);
+                got.extend(gpu(&rig, slot * 1024, record.bytes as usize));
+                slot += 1;
+            }
+            same("the stream", &got, &data);
+            assert!(short > 10, "{short} short blocks");
+            // No word: no block.
+            rig.queue(false, descriptor(peer, STREAM, 1024, RECORD, 0));
+            rig.board.run(20_000).unwrap();
+            assert_eq!(rig.poll(), None);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn lost_words_are_counted_where_they_are_missing() {
+    for base in ports() {
+        for bits in [64, 128, 512] {
+            let lossy = Stream {
+                lossy: true,
+                ..stream(bits)
+            };
+            let params = with(base, &[lossy]);
+            let mut rig = rig(&params);
+            let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+            let width = bits as usize / 8;
+            let data = bytes(7, 16_384 * width);
+            rig.board.source_mut(0).send(&data);
+            rig.board.source_mut(0).set_gaps(60);
+            // Nobody takes the words for some time, again and again.
+            let (mut slot, mut at, mut gaps) = (0u64, 0usize, 0);
+            while rig.board.source_mut(0).left() > 0 {
+                rig.queue(
+                    false,
+                    descriptor(peer + (slot % 64) * 8192, STREAM, 8192, RECORD, slot as u32),
+                );
+                let Some(record) = (0..400).find_map(|_| {
+                    rig.board.run(64).unwrap();
+                    rig.poll()
+                }) else {
+                    break;
+                };
+                assert_eq!((record.code, record.cookie), (0, slot as u32));
+                let lost = (record.fault >> 48 & 0x7FFF) as usize;
+                gaps += u32::from(lost > 0);
+                at += lost * width;
+                let length = record.bytes as usize;
+                let got = gpu(&rig, (slot % 64) * 8192, length);
+                same("between gaps", &got, &data[at..at + length]);
+                at += length;
+                slot += 1;
+                rig.board
+                    .run(if slot.is_multiple_of(3) { 8_000 } else { 10 })
+                    .unwrap();
+            }
+            assert!(gaps > 1, "{params:?}: {gaps} gaps");
+            assert_eq!(rig.board.source_mut(0).waited(), 0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_packet_is_lost_from_the_first_missing_word_on() {
+    let params = with(
+        Params::default(),
+        &[Stream {
+            lossy: true,
+            ..packets(128)
+        }],
+    );
+    let mut rig = rig(&params);
+    let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+    let sent: Vec<_> = (0..400).map(|n| bytes(n, 900 + n as usize % 50)).collect();
+    for packet in &sent {
+        rig.board.source_mut(0).send_packet(packet);
+    }
+    rig.board.run(20_000).unwrap();
+    let (mut next, mut whole, mut cut, mut gaps) = (0, 0, 0, 0);
+    for slot in 0..60u64 {
+        rig.queue(
+            false,
+            descriptor(peer + slot * 1024, STREAM, 1024, RECORD, slot as u32),
+        );
+        let Some(record) = (0..200).find_map(|_| {
+            rig.board.run(64).unwrap();
+            rig.poll()
+        }) else {
+            break;
+        };
+        assert_eq!(record.code, 0);
+        let got = gpu(&rig, slot * 1024, record.bytes as usize);
+        gaps += u32::from(record.fault >> 48 & 0x7FFF != 0);
+        // It is the beginning of some later packet; with the mark of an end it is all of it.
+        let found = (next..sent.len()).find(|n| sent[*n].starts_with(&got));
+        let found = found.unwrap_or_else(|| panic!("slot {slot}: {} unknown bytes", got.len()));
+        if record.fault >> 63 == 1 {
+            assert_eq!(got.len(), sent[found].len());
+            whole += 1;
+        } else {
+            assert!(got.len() < sent[found].len());
+            cut += 1;
+        }
+        next = found + 1;
+    }
+    assert!(
+        whole > 5 && cut > 0 && gaps > 0,
+        "{whole} whole, {cut} cut, {gaps} gaps"
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn streams_of_others_and_wrong_descriptors_are_refused() {
+    let params = with(Params::default(), &[stream(128), stream(128)]);
+    let mut rig = rig(&params);
+    let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+    assert_eq!(rig.read_csr(csr::CAPS3), 2);
+    rig.board.source_mut(0).send(&bytes(0, 4096));
+    rig.board.source_mut(1).send(&bytes(1, 4096));
+    rig.board.run(2_000).unwrap();
+    rig.csr(csr::STREAM_SELECT, 0);
+    let before = rig.read_csr(csr::STREAM_STATUS);
+    assert!(before >> 16 > 512 && before & 1 == 1, "{before:#x}");
+    let cases = [
+        // Of another channel; one that the build does not have.
+        (0, descriptor(peer, STREAM | 1, 64, RECORD, 0), LOCAL_RANGE),
+        (0, descriptor(peer, STREAM | 2, 64, RECORD, 0), LOCAL_RANGE),
+        (0, descriptor(peer, STREAM | 15, 64, RECORD, 0), LOCAL_RANGE),
+        // Reserved bits.
+        (0, descriptor(peer, STREAM | 16, 64, RECORD, 0), DESCRIPTOR),
+        (
+            0,
+            descriptor(peer, STREAM | 1 << 32, 64, RECORD, 0),
+            DESCRIPTOR,
+        ),
+        (
+            0,
+            descriptor(peer, STREAM | 1 << 40, 64, RECORD, 0),
+            DESCRIPTOR,
+        ),
+        (0, descriptor(peer, 2 << 60, 64, RECORD, 0), DESCRIPTOR),
+        (0, descriptor(peer, 3 << 60, 64, RECORD, 0), DESCRIPTOR),
+        // Not at 64 bytes.
+        (0, descriptor(peer + 32, STREAM, 64, RECORD, 0), ALIGNMENT),
+        (0, descriptor(peer, STREAM, 65, RECORD, 0), ALIGNMENT),
+        (0, descriptor(peer, STREAM, 0, RECORD, 0), 1),
+    ];
+    for (channel, wrong, code) in cases {
+        rig.queue_on(channel, false, wrong);
+        let record = rig.wait_on(channel, 20_000);
+        assert_eq!((record.code, record.bytes), (code, 0), "{wrong:?}");
+    }
+    // The read direction has no streams yet.
+    rig.queue_on(0, true, descriptor(peer, STREAM, 64, RECORD, 0));
+    assert_eq!(rig.wait_on(0, 20_000).code, DESCRIPTOR);
+    // No word was taken by any of them.
+    rig.csr(csr::STREAM_SELECT, 0);
+    assert_eq!(rig.read_csr(csr::STREAM_STATUS), before);
+    // A channel that waits for a stream hears that it is closed.
+    rig.queue_on(0, false, descriptor(peer, STREAM, 8192, RECORD, 7));
+    rig.board.run(2_000).unwrap();
+    rig.csr(csr::STREAM_SELECT, 0);
+    rig.csr(csr::STREAM_CONTROL, 0);
+    let record = rig.wait_on(0, 20_000);
+    assert_eq!(record.code, LOCAL_RANGE);
+    assert!(record.bytes < 4096);
+    // A build without streams.
+    let mut rig = Rig::new(&library(&Params::default()), near());
+    let peer = map_for(&mut rig, 1, 0, MIB);
+    assert_eq!(rig.read_csr(csr::CAPS3), 0);
+    rig.queue(false, descriptor(peer, STREAM, 64, RECORD, 0));
+    assert_eq!(rig.wait(20_000).code, DESCRIPTOR);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_begins_afresh_also_while_the_logics_clock_stands() {
+    let params = with(Params::default(), &[stream(128), stream(64)]);
+    let mut rig = rig(&params);
+    let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+    for round in 0..6u32 {
+        rig.board.source_mut(0).send(&bytes(round, 8192));
+        rig.board.source_mut(1).send(&bytes(round, 8192));
+        rig.queue(false, descriptor(peer, STREAM, 4096, RECORD, 1));
+        rig.board.run(u64::from(300 + 211 * round)).unwrap();
+        if round % 2 == 1 {
+            rig.board.source_mut(1).set_clock_ps(0);
+        }
+        rig.board.reset().unwrap();
+        rig.reuse_entries();
+        rig.restart();
+        for channel in 1..params.channels {
+            rig.open_channel(channel);
+        }
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        // Until it is opened the logic waits.
+        while rig.board.source_mut(0).left() > 0 {
+            open(&mut rig, 0, 0);
+            rig.queue(false, descriptor(peer, STREAM, 64, RECORD, 1));
+            if rig.board.source_mut(0).left() == 0 {
+                break;
+            }
+            rig.wait(20_000);
+        }
+        control(&mut rig, 0, ABORT);
+        rig.board.run(2_000).unwrap();
+        while rig.poll().is_some() {}
+        control(&mut rig, 0, ACCEPT | RUN);
+        // With a stopped clock it stays closed, and the other one works.
+        rig.csr(csr::STREAM_SELECT, 1);
+        rig.csr(csr::STREAM_CONTROL, 1 << 8 | 1);
+        rig.board.run(2_000).unwrap();
+        rig.csr(csr::STREAM_SELECT, 1);
+        assert_eq!(
+            rig.read_csr(csr::STREAM_STATUS) & 1,
+            u32::from(round % 2 == 0)
+        );
+        rig.csr(csr::STREAM_CONTROL, 0);
+        rig.csr(csr::STREAM_SELECT, 0);
+        rig.csr(csr::STREAM_CONTROL, 0);
+        rig.board.run(500).unwrap();
+        open(&mut rig, 0, 0);
+        let data = bytes(round + 100, 4096);
+        rig.board.source_mut(0).send(&data);
+        rig.queue(false, descriptor(peer + MIB, STREAM, 4096, RECORD, 2));
+        let record = rig.wait(20_000);
+        assert_eq!((record.code, record.bytes), (0, 4096));
+        same("after a reset", &gpu(&rig, MIB, 4096), &data);
+        rig.board.source_mut(1).set_clock_ps(5_000);
+        let left = rig.board.source_mut(1).left();
+        rig.csr(csr::STREAM_SELECT, 1);
+        rig.csr(csr::STREAM_CONTROL, 1 << 8 | 1);
+        for _ in 0..200 {
+            rig.board.run(100).unwrap();
+        }
+        assert!(left == 0 || rig.board.source_mut(1).left() < left);
+        rig.csr(csr::STREAM_CONTROL, 0);
+    }
+}
+
+/// Returns the cycles from the first doorbell to the last record of `count` blocks of `length` bytes.
+fn cycles(rig: &mut Rig, peer: u64, local: u64, length: u32, count: u32) -> u64 {
+    let start = rig.board.cycles();
+    for block in 0..count {
+        let at = peer + u64::from(block * length);
+        rig.queue(false, descriptor(at, local, length, RECORD, block));
+    }
+    for block in 0..count {
+        let record = rig.wait(200_000);
+        assert_eq!(
+            (record.code, record.bytes, record.cookie),
+            (0, length, block)
+        );
+    }
+    rig.board.cycles() - start
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_stream_is_as_fast_as_memory() {
+    for base in ports() {
+        let params = with(base, &[stream(base.port_bits)]);
+        let mut rig = rig(&params);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        rig.board.source_mut(0).set_clock_ps(4_000);
+        let (length, count) = (32 << 10, 16);
+        rig.board
+            .source_mut(0)
+            .send(&bytes(1, (length * count) as usize));
+        // The buffers are full before the first doorbell, as FPGA memory is.
+        rig.board.run(2_000).unwrap();
+        let streamed = cycles(&mut rig, peer, STREAM, length, count);
+        let stored = cycles(&mut rig, peer, 0, length, count);
+        assert!(
+            streamed as f64 <= 1.01 * stored as f64,
+            "{params:?}: {streamed} cycles, {stored} from memory"
+        );
+    }
+}
