@@ -26,8 +26,20 @@ quiet_cmd_cfg = GEN     $@
 	mkdir -p $(rust)/host $(rust)/bindings $(rust)/uapi $(rust)/kernel && \
 	{ grep -v CONFIG_RUST $(objtree)/include/generated/rustc_cfg; \
 	  printf -- '--cfg=%s\n' CONFIG_RUST $(foreach one,$(rustc-has),$(call has,$(one))); } >$@
-$(rust)/cfg: $(objtree)/include/generated/rustc_cfg $(ours)/rules.mk
+$(rust)/cfg: $(rust)/made-for $(ours)/rules.mk
 	$(call cmd,cfg)
+
+# All that is made here is for one kernel, with one configuration, and for the flags and versions of its compilers. Times
+# of files do not show it: headers of packages are older than what was made for another kernel in this directory.
+about-kernel := $(wildcard $(addprefix $(objtree)/,include/generated/autoconf.h include/generated/rustc_cfg \
+	include/generated/compile.h include/generated/utsversion.h Module.symvers))
+filechk_made-for = echo '$(KERNELRELEASE) $(realpath $(objtree))'; cksum $(about-kernel); \
+	echo '$(call escsq,$(filter-out -Wp$(comma)%,$(c_flags)))'; echo '$(call escsq,$(rust_flags))'; \
+	$(RUSTC) -vV 2>&1 || :; $(BINDGEN) --version 2>&1 || :
+$(rust)/made-for: FORCE
+	$(call filechk,made-for)
+clean-files += $(addprefix rust/,made-for cfg target.json probes.h host *.rmeta bindings/*_generated.rs \
+	uapi/*_generated.rs)
 
 quiet_cmd_target = GEN     $@
       cmd_target = RUSTC_BOOTSTRAP=1 $(RUSTC) -O --edition=2021 -Clinker=$(HOSTCC) --cap-lints=allow \

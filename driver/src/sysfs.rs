@@ -255,11 +255,11 @@ static GROUP: Shown<bindings::attribute_group> = Shown({
     let mut group: bindings::attribute_group = pin_init::zeroed();
     group.name = c"peerlane".as_ptr().cast();
     let attributes = (&raw const ATTRIBUTES.0).cast_mut().cast();
-    #[cfg(PEERLANE_HAS_CONST_ATTRIBUTES)]
+    #[cfg(PEERLANE_HAS_CONST_GROUPS)]
     {
         group.__bindgen_anon_2.attrs = attributes;
     }
-    #[cfg(not(PEERLANE_HAS_CONST_ATTRIBUTES))]
+    #[cfg(not(PEERLANE_HAS_CONST_GROUPS))]
     {
         group.attrs = attributes;
     }
