@@ -94,6 +94,17 @@ impl From<Failure> for Error {
     }
 }
 
+impl From<Stopped<Failure>> for Failure {
+    fn from(stopped: Stopped<Self>) -> Self {
+        match stopped {
+            Stopped::Bus(failure) => failure,
+            Stopped::Late { register, value } => Self::Late(register, value),
+            // Only a fence's read is checked.
+            Stopped::Failed { .. } => Self::Unflushed,
+        }
+    }
+}
+
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         match refused {
@@ -330,11 +341,6 @@ impl Hw {
         self.block.lock().life.may_request(epoch)
     }
 
-    /// Whether a read had no answer in the last start.
-    pub(crate) fn was_silent(&self) -> bool {
-        self.block.lock().life.was_silent()
-    }
-
     /// Returns the present start of the board, if its registers can be accessed.
     pub(crate) fn live(&self) -> Option<Epoch> {
         self.block.lock().life.live()
@@ -395,6 +401,16 @@ impl Hw {
         carry_out(&mut self.access(Right::Use, patience), steps)
     }
 
+    /// Carries out fewer stores than are looked after, the last of which starts something, on a board that runs.
+    /// Succeeds once that is stored, although the board may not have got it: then it is noted as silent, and the start
+    /// that follows ends what was started.
+    pub(crate) fn ring(&self, stores: impl IntoIterator<Item = Step>) -> Result<(), Failure> {
+        let mut access = self.access(Right::Use, self.patience);
+        steps::run(&mut access, stores)?;
+        let _ = access.see();
+        Ok(())
+    }
+
     /// Carries out steps also while the board is started or stopped, as long as it is this start.
     pub(crate) fn upkeep(
         &self,
@@ -434,12 +450,7 @@ fn carry_out(
     access: &mut Access<'_>,
     steps: impl IntoIterator<Item = Step>,
 ) -> Result<(), Failure> {
-    steps::run(access, steps).map_err(|stopped| match stopped {
-        Stopped::Bus(failure) => failure,
-        Stopped::Late { register, value } => Failure::Late(register, value),
-        // Only a fence's read is checked.
-        Stopped::Failed { .. } => Failure::Unflushed,
-    })?;
+    steps::run(access, steps)?;
     match access.unseen {
         // A single store, such as an acknowledgement in a handler of an interrupt, is made again if it was lost.
         0 | 1 => Ok(()),
@@ -508,9 +519,12 @@ impl Bus for Access<'_> {
     /// of the thread's own fence.
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
-        let answer = self.hw.answer(register);
+        let mut answer = self.hw.answer(register);
         if let (Err(Failure::Gone), Some(block)) = (answer, &mut self.guard) {
-            block.life.note_silence();
+            // The driver gives a board up only when it does not come back.
+            if block.life.note_silence() {
+                answer = Err(Failure::Silent);
+            }
         }
         let value = answer?;
         self.unseen = 0;

@@ -361,7 +361,7 @@ impl Context {
                     descriptor.cookie = ticket.cookie;
                     let dwords = descriptor.encode().map_err(|_| EINVAL)?;
                     let doorbell = ring_doorbell(self.channel, direction, &dwords, ticket.freed);
-                    self.board.hw.run(doorbell).map_err(Error::from)
+                    self.board.hw.ring(doorbell).map_err(Error::from)
                 })?;
                 submitted.ok_or(EAGAIN)
             })

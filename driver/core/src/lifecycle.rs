@@ -141,9 +141,11 @@ impl Lifecycle {
 
     /// Notes that a read had no answer. The board does not take stores at such a time either, so nothing is known about
     /// the block until it is started again, also if it answers the next read.
-    /// A start ends with the read that fails.
-    pub fn note_silence(&mut self) {
-        self.silent |= matches!(self.state, State::Running | State::Stopping);
+    /// Returns whether it will be started again for that: a start ends with the read that fails.
+    pub fn note_silence(&mut self) -> bool {
+        let counts = matches!(self.state, State::Running | State::Stopping);
+        self.silent |= counts;
+        counts
     }
 
     /// Whether a read had no answer in the last start. A reset of the block does not bring back the stores that were
@@ -374,8 +376,13 @@ pub fn start<C: Control>(
 pub enum Watched<F> {
     /// Nothing: the board is well, or another thread handles it, or it is not used any more.
     Nothing,
-    /// Start it again. It was cut off just now, for this failure, or before.
-    Revive(Option<F>),
+    /// Start it again.
+    Revive {
+        /// The failure for which it was cut off just now; `None`: it was cut off before.
+        failure: Option<F>,
+        /// Whether a read had no answer, of this thread or of another one.
+        silent: bool,
+    },
 }
 
 /// Lets the watchdog look at a board. The result counts only if the board was not stopped or started in between.
@@ -383,21 +390,31 @@ pub fn watch<C: Control>(
     control: &C,
     look: impl FnOnce(Epoch) -> Result<(), C::Failure>,
 ) -> Watched<C::Failure> {
-    let (state, usable) = control.with(|life, _| (life.state(), life.usable()));
+    let (state, usable, silent) =
+        control.with(|life, _| (life.state(), life.usable(), life.was_silent()));
     let epoch = match (state, usable) {
         (_, Ok(epoch)) => epoch,
-        (State::CutOff, _) => return Watched::Revive(None),
+        (State::CutOff, _) => {
+            return Watched::Revive {
+                failure: None,
+                silent,
+            };
+        }
         _ => return Watched::Nothing,
     };
     let Err(failure) = look(epoch) else {
         return Watched::Nothing;
     };
-    let cut = control.with(|life, bus| match life.usable() {
-        Ok(now) if now == epoch => life.cut_off(epoch, bus),
-        _ => Cut::Restarted,
+    // Another thread may have noticed a silence after the look.
+    let (cut, silent) = control.with(|life, bus| match life.usable() {
+        Ok(now) if now == epoch => (life.cut_off(epoch, bus), life.was_silent()),
+        _ => (Cut::Restarted, false),
     });
     match cut {
-        Cut::Now => Watched::Revive(Some(failure)),
+        Cut::Now => Watched::Revive {
+            failure: Some(failure),
+            silent,
+        },
         Cut::Already | Cut::Restarted => Watched::Nothing,
     }
 }

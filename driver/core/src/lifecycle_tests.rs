@@ -2,6 +2,7 @@
 //! Unit tests of a board's states; `tests/lifecycle.rs` has the threads.
 
 use super::*;
+use core::cell::RefCell;
 use std::vec::Vec;
 
 #[derive(Default)]
@@ -113,7 +114,7 @@ fn what_was_let_go_stays_so() {
 fn a_silent_board_is_not_used_until_its_next_start() {
     let (mut life, mut bus, epoch) = running();
     assert_eq!(life.permits_use(), Ok(()));
-    life.note_silence();
+    assert!(life.note_silence());
     assert_eq!(life.permits_use(), Err(Refused::Silent));
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
     // The watchdog looks at it and cuts it off.
@@ -141,11 +142,47 @@ fn silence_counts_while_it_is_stopped_but_not_before_it_runs() {
     life.note_silence();
     assert_eq!(life.permits_upkeep(epoch), Err(Refused::Silent));
     life.rest(&mut bus);
-    life.note_silence();
+    assert!(!life.note_silence());
     let next = life.begin_start(Starter::Owner, &mut bus).unwrap();
     // A start whose reads fail ends with their failure.
-    life.note_silence();
+    assert!(!life.note_silence());
     assert_eq!(life.permits_upkeep(next), Ok(()));
+}
+
+/// A lock of one thread.
+struct Locked(RefCell<(Lifecycle, Bus)>);
+
+impl Control for Locked {
+    type Failure = &'static str;
+
+    fn with<R>(&self, run: impl FnOnce(&mut Lifecycle, &mut dyn Mastering) -> R) -> R {
+        let (life, bus) = &mut *self.0.borrow_mut();
+        run(life, bus)
+    }
+}
+
+/// Stores that were lost in a silence are not made up for by a start of the block, whatever the watchdog has found.
+#[test]
+fn the_watchdog_knows_of_a_silence_that_another_thread_has_noticed() {
+    for noticed in [false, true] {
+        let (life, bus, _) = running();
+        let board = Locked(RefCell::new((life, bus)));
+        let watched = watch(&board, |_| {
+            if noticed {
+                board.with(|life, _| life.note_silence());
+            }
+            Err("the port is dead")
+        });
+        let failure = Some("the port is dead");
+        let silent = noticed;
+        assert_eq!(watched, Watched::Revive { failure, silent });
+        // Nor is it forgotten at the next look.
+        let failure = None;
+        assert_eq!(
+            watch(&board, |_| Ok(())),
+            Watched::Revive { failure, silent }
+        );
+    }
 }
 
 #[test]

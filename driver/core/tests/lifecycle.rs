@@ -257,7 +257,7 @@ impl World {
             }
             _ => watch(self, look),
         };
-        if let Watched::Revive(_) = watched {
+        if let Watched::Revive { .. } = watched {
             let _ = match self.wrong {
                 Wrong::EagerWatchdog => {
                     self.with(|life, bus| life.rest(bus));

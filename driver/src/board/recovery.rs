@@ -493,15 +493,15 @@ impl Board {
     }
 
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or of the function.
-    /// A reset of the function is tried once: its owner starts the board then, or gives it up permanently.
-    fn revive(&self, failure: Option<Failure>) {
+    /// A reset of the function is tried once: its owner starts the board then, or gives it up permanently. A board that
+    /// was silent needs one, whatever else has failed.
+    fn revive(&self, failure: Option<Failure>, silent: bool) {
         let started = match failure {
-            Some(Failure::Gone | Failure::Silent) => Err(NotStarted::Failed(Failure::Gone)),
             Some(Failure::Unanswered) => Err(NotStarted::Failed(Failure::Unanswered)),
+            Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
+            _ if silent => Err(NotStarted::Failed(Failure::Gone)),
             // A reset of the block alone does not bring reads back.
             _ if self.needs_link.load(ordering::Relaxed) => Err(NotStarted::CutOff),
-            // Another thread has noticed the silence, and cut it off.
-            None if self.hw.was_silent() => Err(NotStarted::Failed(Failure::Gone)),
             _ => self.start(Starter::Watchdog),
         };
         if let Err(NotStarted::Failed(Failure::Unanswered)) = started {
@@ -636,11 +636,12 @@ impl WorkItem for Board {
         board.give_up_unmended();
         board.end_overdue_reprogramming();
         let has_buffers = board.look_for_orphans();
-        if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
+        let watched = lifecycle::watch(&board.hw, |epoch| board.look(epoch));
+        if let Watched::Revive { failure, silent } = watched {
             if let Some(failure) = failure {
                 board.tell_cut_off(failure);
             }
-            board.revive(failure);
+            board.revive(failure, silent);
         }
         let has_users = board.has_users();
         if has_buffers || board.is_reprogrammed() || board.hw.with(|life, _| life.is_watched(has_users)) {

@@ -20,6 +20,7 @@ use peerlane_guest::{Answer, Fault};
 use peerlane_host::{Device, Direction, Error};
 use rand::Rng;
 use rustix::io::Errno;
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.absent_for_a_moment", || {
         away::absent_for_a_moment(lab)
     });
+    suite.run("faults.silence_noticed_by_calls", || {
+        away::noticed_by_calls(lab)
+    });
     suite.run("faults.resets_are_counted", || {
         away::resets_are_counted(lab)
     });
@@ -114,6 +118,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("faults.taken_over", || former::taken_over(lab));
     suite.run("faults.module_in_use", || module_in_use(lab));
+    suite.run("faults.module_held_by_debugfs", || {
+        module_held_by_debugfs(lab)
+    });
     suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
 }
 
@@ -582,6 +589,32 @@ fn module_in_use(lab: &mut Lab) -> Result<&'static str> {
     let place = lab.place(mover.device())?;
     lab.check_some(&mut mover, &buffer, place, 4, 50_000)?;
     Ok("")
+}
+
+/// Checks that an open file of debugfs holds the module: debugfs calls it when the file is closed. The board can be
+/// taken from the driver; then the file cannot be read any more.
+fn module_held_by_debugfs(lab: &mut Lab) -> Result<&'static str> {
+    for name in ["state", "counters", "link"] {
+        let node = lab.open()?.name();
+        let directory = Path::new(&node).file_name().context("no name")?;
+        let path = Path::new("/sys/kernel/debug").join(directory).join(name);
+        let mut file = std::fs::File::open(path)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        ensure!(!text.is_empty(), "{name} is empty");
+        let removed = rustix::system::delete_module(c"peerlane", libc::O_NONBLOCK);
+        ensure!(
+            removed == Err(Errno::AGAIN),
+            "removing the module with {name} open gave {removed:?}"
+        );
+        unbind()?;
+        let read = file.read(&mut [0]).map_err(|error| error.raw_os_error());
+        drop(file);
+        bind()?;
+        let gone = Some(Errno::IO.raw_os_error());
+        ensure!(read == Err(gone), "{name} without a board gave {read:?}");
+    }
+    come_back_anew(lab)
 }
 
 /// Unloads the module right after a process that used it was killed, and loads it again.

@@ -257,6 +257,101 @@ pub(super) fn absent_for_a_moment(lab: &mut Lab) -> Result<&'static str> {
     skip("the watchdog always looked first")
 }
 
+/// A call that may be the first to notice that the board does not answer. It has 64 KiB of FPGA memory and a region
+/// with this handle, except for [`allocate`].
+type Call = fn(&Device, &Memory, u32) -> Result<Option<u32>, Errno>;
+
+fn submit(device: &Device, _: &Memory, handle: u32) -> Result<Option<u32>, Errno> {
+    let mut submit = uapi::Submit {
+        handle,
+        length: 64,
+        local: device.range().start,
+        ..Default::default()
+    };
+    raw::with(device, uapi::SUBMIT, &mut submit).map(|()| Some(submit.cookie))
+}
+
+fn register(device: &Device, memory: &Memory, _: u32) -> Result<Option<u32>, Errno> {
+    let mut register = raw::page(memory, access::READ | access::WRITE);
+    raw::with(device, uapi::REGISTER, &mut register).map(|()| None)
+}
+
+fn allocate(device: &Device, _: &Memory, _: u32) -> Result<Option<u32>, Errno> {
+    let mut allocate = uapi::Allocate {
+        bytes: 1,
+        ..Default::default()
+    };
+    raw::with(device, uapi::ALLOCATE, &mut allocate).map(|()| None)
+}
+
+/// A board does not answer for a moment, and a call is the first to notice. Checks that the call does not report that
+/// the board is gone, and that a descriptor of which the driver does not know whether the board has it ends, as the one
+/// before it.
+pub(super) fn noticed_by_calls(lab: &mut Lab) -> Result<String> {
+    let calls: [(&str, Call); 3] = [
+        ("SUBMIT", submit),
+        ("REGISTER", register),
+        ("ALLOCATE", allocate),
+    ];
+    let memory = Memory::new(4096)?;
+    let mut noticed = [0; 3];
+    for round in 0..3 * lab.rounds as usize {
+        let (name, call) = calls[round % 3];
+        drop(open_soon(lab)?);
+        let device = lab.open()?;
+        if name != "ALLOCATE" {
+            lab.place_of(&device, 64 << 10)?;
+        }
+        let mut region = raw::page(&memory, access::READ | access::WRITE);
+        raw::with(&device, uapi::REGISTER, &mut region)?;
+        let before = device.query().map_err(told)?.generation;
+        let earlier = match name {
+            "SUBMIT" => call(&device, &memory, region.handle)?,
+            _ => None,
+        };
+        lab.host.fault(Fault::Absent {})?;
+        let called = call(&device, &memory, region.handle);
+        let again = call(&device, &memory, region.handle);
+        lab.host.fault(Fault::Clear {})?;
+        let begin = Instant::now();
+        let ended = loop {
+            let query = device.query().map_err(told)?;
+            if query.state == state::GONE || query.state == 0 && query.generation != before {
+                break query.state;
+            }
+            ensure!(begin.elapsed() < SOON, "{name}: the board stays {query:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        if ended == state::GONE {
+            // The watchdog has reset the function in that moment, and has given it up.
+            reset()?;
+            continue;
+        }
+        for result in [called, again] {
+            let allowed = matches!(result, Ok(_) | Err(Errno::AGAIN | Errno::IO));
+            ensure!(allowed, "{name} gave {result:?}");
+        }
+        noticed[round % 3] += 1;
+        for cookie in [earlier, called.ok().flatten()].into_iter().flatten() {
+            let mut wait = uapi::Wait {
+                cookie,
+                ..Default::default()
+            };
+            let waited = raw::with(&device, uapi::WAIT, &mut wait);
+            ensure!(waited == Ok(()), "{cookie} of {name}: WAIT gave {waited:?}");
+            let aborted = peerlane_core::fault::Fault::Aborted.code().raw();
+            let ends = [0, aborted].contains(&wait.status);
+            ensure!(ends, "{cookie} of {name} ended with {}", wait.status);
+        }
+        if name == "SUBMIT" {
+            ensure!(called.is_ok(), "a doorbell that was rung gave {called:?}");
+            call(&device, &memory, region.handle).context("after the start")?;
+        }
+    }
+    ensure!(!noticed.contains(&0), "not noticed by each: {noticed:?}");
+    Ok(format!("noticed {noticed:?} times"))
+}
+
 /// A board is cut off while no process has it. Checks that it is started again for the next process that opens it,
 /// although nothing resets it.
 pub(super) fn cut_off_unseen(lab: &mut Lab) -> Result<String> {

@@ -145,7 +145,7 @@ fn failed_move(lab: &mut Lab) -> Result<&'static str> {
     let freed = raw::with(&device, uapi::FREE, &mut uapi::Free::default());
     let others_try = refused(&second, others, Errno::BUSY);
     lab.host.fault(Fault::Clear {})?;
-    ensure!(moved == Err(Errno::NODEV), "a move gave {moved:?}");
+    ensure!(moved == Err(Errno::AGAIN), "a move gave {moved:?}");
     ensure!(shown == 0, "it shows {shown:#x} after a move that failed");
     ensure!(freed == Err(Errno::BUSY), "FREE gave {freed:?}");
     others_try?;
