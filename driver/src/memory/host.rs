@@ -304,6 +304,10 @@ impl Drop for Pinned {
 /// is refused.
 const SHARED: c_ulong = bindings::DMA_ATTR_REQUIRE_COHERENT as c_ulong;
 
+/// Attributes of the end of such a mapping: if it was refused because it needed copies, the process may have stored to
+/// the pages since they were made, and they are not copied back.
+const UNMAPPED: c_ulong = SHARED | bindings::DMA_ATTR_SKIP_CPU_SYNC as c_ulong;
+
 /// Pages that are mapped for the device.
 struct Mapped {
     table: bindings::sg_table,
@@ -362,7 +366,7 @@ impl Drop for Mapped {
         // SAFETY: mapped by `new`; all memory is dropped before the device is unbound.
         unsafe {
             let device = raw_device(self.device.as_bound());
-            bindings::dma_unmap_sgtable(device, &mut self.table, self.direction, SHARED);
+            bindings::dma_unmap_sgtable(device, &mut self.table, self.direction, UNMAPPED);
             bindings::sg_free_table(&mut self.table);
         }
     }
