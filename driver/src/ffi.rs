@@ -31,6 +31,8 @@ extern "C" {
     ) -> bool;
     /// Returns a reference to the user of the calling process.
     pub(crate) fn peerlane_get_user() -> *mut bindings::user_struct;
+    /// Whether memory is mapped for a device by operations of its own: not directly, nor by an IOMMU's driver.
+    pub(crate) fn peerlane_has_own_dma(device: *mut bindings::device) -> bool;
     /// Whether the BARs of a device's memory are where the kernel has put them.
     pub(crate) fn peerlane_has_its_bars(device: *mut bindings::pci_dev) -> bool;
     /// Ends the effect of `peerlane_ignore_hotplug`, which has returned `before`.

@@ -149,6 +149,14 @@ impl pci::Driver for Driver {
         _: Option<&'bound ()>,
     ) -> impl PinInit<Data<'bound>, Error> + 'bound {
         pin_init::pin_init_scope(move || {
+            // SAFETY: a valid device.
+            if unsafe { ffi::peerlane_has_own_dma(ffi::raw_device(device.as_ref())) } {
+                dev_err!(
+                    device,
+                    "the system maps memory for the board by operations of its own, which may copy it without notice, as Xen's do in dom0 and in paravirtual domains; the driver cannot use such memory: boot without Xen\n"
+                );
+                return Err(ENODEV);
+            }
             let file = boards::File::of(device)?;
             let settings = Settings::of(device.as_ref());
             device.enable_device_mem()?;

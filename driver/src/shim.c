@@ -5,11 +5,13 @@
 #include <linux/bitfield.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
+#include <linux/iommu-dma.h>
 #include <linux/irq.h>
 #include <linux/list_lru.h>
 #include <linux/mm.h>
@@ -155,6 +157,12 @@ bool peerlane_needs_copies(struct device *device, struct sg_table *table)
 			return true;
 #endif
 	return false;
+}
+
+/* As dma_go_direct() of kernel/dma/mapping.c decides; CONFIG_DMA_OPS_BYPASS is not for x86. */
+bool peerlane_has_own_dma(struct device *device)
+{
+	return !use_dma_iommu(device) && get_dma_ops(device);
 }
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)

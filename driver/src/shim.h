@@ -29,6 +29,7 @@ int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
 bool peerlane_drives(struct module *module, struct pci_dev *device);
 struct user_struct *peerlane_get_user(void);
 bool peerlane_has_its_bars(struct pci_dev *device);
+bool peerlane_has_own_dma(struct device *device);
 void peerlane_heed_hotplug(struct pci_dev *device, unsigned int before);
 unsigned int peerlane_ignore_hotplug(struct pci_dev *device);
 bool peerlane_is_killed(void);

@@ -3,6 +3,7 @@
  * A mock of a GPU for tests, never installed: memory that peers reach over PCIe, exported as dma-bufs and through
  * look-alikes of nvidia_p2p_*. fakegpu.h has its interface.
  */
+#include <linux/dma-map-ops.h>
 #include <linux/genalloc.h>
 #include <linux/io.h>
 #include <linux/miscdevice.h>
@@ -26,6 +27,25 @@ MODULE_PARM_DESC(any_distance, "export to devices that the kernel thinks cannot 
 bool fakegpu_pin_moves = true;
 module_param_named(pin_moves, fakegpu_pin_moves, bool, 0600);
 MODULE_PARM_DESC(pin_moves, "move a buffer when it is pinned for the first time");
+
+/* Operations that are never called. */
+static const struct dma_map_ops own_dma;
+
+static int set_own_dma(const char *value, const struct kernel_param *parameter)
+{
+	struct pci_dev *board = pci_get_device(0x1172, 0xab00, NULL);
+	bool own;
+	int error = board ? kstrtobool(value, &own) : -ENODEV;
+
+	if (!error)
+		set_dma_ops(&board->dev, own ? &own_dma : NULL);
+	pci_dev_put(board);
+	return error;
+}
+
+static const struct kernel_param_ops own_dma_param = { .set = set_own_dma };
+module_param_cb(own_dma, &own_dma_param, NULL, 0200);
+MODULE_PARM_DESC(own_dma, "whether the board has DMA operations of its own; for a board without a driver");
 
 static ulong bar1_bytes = ULONG_MAX;
 module_param(bar1_bytes, ulong, 0600);

@@ -54,6 +54,27 @@ fn a_board_in_a_machine_without_messages_is_refused() {
     );
 }
 
+/// Xen's operations copy memory without notice, as far as a device can know.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_with_dma_operations_of_its_own_is_refused() {
+    const SLOT: &str =
+        "$(basename $(dirname $(grep -l 0x504c /sys/bus/pci/devices/*/subsystem_device)))";
+    Setup::default().run(&format!(
+        "slot={SLOT}\n\
+         own=/sys/module/fakegpu/parameters/own_dma\n\
+         cd /sys/bus/pci/drivers/peerlane\n\
+         echo $slot >unbind\n\
+         echo 1 >$own\n\
+         echo $slot >bind && exit 1\n\
+         dmesg | grep -F 'operations of its own' || exit 1\n\
+         echo 0 >$own\n\
+         echo $slot >bind || exit 1\n\
+         test -e /dev/peerlane0\n\
+         cd /"
+    ));
+}
+
 /// There is no IOMMU that would make one piece of many.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
