@@ -8,9 +8,10 @@ mod taken;
 
 use crate::fakegpu::{GRANULE, Gpu, GpuBuffer};
 use crate::faults::{self, away};
-use crate::lab::{Buffer, Lab, Mover, same, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, same, told};
 use crate::process;
 use crate::suite::Suite;
+use crate::worker::Count;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_guest::pattern;
 use peerlane_host::{Device, Direction, Error, Permissions, Region};
@@ -18,6 +19,7 @@ use rand::{Rng, RngCore};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
@@ -156,6 +158,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.dmabuf.waits_for_the_fence", || fence(lab));
     suite.run("gpu.dmabuf.waits_for_long", || fence_for_long(lab));
     suite.run("gpu.dmabuf.waits_and_unbind", || fence_and_unbind(lab));
+    suite.run("gpu.dmabuf.unregistered_at_starts", || {
+        unregistered_at_starts(lab)
+    });
     suite.run("gpu.nvidia.address_used_again", || used_again(lab));
     suite.run("gpu.nvidia.only_own", || only_own(lab));
     suite.run("gpu.nvidia.other_version", || other_version(lab));
@@ -442,6 +447,47 @@ fn fence_for_long(lab: &mut Lab) -> Result<String> {
         ensure!(ended < long * 2 / 3, "ended after {ended:?} only");
         Ok(format!("{longest:?} for a look, ended after {ended:?}"))
     })
+}
+
+/// Memory of a GPU is unregistered while the board is being started. On a port that issues no read before the board is
+/// bus master, a flush would end the start. Checks that each start succeeds.
+fn unregistered_at_starts(lab: &mut Lab) -> Result<String> {
+    let file = pci_device()?.join("peerlane/state");
+    let state = || std::fs::read_to_string(&file).unwrap_or_default();
+    let hits = with_gpu(|gpu| {
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let (name, branch, count) = (Name::of(&buffer, Way::DmaBuf)?, lab.branch(), Count::new()?);
+        let hits = || count.get().load(Ordering::Relaxed);
+        let child = process::fork("unregisterer", || {
+            let device = branch.open()?;
+            loop {
+                let parts = (0..16).map(|part| name.register(&device, part * MIB / 16, MIB / 16));
+                // While the board is away there are none.
+                let regions: Vec<_> = parts.flatten().collect();
+                while !regions.is_empty() && state() != "starting\n" {}
+                for region in regions {
+                    region.forget().map_err(told)?;
+                    count.get().fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        })?;
+        let begin = Instant::now();
+        let mut round = 0;
+        while round < 10 * lab.rounds || hits() == 0 && begin.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(lab.rng.random_range(0..20)));
+            faults::reset()?;
+            let now = state();
+            ensure!(now == "ready\n", "round {round}: the board is {now}");
+            round += 1;
+        }
+        child.kill()?;
+        Ok(hits())
+    })?;
+    let mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    faults::come_back(lab, mover, buffer)?;
+    ensure!(hits > 0, "the board was never seen starting");
+    Ok(format!("{hits} regions"))
 }
 
 /// Checks that the board can be taken away while a process waits for the GPU's work, and that it comes back.

@@ -5,17 +5,21 @@ mod hands;
 mod page;
 mod races;
 
+use crate::faults::reset;
 use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
 use crate::process::{become_nobody, fork, pair};
+use crate::raw;
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
 use page::Page;
 use peerlane_core::att::AttAddress;
 use peerlane_core::fault::Fault;
+use peerlane_core::uapi::{self, state};
 use peerlane_host::{Device, Direction, Error, FpgaMemory, Offer, Terms};
 use rand::Rng;
 use rustix::io::Errno;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Size of which ranges are multiples.
 const GRANULE: u64 = 64 << 10;
@@ -35,6 +39,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("memory.all", || all(lab));
     suite.run("memory.all_for_whom", || all_for_whom(lab));
     suite.run("memory.offered", || offered(lab));
+    suite.run("memory.freed_while_absent", || freed_while_absent(lab));
     ends::run(suite, lab);
     suite.run("memory.kept_of_a_channel", || hands::of_a_channel(lab));
     suite.run("memory.races", || races::races(lab));
@@ -434,5 +439,48 @@ fn offered(lab: &mut Lab) -> Result<&'static str> {
     refused(taker.take_over(second), Errno::NOENT)?;
     let memory = allocate(&taker, 2 * GRANULE)?;
     zero(&taker, &buffer, &memory.range())?;
+    Ok("")
+}
+
+/// Memory is freed while the board does not answer, and takes no stores. Checks that the channel does not reach it when
+/// another one has it.
+fn freed_while_absent(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device.one_page_size(), 4096)?;
+    let memory = allocate(&device, GRANULE)?;
+    let range = memory.range();
+    let before = device.query().map_err(told)?.generation;
+    lab.host.fault(peerlane_guest::Fault::Absent {})?;
+    let freed = raw::with(&device, uapi::FREE, &mut uapi::Free::default());
+    lab.host.fault(peerlane_guest::Fault::Clear {})?;
+    ensure!(freed == Ok(()), "FREE gave {freed:?}");
+    let begin = Instant::now();
+    loop {
+        let query = device.query().map_err(told)?;
+        if query.state == state::GONE {
+            // The watchdog has reset the function in that moment, and has given it up.
+            reset()?;
+        } else if query.state == 0 && query.generation != before {
+            break;
+        }
+        ensure!(begin.elapsed() < LIMIT, "the board stays {query:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let next = lab.open()?;
+    let others = allocate(&next, GRANULE)?;
+    ensure!(
+        others.range() == range,
+        "{:x?} is free, and {:x?} was given",
+        range,
+        others.range()
+    );
+    let secret = fill(lab, &range)?;
+    let mut page = Page::new(&device)?;
+    for direction in Direction::BOTH {
+        let end = page.run(direction, buffer.region.att_address(), range.start, 64)?;
+        ensure!(end == Err(Fault::LocalRange), "{direction}: {end:?}");
+    }
+    lab.host
+        .fpga_check(range.start, secret, range.end - range.start)?;
     Ok("")
 }

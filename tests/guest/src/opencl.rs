@@ -68,6 +68,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.resets", || words::resets(lab));
     suite.run("opencl.calibration", || words::calibration(lab));
     suite.run("opencl.gone", || held_up::gone(lab));
+    suite.run("opencl.silence_is_counted", || {
+        held_up::silence_is_counted(lab)
+    });
     suite.run("opencl.held_up", || held_up::held_up(lab, Reset::Nothing));
     // It leaves the kernels without a clock, so it is the last.
     suite.run("opencl.every_word", || words::every_word(lab));

@@ -4,9 +4,11 @@
 use super::{SEGMENT, TEXT, WINDOW, dword, holder, take};
 use crate::faults::{come_back_anew, reset};
 use crate::lab::{LIMIT, Lab, pci_device, told};
+use crate::raw;
 use crate::worker::is_expected;
 use anyhow::{Result, bail, ensure};
 use peerlane_core::shell::KERNELS_RESET;
+use peerlane_core::uapi;
 use peerlane_guest::Fault;
 use peerlane_host::{Area, Error, OpenCl};
 use std::time::{Duration, Instant};
@@ -71,6 +73,43 @@ pub(super) fn gone(lab: &mut Lab) -> Result<&'static str> {
         let read = dword(&*side, Area::Kernels, SEGMENT);
         side.write(Area::Kernels, SEGMENT, &[0; 4]).map_err(told)?;
         read?;
+    }
+    drop((side, device));
+    come_back_anew(lab)
+}
+
+/// A board does not answer for a moment, which the holder's read notices, and a stop has it cut off. Checks that
+/// `resets` is raised: stores to the kernels' registers may be lost, so they are not as the holder knows them.
+pub(super) fn silence_is_counted(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    for round in 0..lab.rounds {
+        dword(&*side, Area::Kernels, WINDOW)?;
+        let before = device.query().map_err(told)?;
+        lab.host.fault(Fault::Absent {})?;
+        let gone = is_gone(&*side);
+        let stopped = raw::with(&device, uapi::STOP, &mut uapi::Stop::default());
+        lab.host.fault(Fault::Clear {})?;
+        ensure!(stopped.is_err(), "round {round}: STOP gave {stopped:?}");
+        let begin = Instant::now();
+        let after = loop {
+            let query = device.query().map_err(told)?;
+            if query.state == uapi::state::GONE {
+                // The watchdog has reset the function in that moment, and has given it up.
+                reset()?;
+            } else if query.state == 0 && query.generation != before.generation {
+                break query;
+            }
+            ensure!(begin.elapsed() < LIMIT, "round {round}: {query:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        // The watchdog may have looked first; a board that is away is not read.
+        if gone.is_ok() {
+            ensure!(
+                after.resets > before.resets,
+                "round {round}: {before:?} became {after:?}"
+            );
+        }
     }
     drop((side, device));
     come_back_anew(lab)
