@@ -402,8 +402,8 @@ impl Hw {
     }
 
     /// Carries out fewer stores than are looked after, the last of which starts something, on a board that runs.
-    /// Succeeds once that is stored, although the board may not have got it: then it is noted as silent, and the start
-    /// that follows ends what was started.
+    /// Succeeds when that is stored, although the board may not have got it: then it is noted as silent, and the start
+    /// that follows ends the work.
     pub(crate) fn ring(&self, stores: impl IntoIterator<Item = Step>) -> Result<(), Failure> {
         let mut access = self.access(Right::Use, self.patience);
         steps::run(&mut access, stores)?;

@@ -1,6 +1,6 @@
 //! The check before the driver is built (`driver/crate/check.sh`), with configurations of kernels and compilers that are
-//! files of a line or two; the compile tests (`driver/crate/probe.sh`) with a compiler that is a script; and what the
-//! rules (`driver/crate/rules.mk`) make again, with such compilers.
+//! files of a line or two; the compile tests (`driver/crate/probe.sh`) with a compiler that is a script; and the
+//! rules (`driver/crate/rules.mk`), with such compilers and several kernels.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -218,7 +218,7 @@ const CRATE: [&str; 16] = [
     "zerocopy/src/lib.rs",
 ];
 
-/// A directory in which a module is built, with kernels `a` and `b` beside it.
+/// A directory in which a module is built, and the build directories `a` and `b` of two kernels.
 struct Builder(tempfile::TempDir);
 
 impl Builder {
@@ -236,7 +236,7 @@ impl Builder {
         }
         symlink(SCRIPTS, builder.0.path().join("driver/crate")).unwrap();
         let at = |name: &str| builder.0.path().join(name);
-        // What is compiled has the bindings in it, and bindings have the kernel's configuration.
+        // Objects have the bindings in them, and bindings have the kernel's configuration.
         program(
             &at("rustc"),
             "case $1 in --version) echo 'rustc 1.90.0'; exit;; --print) echo sysroot; exit;; esac\n\

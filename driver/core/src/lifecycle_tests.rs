@@ -161,7 +161,8 @@ impl Control for Locked {
     }
 }
 
-/// Stores that were lost in a silence are not made up for by a start of the block, whatever the watchdog has found.
+/// Stores that were lost in a silence are not made up for by a start of the block. The watchdog may have found
+/// another failure.
 #[test]
 fn the_watchdog_knows_of_a_silence_that_another_thread_has_noticed() {
     for noticed in [false, true] {
@@ -176,7 +177,7 @@ fn the_watchdog_knows_of_a_silence_that_another_thread_has_noticed() {
         let failure = Some("the port is dead");
         let silent = noticed;
         assert_eq!(watched, Watched::Revive { failure, silent });
-        // Nor is it forgotten at the next look.
+        // It also counts at the next look.
         let failure = None;
         assert_eq!(
             watch(&board, |_| Ok(())),

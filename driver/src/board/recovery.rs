@@ -494,7 +494,7 @@ impl Board {
 
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or of the function.
     /// A reset of the function is tried once: its owner starts the board then, or gives it up permanently. A board that
-    /// was silent needs one, whatever else has failed.
+    /// was silent needs one, also after another failure.
     fn revive(&self, failure: Option<Failure>, silent: bool) {
         let started = match failure {
             Some(Failure::Unanswered) => Err(NotStarted::Failed(Failure::Unanswered)),

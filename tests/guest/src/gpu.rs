@@ -462,7 +462,7 @@ fn unregistered_at_starts(lab: &mut Lab) -> Result<String> {
             let device = branch.open()?;
             loop {
                 let parts = (0..16).map(|part| name.register(&device, part * MIB / 16, MIB / 16));
-                // While the board is away there are none.
+                // While the board is away registrations fail.
                 let regions: Vec<_> = parts.flatten().collect();
                 while !regions.is_empty() && state() != "starting\n" {}
                 for region in regions {
