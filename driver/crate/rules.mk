@@ -29,8 +29,8 @@ quiet_cmd_cfg = GEN     $@
 $(rust)/cfg: $(rust)/made-for $(ours)/rules.mk
 	$(call cmd,cfg)
 
-# All that is made here is for one kernel, with one configuration, and for the flags and versions of its compilers. Times
-# of files do not show it: headers of packages are older than what was made for another kernel in this directory.
+# All that is made here is for one kernel, with one configuration, and for the flags and versions of its compilers.
+# Times of files do not show it: headers of packages are older than what was made here for another kernel.
 about-kernel := $(wildcard $(addprefix $(objtree)/,include/generated/autoconf.h include/generated/rustc_cfg \
 	include/generated/compile.h include/generated/utsversion.h Module.symvers))
 filechk_made-for = echo '$(KERNELRELEASE) $(realpath $(objtree))'; cksum $(about-kernel); \
