@@ -116,6 +116,10 @@ pub trait Context: Debug + Send + Sync {
     /// Unregisters a region: [`uapi::Unregister`].
     fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
 
+    /// Gives up a board that does not release memory: cuts it off from all memory, if the driver can do that. The
+    /// default does nothing: the kernel's driver resets such a board by itself.
+    fn give_up(&self) {}
+
     /// Keeps memory that the board may still reach, because [`unregister`](Self::unregister) of its region has failed,
     /// until the region is unregistered. The memory's drop must not use the device. The default drops it: the kernel's
     /// driver keeps all memory alive by itself.

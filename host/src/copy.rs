@@ -10,7 +10,7 @@ use crate::terms::Terms;
 use peerlane_core::att::Permissions;
 use peerlane_core::descriptor::Direction;
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Number of windows that are registered at a time: one is moved while the next one is registered.
 const WINDOWS: usize = 2;
@@ -31,6 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time that windows and the descriptors before them have to end by themselves after a copy was given up. The rest of
 /// the queue goes on then.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Time in which another thread may reset a board that does not release a window, before the board is cut off from
+/// memory.
+const STUCK: Duration = Duration::from_secs(2);
 
 /// Options of [`Queue::begin_copy`], which moves memory that is not registered.
 #[derive(Debug, Clone, Copy)]
@@ -65,10 +69,15 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
+        let begin = Instant::now();
         while let Err(error) = self.forget() {
             // A board that is gone reaches no memory. The memory of a child process is its own.
             if matches!(error, Error::Gone | Error::Inherited) {
                 break;
+            }
+            // A port that is dead does not come back by itself.
+            if begin.elapsed() >= STUCK {
+                self.0.give_up();
             }
             std::thread::sleep(PAUSE);
         }
@@ -84,9 +93,12 @@ struct Moving {
 
 /// A copy of memory that is not registered, in windows. A copy that is dropped before its end is stopped, and its
 /// memory is unregistered afterwards. The descriptors of the copy that the board has, and those before them, have a
-/// second to end by themselves. Then the queue is [restarted](Queue::restart). Where a driver in the
-/// process can neither reach the board nor cut it off from memory, the drop waits until another thread has
-/// [reset](crate::driver::Driver::reset) it.
+/// second to end by themselves. Then the queue is [restarted](Queue::restart).
+///
+/// A driver in the process cuts the board off from memory if it has not released the copy's memory two seconds later,
+/// because its port is dead for example. All calls fail with [`Error::Gone`] until the board is
+/// [reset](crate::driver::Driver::reset). Where the driver cannot cut the board off, the drop waits until another thread
+/// has reset it; no real board has such a driver.
 #[derive(Debug)]
 #[must_use = "the copy makes progress only during its waits"]
 pub struct Copying {

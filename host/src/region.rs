@@ -481,6 +481,11 @@ impl Region {
         Ok(())
     }
 
+    /// Cuts off a board that does not release it ([`Context::give_up`](crate::context::Context::give_up)).
+    pub(crate) fn give_up(&self) {
+        self.0.device.context.give_up();
+    }
+
     /// Makes sure that all data that the board wrote to it before have arrived: the data of transfers that records
     /// reported, or that [`Device::stop`] ended. A [`Transfer`](crate::Transfer) does that by itself, except with
     /// [`Terms::no_flush`](crate::Terms::no_flush). Where the board may not read the memory, the kernel's device has no

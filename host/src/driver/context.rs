@@ -321,6 +321,11 @@ impl Context for Held {
         regions.unregister(board, handle)
     }
 
+    fn give_up(&self) {
+        // The next call reports how that has ended.
+        self.lock().board.lose();
+    }
+
     fn keep(&self, handle: u32, memory: Box<dyn Any + Send + Sync>) {
         self.lock().regions.keep(handle, memory);
     }

@@ -229,3 +229,41 @@ fn a_copy_on_a_board_that_is_gone_returns() {
     let copied = ended.recv_timeout(20 * SECOND).expect("the copy returns");
     assert!(matches!(copied, Err(Error::Gone)), "{copied:?}");
 }
+
+/// A port that is dead, or a fence that is never reached, does not keep a copy from its end: the driver cuts the board
+/// off from memory, and a reset brings it back.
+#[test]
+fn a_copy_on_a_board_that_releases_nothing_returns() {
+    for dead in [false, true] {
+        let (fake, driver, device, queue) = open(small());
+        let at_rest = fake.lock().memories();
+        let whole = memory(&device, 5 * MIB);
+        fake.lock().tricks.stuck = true;
+        fake.lock().tricks.port_dead = dead;
+        fake.lock().tricks.no_fence = !dead;
+        let (sent, ended) = std::sync::mpsc::channel();
+        let copier = queue.clone();
+        // It may never end.
+        std::thread::spawn(move || {
+            let copied = copy(&copier, Direction::FromFpga, &whole, Some(SECOND));
+            sent.send((copied, whole))
+        });
+        let (copied, whole) = ended.recv_timeout(20 * SECOND).expect("the copy returns");
+        assert!(copied.is_err(), "dead {dead}: {copied:?}");
+        assert!(fake.lock().is_cut_off());
+        assert!(matches!(device.query(), Err(Error::Gone)));
+        drop(whole);
+        assert_eq!(fake.lock().memories(), at_rest, "dead {dead}");
+        let mut tricks = fake.lock();
+        (
+            tricks.tricks.stuck,
+            tricks.tricks.port_dead,
+            tricks.tricks.no_fence,
+        ) = Default::default();
+        drop(tricks);
+        driver.reset().unwrap();
+        let _ = device.query().unwrap();
+        let whole = memory(&device, 5 * MIB);
+        copy(&queue, Direction::FromFpga, &whole, None).unwrap();
+    }
+}
