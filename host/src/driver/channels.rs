@@ -97,11 +97,22 @@ impl Inner {
         }
     }
 
+    /// Removes all records from the ring of a channel that is held.
+    pub(crate) fn empty_ring(&mut self, number: u32) -> Result<()> {
+        let emptied: Vec<u8> = (0..1 << self.ring_log2()).flat_map(empty_slot).collect();
+        match self.channels.get(number as usize) {
+            Some(Some(state)) => {
+                Ok((self.board.backend).write_memory(state.ring.id, 0, &emptied)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Restarts a channel that is held and idle, from its ring's first slot on. It takes doorbells again when its
     /// context knows of the restart.
     pub(crate) fn restart(&mut self, number: u32) -> Result<()> {
         let ring_log2 = self.ring_log2();
-        let emptied: Vec<u8> = (0..1 << ring_log2).flat_map(empty_slot).collect();
+        self.empty_ring(number)?;
         let Some(Some(state)) = self.channels.get_mut(number as usize) else {
             return Ok(());
         };
@@ -115,7 +126,6 @@ impl Inner {
             range: state.range,
             moderation: state.moderation,
         };
-        (self.board.backend).write_memory(state.ring.id, 0, &emptied)?;
         let steps = channel::prepare(number, &settings);
         self.board.run("opened a channel", steps)
     }

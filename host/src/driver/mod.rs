@@ -403,9 +403,14 @@ impl Inner {
         }
         // A block that does not become idle is cut off at its work.
         let _ = self.stop();
+        let error = self.board.lose();
+        // Descriptors that the stop has aborted did not fail: their transfers end because the board is gone.
+        for number in 0..self.caps.channels {
+            let _ = self.empty_ring(number);
+        }
         // Contexts have to look at their state.
         self.events += 1;
-        Err(self.board.lose())
+        Err(error)
     }
 
     /// Starts the board again if others have reset it.

@@ -221,6 +221,27 @@ fn a_board_that_is_not_cut_off_may_come_back_and_go_on() {
     assert_eq!(driver.open().unwrap().info().channel, 0);
 }
 
+/// The block is stopped first, which ends descriptors with records. Their transfers are not aborted by a fault.
+#[test]
+fn transfers_end_with_the_board_that_is_wanted_back() {
+    for several in [false, true] {
+        let (fake, driver, device, queue) = open(Config::default());
+        let (_held, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+        fake.lock().tricks.stuck = true;
+        let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
+        fake.lock().tricks.wanted_back = true;
+        if several {
+            // Another context hears of it first.
+            assert!(matches!(driver.open(), Err(Error::Gone)));
+        }
+        let ended = transfer.wait(SECOND);
+        assert!(
+            matches!(ended, Err(Error::Gone)),
+            "several {several}: {ended:?}"
+        );
+    }
+}
+
 /// A board that is gone moves no bytes, whether it does not answer but goes on, or its owner has asked for it.
 #[test]
 fn a_board_that_is_gone_reaches_no_memory() {
