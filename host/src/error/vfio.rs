@@ -159,6 +159,11 @@ pub enum Error {
         "GDRCopy's driver does not keep memory that the program frees, which the board would go on to write"
     )]
     Fleeting,
+    /// The kernel has iommufd alone, which maps no memory of a GPU.
+    #[error(
+        "memory of a GPU cannot be reached: the kernel has no VFIO groups, and iommufd does not map it"
+    )]
+    NoGroups,
     /// Memory of a GPU cannot be pinned.
     #[error("memory of a GPU at {address:#x} cannot be pinned: {reason}")]
     Gpu {
@@ -218,6 +223,9 @@ impl Error {
             }
             Self::Fleeting => {
                 "Load gdrdrv of GDRCopy 2.5 or later with use_persistent_mapping=1, its default."
+            }
+            Self::NoGroups => {
+                "Use a kernel with CONFIG_VFIO_GROUP and CONFIG_VFIO_CONTAINER, or the kernel module, or go through host memory."
             }
             Self::Gpu { .. } => {
                 "Give an address of cuMemAlloc or cudaMalloc, and see that the GPU has free BAR space (peerlane doctor)."

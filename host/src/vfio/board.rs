@@ -1,5 +1,6 @@
 //! A board by VFIO, as the backend of the driver in the process.
 
+use super::access::{Access, Addresses};
 use super::events::Events;
 use super::find::{DRIVER, Facts, Slot, describe, windows};
 use super::function;
@@ -7,7 +8,7 @@ use super::gdr::{self, Gdr, Unusable};
 use super::iova::{Iovas, PAGE};
 use super::populate;
 use super::registers::Registers;
-use super::sys::{self, Container, Function, Group};
+use super::sys::{Function, Group};
 use super::{Error, Result};
 use crate::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pin, PinWork, Pinned,
@@ -29,11 +30,10 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
-use vfio_bindings::bindings::vfio::{VFIO_DMA_MAP_FLAG_READ, VFIO_DMA_MAP_FLAG_WRITE};
 
 /// The first I/O virtual address that is used: 0 shows that something is wrong.
 const FIRST: u64 = 1 << 20;
@@ -43,6 +43,10 @@ const FABRIC: Duration = Duration::from_secs(1);
 
 /// Time between two looks for the answer.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Time in which requests leave the board that its PCIe bridge has taken while it was bus master. The IOMMU would block
+/// and report them if their memory was not mapped any more.
+const LEAVE: Duration = Duration::from_millis(50);
 
 /// Vectors of a build with a table: two, and one for each channel.
 const OWN_VECTORS: u32 = 2;
@@ -56,11 +60,13 @@ const NAP: Duration = Duration::from_micros(5);
 /// Memory that was made reachable for the board.
 #[derive(Debug)]
 struct Mapped {
-    /// Address in the process.
+    /// Address in the process, or of a GPU's memory there.
     address: u64,
     iova: u64,
     bytes: u64,
-    flags: u32,
+    /// The first byte that was asked for.
+    first: u64,
+    permissions: Permissions,
     reach: Reach,
     source: Source,
 }
@@ -79,21 +85,36 @@ enum Reach {
 /// The owner of memory that was made reachable.
 #[derive(Debug)]
 enum Source {
-    /// The program, with the first byte that it has asked for.
-    Program { first: u64 },
+    /// The program.
+    Program,
     /// The driver.
     Driver(Mapping),
     /// A GPU, whose memory is unpinned after the board has lost it.
-    Gpu(gdr::Mapped),
+    Gpu(Arc<gdr::Pages>),
 }
 
 impl Mapped {
     /// Returns the work that maps it for the board.
-    fn work(&self, container: &Arc<Container>) -> PinWork {
-        let container = Arc::clone(container);
-        let (address, iova, bytes, flags) = (self.address, self.iova, self.bytes, self.flags);
+    fn work(&self, addresses: &Arc<dyn Addresses>) -> PinWork {
+        let addresses = Arc::clone(addresses);
+        let Self {
+            address,
+            iova,
+            bytes,
+            permissions,
+            ..
+        } = *self;
+        let gpu = match &self.source {
+            Source::Gpu(pages) => Some(Arc::clone(pages)),
+            Source::Program | Source::Driver(_) => None,
+        };
         Box::new(move || {
-            let entered = container.map(address, iova, bytes, flags);
+            let address = match gpu.map(|pages| pages.address()) {
+                None => address,
+                Some(Ok(mapped)) => mapped,
+                Some(Err(reason)) => return Err(Error::Gpu { address, reason }.into()),
+            };
+            let entered = addresses.map(address, iova, bytes, permissions);
             entered.map_err(|error| match error {
                 Error::Call {
                     source: Errno::FAULT,
@@ -112,9 +133,9 @@ impl Mapped {
     }
 
     /// Takes it away from the board.
-    fn leave(&mut self, container: &Container) -> Result<()> {
+    fn leave(&mut self, addresses: &dyn Addresses) -> Result<()> {
         if self.reach == Reach::Mapped {
-            container.unmap(self.iova, self.bytes)?;
+            addresses.unmap(self.iova, self.bytes)?;
             self.reach = Reach::Unmapped;
         }
         Ok(())
@@ -141,8 +162,8 @@ pub(super) struct Board {
     gdr: std::result::Result<Arc<Gdr>, Unusable>,
     // Closed in this order: a function that is closed is not bus master any more, so that the mappings can go.
     function: Function,
-    _group: Group,
-    container: Arc<Container>,
+    _group: Option<Group>,
+    addresses: Arc<dyn Addresses>,
     mapped: BTreeMap<MemoryId, Mapped>,
 }
 
@@ -158,38 +179,18 @@ impl Board {
                 driver,
             });
         }
-        let Some(number) = slot.group() else {
-            return Err(Error::NoIommu { board: address });
-        };
         populate::check()?;
-        let container = Container::open()?;
-        let path = Path::new(sys::DEV).join(&number);
-        let group = match sys::open(&path) {
-            Ok(file) => Group::new(file),
-            Err(Errno::BUSY) => {
-                return Err(Error::InUse {
-                    board: address,
-                    group: number,
-                });
-            }
-            Err(source) => return Err(Error::Open { path, source }),
-        };
-        if !group.is_viable()? {
-            return Err(Error::NotViable {
-                board: address,
-                group: number,
-                others: slot.others(),
-            });
-        }
-        group.join(&container)?;
-        container.set_iommu()?;
-        let function = group.device(&address)?;
+        let Access {
+            function,
+            group,
+            addresses,
+        } = Access::open(&slot)?;
         if !function.is_pci()? {
             return Err(Error::NoDevice { board: address });
         }
         // The BAR must not be accessed before.
         function::command(&function, false)?;
-        function::reset(&function, &group)?;
+        function::reset(&function, group.as_ref())?;
         let begin = Instant::now();
         let (facts, registers) = loop {
             match describe(&slot, |bar| map(&function, &address, bar)) {
@@ -205,7 +206,7 @@ impl Board {
             .msix
             .then(|| OWN_VECTORS + capabilities.channels);
         let events = Events::new(&function, &address, table)?;
-        let ranges = match container.ranges()? {
+        let ranges = match addresses.ranges()? {
             // As much as every IOMMU maps, without the interrupts' addresses.
             none if none.is_empty() => vec![(0, 0xfedf_ffff), (0xfef0_0000, (1 << 39) - 1)],
             ranges => ranges,
@@ -222,10 +223,13 @@ impl Board {
             last: 0,
             kernels: false,
             watched: Instant::now(),
-            gdr: Gdr::open().map(Arc::new),
+            gdr: match &group {
+                Some(_) => Gdr::open().map(Arc::new),
+                None => Err(Unusable::Iommufd),
+            },
             function,
             _group: group,
-            container: Arc::new(container),
+            addresses,
         })
     }
 
@@ -259,36 +263,32 @@ impl Board {
         permissions: Permissions,
         source: Source,
     ) -> BackendResult<(MemoryId, u64)> {
-        let (id, work) = self.begin(address, bytes, permissions, source)?;
+        let (id, work) = self.begin(address..address + bytes, address, permissions, source)?;
         let mapped = self.end(id, work())?;
         Ok((id, mapped.iova))
     }
 
-    /// Gives memory of the process an address. The result's work maps it.
+    /// Gives memory an address, of which `first` is the first byte that is asked for. The result's work maps it.
     fn begin(
         &mut self,
-        address: u64,
-        bytes: u64,
+        range: Range<u64>,
+        first: u64,
         permissions: Permissions,
         source: Source,
     ) -> BackendResult<(MemoryId, PinWork)> {
+        let (address, bytes) = (range.start, range.end - range.start);
         let iova = self.iovas.allocate(address, bytes);
         let iova = iova.ok_or(Error::NoAddresses { bytes })?;
-        // The IOMMU allows the region's accesses only.
-        let flags = match permissions {
-            Permissions::Read => VFIO_DMA_MAP_FLAG_READ,
-            Permissions::Write => VFIO_DMA_MAP_FLAG_WRITE,
-            Permissions::ReadWrite => VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
-        };
         let mapped = Mapped {
             address,
             iova,
             bytes,
-            flags,
+            first,
+            permissions,
             reach: Reach::Begun,
             source,
         };
-        let work = mapped.work(&self.container);
+        let work = mapped.work(&self.addresses);
         self.last += 1;
         let id = MemoryId(self.last);
         self.mapped.insert(id, mapped);
@@ -311,37 +311,20 @@ impl Board {
         let Some(mut mapped) = self.mapped.remove(&id) else {
             return;
         };
-        match mapped.leave(&self.container) {
+        match mapped.leave(&*self.addresses) {
             Ok(()) => self.iovas.free(mapped.iova, mapped.bytes),
-            // The kernel keeps such a mapping until the container is closed, and the pages with it. So the addresses
+            // The kernel keeps such a mapping until its files are closed, and the pages with it. So the addresses
             // are not used again.
             Err(_) => std::mem::forget(mapped),
         }
     }
 
-    /// Pins memory of a GPU of NVIDIA's.
-    fn pin_gpu(
-        &mut self,
-        address: u64,
-        length: u64,
-        permissions: Permissions,
-    ) -> BackendResult<Pinned> {
-        let gdr = match &self.gdr {
-            Ok(gdr) => Arc::clone(gdr),
-            Err(unusable) => return Err(unusable.error().into()),
-        };
-        let (memory, offset) = gdr
-            .map(address, length)
-            .map_err(|reason| Error::Gpu { address, reason })?;
-        let (start, bytes) = (memory.address(), memory.bytes());
-        let (id, iova) = self.enter(start, bytes, permissions, Source::Gpu(memory))?;
-        Ok(Pinned {
-            id,
-            segments: vec![Segment {
-                address: iova,
-                length: bytes,
-            }],
-            offset,
+    /// Returns the pages of a range of a GPU's memory.
+    fn gpu_pages(&self, address: u64, length: u64) -> Result<gdr::Pages> {
+        let gdr = self.gdr.as_ref().map_err(Unusable::error)?;
+        gdr::Pages::of(gdr, address, length).ok_or_else(|| Error::Gpu {
+            address,
+            reason: "the range ends beyond all addresses".to_owned(),
         })
     }
 
@@ -488,7 +471,7 @@ impl Backend for Board {
     fn allow_access(&mut self) -> BackendResult<()> {
         let all = self.mapped.values_mut();
         for mapped in all.filter(|mapped| mapped.reach == Reach::Unmapped) {
-            mapped.work(&self.container)()?;
+            mapped.work(&self.addresses)()?;
             mapped.reach = Reach::Mapped;
         }
         // A reset of the fabric has cleared it.
@@ -517,8 +500,9 @@ impl Backend for Board {
     fn cut_off(&mut self) -> BackendResult<()> {
         // A function that is not there takes no setting. The IOMMU does not need it.
         let _ = function::command(&self.function, false);
+        std::thread::sleep(LEAVE);
         let all = self.mapped.values_mut();
-        let left = all.map(|mapped| mapped.leave(&self.container));
+        let left = all.map(|mapped| mapped.leave(&*self.addresses));
         Ok(left.fold(Ok(()), Result::and)?)
     }
 
@@ -570,15 +554,17 @@ impl Backend for Board {
         permissions: Permissions,
     ) -> BackendResult<Pin> {
         if kind == MemoryKind::Gpu {
-            return self.pin_gpu(address, length, permissions).map(Pin::Done);
+            let pages = Arc::new(self.gpu_pages(address, length)?);
+            let (range, source) = (pages.range(), Source::Gpu(pages));
+            let (id, work) = self.begin(range, address, permissions, source)?;
+            return Ok(Pin::Begun(id, work));
         }
         let start = address & !(PAGE - 1);
         let end = address
             .checked_add(length)
             .and_then(|end| end.checked_next_multiple_of(PAGE));
         let end = end.ok_or(BackendError::NoProcessMemory { address })?;
-        let source = Source::Program { first: address };
-        let (id, map) = self.begin(start, end - start, permissions, source)?;
+        let (id, map) = self.begin(start..end, address, permissions, Source::Program)?;
         Ok(Pin::Begun(
             id,
             Box::new(move || {
@@ -590,17 +576,13 @@ impl Backend for Board {
 
     fn end_pin(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<Pinned> {
         let mapped = self.end(id, worked)?;
-        let first = match mapped.source {
-            Source::Program { first } => first,
-            _ => mapped.address,
-        };
         Ok(Pinned {
             id,
             segments: vec![Segment {
                 address: mapped.iova,
                 length: mapped.bytes,
             }],
-            offset: first - mapped.address,
+            offset: mapped.first - mapped.address,
         })
     }
 
@@ -610,8 +592,8 @@ impl Backend for Board {
 
     /// Has nothing to do for host memory: the board's writes and records take the same way.
     fn flush(&mut self, id: MemoryId) -> BackendResult<()> {
-        if let Some(Source::Gpu(memory)) = self.mapped.get(&id).map(|mapped| &mapped.source) {
-            memory.flush();
+        if let Some(Source::Gpu(pages)) = self.mapped.get(&id).map(|mapped| &mapped.source) {
+            pages.flush();
         }
         Ok(())
     }

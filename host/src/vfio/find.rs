@@ -1,7 +1,7 @@
 //! Boards that are bound to vfio-pci, and their descriptions.
 
 use super::registers::Registers;
-use super::{Error, Result};
+use super::{Error, Result, sys};
 use peerlane_core::board::{self, Board, FileName, Ids, SUBDEVICE, Shell};
 use peerlane_core::places::Places;
 use peerlane_core::regs::{MAP_ID, csr};
@@ -58,6 +58,17 @@ impl Slot {
     /// Returns the number of its IOMMU group.
     pub(super) fn group(&self) -> Option<String> {
         self.link("iommu_group")
+    }
+
+    /// Returns the node of the device itself, where the kernel has such nodes (`CONFIG_VFIO_DEVICE_CDEV`). Those of a
+    /// computer without an IOMMU have other names.
+    pub(super) fn node(&self) -> Option<PathBuf> {
+        let mut entries = std::fs::read_dir(self.path.join("vfio-dev"))
+            .ok()?
+            .flatten();
+        let name = entries.find_map(|entry| entry.file_name().into_string().ok())?;
+        let node = Path::new(sys::DEV).join("devices").join(&name);
+        name.starts_with("vfio").then_some(node)
     }
 
     /// Returns the other devices of its IOMMU group that have a driver other than VFIO's, each with the driver.

@@ -91,7 +91,7 @@ pub(super) fn link(function: &Function, clock: u64) -> Option<Link> {
 
 /// Resets the link, and with it the fabric's port, unless the kernel does not allow that, because functions of others
 /// are on the bus.
-pub(super) fn reset(function: &Function, group: &Group) -> Result<()> {
+pub(super) fn reset(function: &Function, group: Option<&Group>) -> Result<()> {
     command(function, false)?;
     let begin = Instant::now();
     loop {

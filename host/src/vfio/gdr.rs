@@ -9,8 +9,9 @@ use super::Error;
 use crate::sys::Process;
 use libloading::Library;
 use std::ffi::{c_int, c_ulong, c_void};
+use std::ops::Range;
 use std::ptr::{NonNull, null_mut};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Names another library than the system's.
 const LIBRARY: &str = "PEERLANE_GDRAPI";
@@ -48,6 +49,8 @@ pub(super) enum Unusable {
     Missing(String),
     /// Mappings end without notice.
     Fleeting,
+    /// The board is reached by iommufd, which does not map them.
+    Iommufd,
 }
 
 impl Unusable {
@@ -58,13 +61,63 @@ impl Unusable {
                 reason: reason.clone(),
             },
             Self::Fleeting => Error::Fleeting,
+            Self::Iommufd => Error::NoGroups,
+        }
+    }
+}
+
+/// Whole pages of a GPU's memory, which are pinned when they are used first.
+#[derive(Debug)]
+pub(super) struct Pages {
+    gdr: Arc<Gdr>,
+    /// The GPU's addresses.
+    range: Range<u64>,
+    mapped: OnceLock<Mapped>,
+}
+
+impl Pages {
+    /// Returns the pages of a range of the GPU's addresses. `None`: the range ends beyond all addresses.
+    pub(super) fn of(gdr: &Arc<Gdr>, address: u64, length: u64) -> Option<Self> {
+        let end = address
+            .checked_add(length)?
+            .checked_next_multiple_of(PAGE)?;
+        Some(Self {
+            gdr: Arc::clone(gdr),
+            range: address & !(PAGE - 1)..end,
+            mapped: OnceLock::new(),
+        })
+    }
+
+    /// Returns the GPU's addresses.
+    pub(super) fn range(&self) -> Range<u64> {
+        self.range.clone()
+    }
+
+    /// Returns the address of the first page in the process. The first call pins the pages, which may take long.
+    pub(super) fn address(&self) -> Result<u64, String> {
+        let mapped = match self.mapped.get() {
+            Some(mapped) => mapped,
+            None => {
+                let mapped = self.gdr.map(&self.range)?;
+                self.mapped.get_or_init(|| mapped)
+            }
+        };
+        Ok(mapped.base.as_ptr() as u64)
+    }
+
+    /// Reads a word of the memory, which waits for the writes before it: a read does not pass them on the way to the
+    /// GPU (PCI Express Base Specification, 2.4.1).
+    pub(super) fn flush(&self) {
+        if let Some(mapped) = self.mapped.get() {
+            // SAFETY: the first word of the mapping, which exists as long as `mapped`.
+            unsafe { mapped.base.cast::<u32>().read_volatile() };
         }
     }
 }
 
 /// A range of a GPU's memory that is pinned, and mapped into the process.
 #[derive(Debug)]
-pub(super) struct Mapped {
+struct Mapped {
     gdr: Arc<Gdr>,
     handle: Handle,
     base: NonNull<c_void>,
@@ -75,6 +128,8 @@ pub(super) struct Mapped {
 
 // SAFETY: the mapping belongs to this value; the process only reads a word of it.
 unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
 
 macro_rules! call {
     ($gdr:expr, $name:ident($($type:ty),*) -> $result:ty, $($argument:expr),*) => {{
@@ -114,17 +169,9 @@ impl Gdr {
         }
     }
 
-    /// Pins and maps the pages of a range of the GPU's addresses. Returns the offset of its first byte in them, too.
-    pub(super) fn map(
-        self: &Arc<Self>,
-        address: u64,
-        length: u64,
-    ) -> Result<(Mapped, u64), String> {
-        let start = address & !(PAGE - 1);
-        let end = address
-            .checked_add(length)
-            .and_then(|end| end.checked_next_multiple_of(PAGE));
-        let bytes = end.ok_or("the range ends beyond all addresses")? - start;
+    /// Pins and maps pages of the GPU's addresses. This may take long.
+    fn map(self: &Arc<Self>, range: &Range<u64>) -> Result<Mapped, String> {
+        let bytes = range.end - range.start;
         let failed = |what: &str, code: c_int| {
             format!("{what}: {}", std::io::Error::from_raw_os_error(code.abs()))
         };
@@ -133,7 +180,7 @@ impl Gdr {
             self.library,
             gdr_pin_buffer(*mut c_void, c_ulong, usize, u64, u32, *mut Handle) -> c_int,
             self.state.as_ptr(),
-            start,
+            range.start,
             bytes as usize,
             0,
             0,
@@ -163,14 +210,13 @@ impl Gdr {
             }
         };
         let gdr = Arc::clone(self);
-        let mapped = Mapped {
+        Ok(Mapped {
             gdr,
             handle,
             base,
             bytes,
             owner: Process::current(),
-        };
-        Ok((mapped, address - start))
+        })
     }
 
     fn unpin(&self, handle: Handle) {
@@ -191,25 +237,6 @@ impl Drop for Gdr {
             gdr_close(*mut c_void) -> c_int,
             self.state.as_ptr()
         );
-    }
-}
-
-impl Mapped {
-    /// Returns the address of the first page in the process.
-    pub(super) fn address(&self) -> u64 {
-        self.base.as_ptr() as u64
-    }
-
-    /// Returns the bytes of all pages.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Reads a word of the memory, which waits for the writes before it: a read does not pass them on the way to the
-    /// GPU (PCI Express Base Specification, 2.4.1).
-    pub(super) fn flush(&self) {
-        // SAFETY: the first word of the mapping, which exists as long as this value.
-        unsafe { self.base.cast::<u32>().read_volatile() };
     }
 }
 

@@ -17,11 +17,13 @@
 //! # }
 //! ```
 
+mod access;
 mod board;
 mod events;
 mod find;
 mod function;
 mod gdr;
+mod iommufd;
 mod iova;
 mod populate;
 mod registers;

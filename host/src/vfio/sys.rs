@@ -3,17 +3,19 @@
 //! The structures and numbers are those of `vfio-bindings`. The library of the same project for the calls, `vfio-ioctls`,
 //! maps all memory for reading and writing, and has no reset of the bus.
 
+use super::access::Addresses;
 use super::{Error, Result};
+use peerlane_core::att::Permissions;
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::{CString, c_ulong};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use vfio_bindings::bindings::vfio::{self, *};
 
 /// Returns the number of a call (`_IO(VFIO_TYPE, VFIO_BASE + n)`).
-const fn number(call: u32) -> c_ulong {
+pub(super) const fn number(call: u32) -> c_ulong {
     ((VFIO_TYPE as u32) << 8 | (VFIO_BASE + call)) as c_ulong
 }
 
@@ -60,7 +62,7 @@ fn plain(
 ///
 /// # Safety
 /// The structure must be the call's own, and its `argsz` the bytes that VFIO may use.
-unsafe fn with<T: ?Sized>(
+pub(super) unsafe fn with<T: ?Sized>(
     file: BorrowedFd<'_>,
     call: c_ulong,
     what: &'static str,
@@ -94,7 +96,7 @@ fn all_or_none(what: &'static str, free: i32) -> Result<()> {
 }
 
 /// Returns the bytes of a structure, as VFIO takes them.
-const fn bytes<T>() -> u32 {
+pub(super) const fn bytes<T>() -> u32 {
     size_of::<T>() as u32
 }
 
@@ -104,8 +106,7 @@ pub(super) struct Container(OwnedFd);
 
 impl Container {
     /// Opens a container.
-    pub(super) fn open() -> Result<Self> {
-        let path = Path::new(DEV).join("vfio");
+    pub(super) fn open(path: PathBuf) -> Result<Self> {
         let file = open(&path).map_err(|source| Error::Open { path, source })?;
         let container = Self(file);
         let version = plain(container.fd(), GET_API_VERSION, "VFIO_GET_API_VERSION", 0)?;
@@ -131,10 +132,10 @@ impl Container {
         let kind = c_ulong::from(VFIO_TYPE1v2_IOMMU);
         plain(self.fd(), SET_IOMMU, "VFIO_SET_IOMMU", kind).map(drop)
     }
+}
 
-    /// Returns the ranges of I/O virtual addresses that can be mapped, first and last byte of each. Empty: the kernel
-    /// does not report them (before Linux 5.4).
-    pub(super) fn ranges(&self) -> Result<Vec<(u64, u64)>> {
+impl Addresses for Container {
+    fn ranges(&self) -> Result<Vec<(u64, u64)>> {
         let what = "VFIO_IOMMU_GET_INFO";
         let mut size = bytes::<vfio_iommu_type1_info>();
         // The kernel reports the bytes that it needs.
@@ -153,11 +154,12 @@ impl Container {
         Ok(Vec::new())
     }
 
-    /// Maps memory of the process for the devices.
-    ///
-    /// # Errors
-    /// `EFAULT` where the process has no memory, `ENOMEM` if it may not lock so much.
-    pub(super) fn map(&self, address: u64, iova: u64, length: u64, flags: u32) -> Result<()> {
+    fn map(&self, address: u64, iova: u64, length: u64, permissions: Permissions) -> Result<()> {
+        let flags = match permissions {
+            Permissions::Read => VFIO_DMA_MAP_FLAG_READ,
+            Permissions::Write => VFIO_DMA_MAP_FLAG_WRITE,
+            Permissions::ReadWrite => VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
+        };
         let mut map = vfio_iommu_type1_dma_map {
             argsz: bytes::<vfio_iommu_type1_dma_map>(),
             flags,
@@ -170,8 +172,7 @@ impl Container {
         unsafe { with(self.fd(), IOMMU_MAP_DMA, "VFIO_IOMMU_MAP_DMA", &mut map) }.map(drop)
     }
 
-    /// Takes a mapping back: no device reaches the memory when this returns.
-    pub(super) fn unmap(&self, iova: u64, length: u64) -> Result<()> {
+    fn unmap(&self, iova: u64, length: u64) -> Result<()> {
         let mut unmap = vfio_iommu_type1_dma_unmap {
             argsz: bytes::<vfio_iommu_type1_dma_unmap>(),
             flags: 0,
@@ -299,6 +300,11 @@ pub(super) struct Region {
 pub(super) struct Function(OwnedFd);
 
 impl Function {
+    /// Takes a function that was opened.
+    pub(super) fn new(file: OwnedFd) -> Self {
+        Self(file)
+    }
+
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         std::os::fd::AsFd::as_fd(&self.0)
     }
@@ -374,11 +380,13 @@ impl Function {
         all_or_none(what, free)
     }
 
-    /// Resets the bus of the function, and so its link. All functions on the bus must be of this group.
-    pub(super) fn reset_bus(&self, group: &Group) -> Result<()> {
-        let mut reset = [bytes::<[u32; 4]>(), 0, 1, group.fd().as_raw_fd() as u32];
+    /// Resets the bus of the function, and so its link. All functions on the bus must be of this group; without a group,
+    /// of the same iommufd.
+    pub(super) fn reset_bus(&self, group: Option<&Group>) -> Result<()> {
+        let file = group.map_or(0, |group| group.fd().as_raw_fd() as u32);
+        let mut reset = [bytes::<[u32; 4]>(), 0, u32::from(group.is_some()), file];
         let what = "VFIO_DEVICE_PCI_HOT_RESET";
-        // SAFETY: `vfio_pci_hot_reset` with one group's file after it; `argsz` has the bytes of both.
+        // SAFETY: `vfio_pci_hot_reset` with room for one group's file after it; `argsz` has the bytes of both.
         unsafe { with(self.fd(), DEVICE_PCI_HOT_RESET, what, &mut reset) }.map(drop)
     }
 
