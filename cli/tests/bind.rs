@@ -2,7 +2,7 @@
 //! virtual machines.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -211,4 +211,69 @@ fn the_number_of_no_user_is_refused() {
     device(root, BOARD, Some("3"), Some("vfio-pci"));
     let (succeeded, text) = run(root, &["bind", BOARD, "--user", "4294967295"]);
     assert!(!succeeded && text.contains("no user 4294967295"), "{text}");
+}
+
+#[test]
+fn a_group_gets_the_board() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    device(root, BOARD, Some("3"), Some("vfio-pci"));
+    for directory in ["etc/udev/rules.d", "dev/vfio"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    let node = root.join("dev/vfio/3");
+    fs::write(&node, "").unwrap();
+    let data = fs::metadata(root).unwrap();
+    let (user, group) = (data.uid().to_string(), data.gid().to_string());
+    let mode = || fs::metadata(&node).unwrap().mode() & 0o777;
+    let (succeeded, text) = run(root, &["bind", BOARD, "--always", "--group", &group]);
+    assert!(succeeded && mode() == 0o660, "{:o}: {text}", mode());
+    let rule = root.join("etc/udev/rules.d/60-peerlane-vfio-0000:01:00.0.rules");
+    let written = fs::read_to_string(&rule).unwrap();
+    let option = format!("bind 0000:01:00.0 --group {group} --only ");
+    assert!(written.contains(&option), "{written}");
+    // The group does not keep the board of a user.
+    let (succeeded, text) = run(root, &["bind", BOARD, "--user", &user]);
+    assert!(succeeded && mode() == 0o600, "{:o}: {text}", mode());
+    let (succeeded, text) = run(root, &["bind", BOARD, "--group", "no-such-group"]);
+    assert!(
+        !succeeded && text.contains("no group no-such-group"),
+        "{text}"
+    );
+    let (succeeded, _) = run(root, &["bind", BOARD, "--group", "0", "--user", "0"]);
+    assert!(!succeeded);
+}
+
+/// A kernel that has iommufd, and no groups of VFIO or no containers for them.
+#[test]
+fn the_boards_own_node_is_given_where_there_are_no_groups() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    device(root, BOARD, Some("3"), Some("vfio-pci"));
+    let sysfs = root.join("sys/bus/pci/devices").join(BOARD);
+    for directory in [sysfs.join("vfio-dev/vfio7"), root.join("dev/vfio/devices")] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    let nodes = ["dev/vfio/devices/vfio7", "dev/iommu", "dev/vfio/3"].map(|node| root.join(node));
+    for node in &nodes {
+        fs::write(node, "").unwrap();
+        fs::set_permissions(node, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let user = fs::metadata(root).unwrap().uid().to_string();
+    let modes = || {
+        nodes
+            .each_ref()
+            .map(|node| fs::metadata(node).unwrap().mode() & 0o777)
+    };
+    let (succeeded, text) = run(root, &["bind", BOARD, "--user", &user]);
+    assert!(
+        succeeded && text.contains("dev/vfio/devices/vfio7"),
+        "{text}"
+    );
+    assert_eq!(modes(), [0o600, 0o666, 0o644]);
+    // With containers the group comes first.
+    fs::write(root.join("dev/vfio/vfio"), "").unwrap();
+    let (succeeded, text) = run(root, &["bind", BOARD, "--user", &user]);
+    assert!(succeeded && text.contains("dev/vfio/3"), "{text}");
+    assert_eq!(modes(), [0o600, 0o666, 0o600]);
 }

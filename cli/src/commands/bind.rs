@@ -1,5 +1,6 @@
 //! `peerlane bind` and `peerlane unbind`.
 
+use std::fmt;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -10,8 +11,9 @@ use crate::commands::{Outcome, replace};
 use crate::doctor::pci::{Bus, Pci, SHARED_GROUP};
 use peerlane_demo::error::Error;
 use peerlane_host::vfio::{DRIVER, is_address};
+use rustix::process::geteuid;
 
-/// The longest time until the kernel has made the node of a group.
+/// The longest time until the kernel has made the nodes of a board.
 const NODE: Duration = Duration::from_secs(5);
 
 /// The rule by which a computer binds a board at each start.
@@ -20,7 +22,7 @@ const RULES: &str = "etc/udev/rules.d";
 /// The kernel's files with the IDs of a device.
 const IDS: [&str; 4] = ["vendor", "device", "subsystem_vendor", "subsystem_device"];
 
-/// The number that the kernel takes for no user.
+/// The number that the kernel takes for no user and no group.
 const NOBODY: u32 = u32::MAX;
 
 /// Bind a board to vfio-pci, so that a user drives it without Peerlane's kernel module.
@@ -31,6 +33,7 @@ const NOBODY: u32 = u32::MAX;
 #[command(after_help = "Examples:
   sudo peerlane bind 0000:01:00.0 --user alice
   sudo peerlane bind 0000:01:00.0 --user alice --always
+  sudo peerlane bind 0000:01:00.0 --group fpga --always
   peerlane doctor
 
 The exit status is 0 on success, else 2.")]
@@ -41,6 +44,9 @@ pub struct Args {
     /// Owner of the board from now on, by name or number; root if it is not given.
     #[arg(long, value_name = "USER")]
     user: Option<String>,
+    /// Group whose members open the board from now on, one at a time; by name or number.
+    #[arg(long, value_name = "GROUP", conflicts_with = "user")]
+    group: Option<String>,
     /// Also bind the board at each start of the computer, by a rule of udev.
     #[arg(long)]
     always: bool,
@@ -178,7 +184,7 @@ pub fn run(args: &Args) -> Outcome {
             "Switch the IOMMU on in the firmware's settings (VT-d, AMD-Vi), and for Intel boot with intel_iommu=on. Without an IOMMU, use the kernel module.",
         ));
     };
-    let user = args.user.as_deref().map_or(Ok(0), user_id)?;
+    let owner = Owner::of(args)?;
     let program = args
         .always
         .then(|| program_of_root(&args.root))
@@ -226,22 +232,37 @@ pub fn run(args: &Args) -> Outcome {
             "See dmesg for the reason. Is the module there (modprobe vfio-pci)?",
         ));
     }
-    let node = args.root.join("dev/vfio").join(group);
     let begin = Instant::now();
-    while !node.exists() && begin.elapsed() < NODE {
+    let nodes = loop {
+        let nodes = board.vfio_nodes(&args.root, group);
+        if nodes[0].exists() || begin.elapsed() >= NODE {
+            break nodes;
+        }
         std::thread::sleep(Duration::from_millis(20));
+    };
+    let failed = |node: &Path, error| Error::io(node, "give the board to its owner", &error);
+    owner
+        .give(&nodes[0])
+        .map_err(|error| failed(&nodes[0], error))?;
+    for shared in &nodes[1..] {
+        // As `/dev/vfio/vfio`, it reaches no device without the device's own node, and locks memory within the user's
+        // limit.
+        fs::set_permissions(shared, fs::Permissions::from_mode(0o666))
+            .map_err(|error| failed(shared, error))?;
     }
-    chown(&node, Some(user), None)
-        .map_err(|error| Error::io(&node, "give the board to the user", &error))?;
     if let Some(program) = program {
-        let text = rule(&args.board, &files.ids()?, user, &program);
+        let text = rule(&args.board, &files.ids()?, owner, &program);
         replace(&files.rule(), "write the rule", text.as_bytes())?;
         println!("written: {}", files.rule().display());
     } else if args.only.is_none() {
         // A rule of earlier would give the board to its user at the next start.
         files.remove_rule()?;
     }
-    println!("{} is bound to vfio-pci: {}", board.name(), node.display());
+    println!(
+        "{} is bound to vfio-pci: {}",
+        board.name(),
+        nodes[0].display()
+    );
     // A bridge between the board and the processor stays with its own driver.
     for other in bus.beside(board).filter(|other| other.class >> 8 != BRIDGE) {
         println!(
@@ -289,32 +310,69 @@ fn read_request(files: &Files<'_>, board: &Pci) -> Option<String> {
 /// Class and subclass of PCI bridges (PCI Code and ID Assignment Specification, 1.7).
 const BRIDGE: u32 = 0x0604;
 
-/// Returns the number of a user.
-fn user_id(user: &str) -> Result<u32, Error> {
-    match user.parse() {
-        Ok(NOBODY) => {}
-        Ok(number) => return Ok(number),
-        Err(_) => return named_user(user),
+/// The owner of a board.
+#[derive(Debug, Clone, Copy)]
+enum Owner {
+    User(u32),
+    Group(u32),
+}
+
+impl Owner {
+    fn of(args: &Args) -> Result<Self, Error> {
+        Ok(match (&args.user, &args.group) {
+            (_, Some(group)) => Self::Group(number("group", group)?),
+            (Some(user), None) => Self::User(number("user", user)?),
+            (None, None) => Self::User(0),
+        })
     }
-    Err(no_user(user))
+
+    /// Gives a node to the owner. No other user opens it from now on.
+    fn give(self, node: &Path) -> std::io::Result<()> {
+        let (user, group, mode) = match self {
+            Self::User(user) => (user, None, 0o600),
+            // It may have been an earlier user's.
+            Self::Group(group) => (geteuid().as_raw(), Some(group), 0o660),
+        };
+        chown(node, Some(user), group)?;
+        fs::set_permissions(node, fs::Permissions::from_mode(mode))
+    }
 }
 
-/// Makes the error of a user that does not exist.
-fn no_user(user: &str) -> Error {
-    Error::new(
-        Path::new("--user"),
-        format!("there is no user {user}"),
-        "Give the name or the number of a user of this computer.",
-    )
+impl fmt::Display for Owner {
+    /// Writes the command's option.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(user) => write!(f, "--user {user}"),
+            Self::Group(group) => write!(f, "--group {group}"),
+        }
+    }
 }
 
-/// Returns the number of a user with a name.
-fn named_user(user: &str) -> Result<u32, Error> {
-    let said = Command::new("id").args(["-u", "--", user]).output();
-    let number = said.ok().filter(|output| output.status.success());
-    let number =
-        number.and_then(|output| String::from_utf8(output.stdout).ok()?.trim().parse().ok());
-    number.ok_or_else(|| no_user(user))
+/// Returns the number of a user or a group.
+fn number(kind: &str, name: &str) -> Result<u32, Error> {
+    let number = match name.parse() {
+        Ok(number) => Some(number),
+        Err(_) => number_of(kind, name),
+    };
+    number.filter(|number| *number != NOBODY).ok_or_else(|| {
+        Error::new(
+            Path::new(&format!("--{kind}")),
+            format!("there is no {kind} {name}"),
+            format!("Give the name or the number of a {kind} of this computer."),
+        )
+    })
+}
+
+/// Returns the number of a user or a group with a name.
+fn number_of(kind: &str, name: &str) -> Option<u32> {
+    // Fields of a line (passwd(5), group(5)).
+    let database = if kind == "user" { "passwd" } else { "group" };
+    let said = Command::new("getent")
+        .args([database, "--", name])
+        .output()
+        .ok()?;
+    let line = String::from_utf8(said.stdout).ok()?;
+    line.split(':').nth(2)?.trim().parse().ok()
 }
 
 /// Returns this program's file, if only root can replace it: the rule runs it as root.
@@ -341,7 +399,7 @@ fn program_of_root(root: &Path) -> Result<String, Error> {
 
 /// Returns the rule that binds a board when the kernel finds it. After a change of the computer's devices, another one
 /// may have its address: so the rule and its command compare the IDs.
-fn rule(slot: &str, ids: &[String; 4], user: u32, program: &str) -> String {
+fn rule(slot: &str, ids: &[String; 4], owner: Owner, program: &str) -> String {
     let matches = IDS.iter().zip(ids);
     let matches: String = matches
         .map(|(name, id)| format!("ATTR{{{name}}}==\"{id}\", "))
@@ -350,7 +408,7 @@ fn rule(slot: &str, ids: &[String; 4], user: u32, program: &str) -> String {
     format!(
         "# Written by peerlane bind --always; peerlane unbind removes it.\n\
          ACTION==\"add\", SUBSYSTEM==\"pci\", KERNEL==\"{slot}\", {matches}\
-         RUN+=\"{program} bind {slot} --user {user} --only {only}\"\n"
+         RUN+=\"{program} bind {slot} {owner} --only {only}\"\n"
     )
 }
 

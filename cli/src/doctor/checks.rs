@@ -374,23 +374,24 @@ pub(super) fn vfio(root: &Path, bus: &Bus) -> Vec<Finding> {
                 SHARED_GROUP,
             ));
         }
-        let node = root.join("dev/vfio").join(group);
-        let name = format!("/dev/vfio/{group}");
-        findings.push(match node.metadata() {
-            Err(_) => Finding::wrong(
-                ABOUT,
-                format!("{slot} has no {name}"),
-                "In a container, pass it in together with /dev/vfio/vfio (--device). Elsewhere check that udev runs.",
-            ),
-            Ok(data) if may(data.permissions().mode(), (data.uid(), data.gid()), user.id, &user.groups) => {
-                Finding::ok(ABOUT, format!("{name} of {slot} may be opened by {}", user.name))
-            }
-            Ok(_) => Finding::wrong(
-                ABOUT,
-                format!("{name} of {slot} may not be opened by {}", user.name),
-                format!("As root: peerlane bind {slot} --user USER."),
-            ),
-        });
+        for node in board.vfio_nodes(root, group) {
+            let name = node.strip_prefix(root).unwrap_or(&node).display();
+            findings.push(match node.metadata() {
+                Err(_) => Finding::wrong(
+                    ABOUT,
+                    format!("{slot} has no /{name}"),
+                    "In a container, pass it in together with /dev/vfio/vfio (--device). Elsewhere check that udev runs.",
+                ),
+                Ok(data) if may(data.permissions().mode(), (data.uid(), data.gid()), user.id, &user.groups) => {
+                    Finding::ok(ABOUT, format!("/{name} of {slot} may be opened by {}", user.name))
+                }
+                Ok(_) => Finding::wrong(
+                    ABOUT,
+                    format!("/{name} of {slot} may not be opened by {}", user.name),
+                    format!("As root: peerlane bind {slot} --user USER."),
+                ),
+            });
+        }
         findings
     };
     let mut findings: Vec<_> = bus

@@ -150,6 +150,24 @@ impl Pci {
         self.driver.as_deref() == Some(DRIVER)
     }
 
+    /// Returns the nodes that a program opens for it by VFIO, its own first: that of its IOMMU group, or where the kernel
+    /// has no groups, its own and that of iommufd.
+    pub(crate) fn vfio_nodes(&self, root: &Path, group: &str) -> Vec<PathBuf> {
+        let vfio = root.join("dev/vfio");
+        let of_group = vfio.join(group);
+        let entries = fs::read_dir(self.directory.join("vfio-dev"));
+        let mut own = entries.into_iter().flatten().flatten();
+        match own.next() {
+            Some(own) if !(of_group.exists() && vfio.join("vfio").exists()) => {
+                vec![
+                    vfio.join("devices").join(own.file_name()),
+                    root.join("dev/iommu"),
+                ]
+            }
+            _ => vec![of_group],
+        }
+    }
+
     /// Whether it keeps the other devices of its IOMMU group from VFIO: it has a driver, other than VFIO's and the ports'
     /// (drivers/iommu/iommu.c of the kernel, `driver_managed_dma`).
     pub(crate) fn keeps_group(&self) -> bool {
