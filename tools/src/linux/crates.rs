@@ -8,19 +8,13 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{LINUX_SERIES, SOURCES, source};
-use crate::{
-    Cache, Error, Recipe, Result,
-    debian::Debian,
-    error::io_error,
-    process::{self, tail, text},
-};
+use super::{LINUX_SERIES, source};
+use crate::{Cache, Error, Recipe, Result, debian::Debian, error::io_error};
 
 /// SHA-256 of the files that are taken of the pinned release, 7.3.4, as [`digest`] computes it.
 const PINNED: &str = "7823bdd13d996950736ca2728ef29466b510deb00ac201e48f828352e8a0a674";
@@ -100,27 +94,9 @@ impl Cache {
             let debian = Debian::open(self, &tool, progress)?;
             let work =
                 tempfile::tempdir_in(home).map_err(io_error("create a directory in", home))?;
-            let package = source::package(LINUX_SERIES);
-            debian.unpack_only(std::slice::from_ref(&package), work.path(), progress)?;
+            let from = (tool.as_str(), progress);
+            let unpacked = source::unpack_to(work.path(), &debian, LINUX_SERIES, &TAKEN, from)?;
             drop(debian);
-            progress.step("unpacking the source");
-            let archive = format!("{}{SOURCES}/{package}.tar.xz", work.path().display());
-            let unpacked = work.path().join("source");
-            fs::create_dir(&unpacked).map_err(io_error("create", &unpacked))?;
-            let mut command = Command::new("tar");
-            command.args(["--use-compress-program=xz -T0", "-xf", &archive, "-C"]);
-            command
-                .arg(&unpacked)
-                .args(["--wildcards", "--strip-components=1"]);
-            command.args(TAKEN.map(|pattern| format!("{package}/{pattern}")));
-            let output = process::output(&mut command)?;
-            if !output.status.success() {
-                return Err(Error::Install {
-                    tool: tool.clone(),
-                    detail: tail(&text(&output), 12),
-                    hint: "check the free space of the cache directory".to_owned(),
-                });
-            }
             let mut files = BTreeMap::new();
             for directory in ["rust", "scripts"] {
                 read(&unpacked.join(directory), "", &mut files)?;
@@ -128,7 +104,7 @@ impl Cache {
             let found = digest(&files);
             if found != PINNED {
                 return Err(Error::Hash {
-                    tool: format!("{tool} (Debian's package {package})"),
+                    tool: format!("{tool} (Debian's package linux-source-{LINUX_SERIES})"),
                     detail: format!(
                         "its files have {found}, pinned are those of 7.3.4 with {PINNED}"
                     ),

@@ -3,6 +3,7 @@
 //! Some are kernels as Debian ships them. The others are built here, from Debian's
 //! source by Debian's compilers, with the kernel's own checks switched on.
 
+mod cdev;
 mod crates;
 mod debug;
 mod shipped;

@@ -1,9 +1,18 @@
 //! Which kernel of the series Debian has, and its source.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use super::{SOURCES, Setup};
-use crate::{Error, Result, debian::Debian, error::io_error};
+use crate::{
+    Error, Progress, Result,
+    debian::Debian,
+    error::io_error,
+    process::{self, tail, text},
+};
 
 /// Returns the newest release of a series that Debian has: `7.3.4+deb13`, `6.1.0-50`.
 pub(super) fn newest(debian: &Debian, series: &str) -> Result<String> {
@@ -96,6 +105,38 @@ pub(super) fn unpack(
     setup.run(&mut command)?;
     let directory = setup.source(PACKAGE);
     fs::remove_dir_all(&directory).map_err(io_error("remove", &directory))
+}
+
+/// Unpacks files of Debian's source of a series to `work`, and returns their directory. `taken` are tar's patterns of
+/// paths in the source; a star is also for `/`.
+pub(super) fn unpack_to(
+    work: &Path,
+    debian: &Debian,
+    series: &str,
+    taken: &[&str],
+    (tool, progress): (&str, &Progress),
+) -> Result<PathBuf> {
+    let package = package(series);
+    debian.unpack_only(std::slice::from_ref(&package), work, progress)?;
+    progress.step("unpacking the source");
+    let archive = format!("{}{SOURCES}/{package}.tar.xz", work.display());
+    let unpacked = work.join("source");
+    fs::create_dir(&unpacked).map_err(io_error("create", &unpacked))?;
+    let mut command = Command::new("tar");
+    command.args(["--use-compress-program=xz -T0", "-xf", &archive, "-C"]);
+    command
+        .arg(&unpacked)
+        .args(["--wildcards", "--strip-components=1"])
+        .args(taken.iter().map(|pattern| format!("{package}/{pattern}")));
+    let output = process::output(&mut command)?;
+    match output.status.success() {
+        true => Ok(unpacked),
+        false => Err(Error::Install {
+            tool: tool.to_owned(),
+            detail: tail(&text(&output), 12),
+            hint: "check the free space of the cache directory".to_owned(),
+        }),
+    }
 }
 
 #[cfg(test)]
