@@ -3,6 +3,7 @@
  * PEERLANE_FAKE_GDR names, a resource of a PCI device in sysfs. The kernel maps that as GDRCopy's driver maps a GPU's
  * memory: frames of a device, without pages (VM_PFNMAP).
  */
+#define _DEFAULT_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PAGE 0x10000UL
 #define PINS 64
@@ -43,6 +45,15 @@ int gdr_get_attribute(void *g, int attribute, int *value)
 	return 0;
 }
 
+/* Takes as long as PEERLANE_FAKE_GDR_BUSY names a file. */
+static void wait_while_busy(void)
+{
+	const char *name = getenv("PEERLANE_FAKE_GDR_BUSY");
+
+	while (name && access(name, F_OK) == 0)
+		usleep(1000);
+}
+
 int gdr_pin_buffer(void *g, unsigned long address, size_t size, uint64_t token, uint32_t space, gdr_mh_t *handle)
 {
 	struct stat status;
@@ -52,6 +63,7 @@ int gdr_pin_buffer(void *g, unsigned long address, size_t size, uint64_t token, 
 		return EINVAL;
 	if (address + size > (unsigned long)status.st_size)
 		return EINVAL;
+	wait_while_busy();
 	for (unsigned long i = 0; i < PINS; i++) {
 		if (pins[i].used)
 			continue;

@@ -415,8 +415,9 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "vfio-variants",
-        about: "the same with Debian's other kernels, on an interrupt line, and as an ordinary user of a locked kernel",
+        about: "the same with Debian's other kernels, with iommufd, as an ordinary user; examples, OpenCL, hot-plugging",
         kernels: &[
+            Kernel::Driver,
             Kernel::Shipped(Series::Bookworm),
             Kernel::Shipped(Series::Trixie),
             Kernel::Shipped(Series::Backports),

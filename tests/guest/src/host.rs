@@ -75,6 +75,11 @@ impl Host {
         self.order(&Request::TakeOut {})
     }
 
+    /// Puts the board into its slot again.
+    pub fn put_in(self) -> Result<()> {
+        self.order(&Request::PutIn {})
+    }
+
     /// Returns the board's counters.
     pub fn counters(self) -> Result<Counters> {
         match self.ask(&Request::Status {})? {

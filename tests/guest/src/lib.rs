@@ -39,6 +39,8 @@ pub enum Request {
     /// Ask the machine to notify the board's slot that the board is to be taken out, as by its button. Answer:
     /// [`Reply::Done`].
     TakeOut {},
+    /// Put the board that was taken out into its slot again. Answer: [`Reply::Done`].
+    PutIn {},
     /// From now on the board may touch these physical ranges of guest memory and any memory that the driver allocates.
     /// The first access elsewhere is recorded. An empty list ends the watch. Answer: [`Reply::Strayed`], for the time
     /// since the last list.

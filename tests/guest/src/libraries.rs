@@ -1,5 +1,5 @@
-//! Tests of the board libraries for OpenCL on the kernel's device. `peerlane-loader` (`mmd/contract`) makes the
-//! runtime's calls to them: it gets its orders line by line, and the results are checked from outside.
+//! Tests of the board libraries for OpenCL, on the kernel's device or by VFIO. `peerlane-loader` (`mmd/contract`) makes
+//! the runtime's calls to them: it gets its orders line by line, and the results are checked from outside.
 
 use crate::faults::{self, aer};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
@@ -7,7 +7,7 @@ use crate::suite::Suite;
 use crate::worker::Worker;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_guest::{Fault, pattern};
-use peerlane_host::Direction;
+use peerlane_host::{Direction, vfio};
 use rand::{Rng, RngCore};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -20,19 +20,35 @@ const LIBRARIES: [(&str, &str); 2] = [
     ("legacy", "/lib/libpeerlane_mmd_legacy.so"),
 ];
 
-/// Runs the tests of this module.
+/// A test of a library.
+type Test = fn(&mut Lab, &str) -> Result<String>;
+
+/// Tests of each library, on every board.
+const TESTS: [(&str, Test); 6] = [
+    ("contract", contract),
+    ("data", data),
+    ("one_user", one_user),
+    ("programmed", programmed),
+    ("killed", killed),
+    ("left", left),
+];
+
+/// Runs the tests of this module for the kernel's device.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    run_with(suite, lab, EVENTS);
+}
+
+/// Runs the tests of this module for a board that is bound to vfio-pci.
+pub fn run_by_vfio(suite: &mut Suite, lab: &mut Lab) {
+    run_with(suite, lab, &[CONFIGURED]);
+}
+
+fn run_with(suite: &mut Suite, lab: &mut Lab, events: &[(&str, Event)]) {
     for (name, library) in LIBRARIES {
-        let mut test = |test: &str, run: fn(&mut Lab, &str) -> Result<String>| {
+        for (test, run) in TESTS {
             suite.run(&format!("libraries.{name}.{test}"), || run(lab, library));
-        };
-        test("contract", contract);
-        test("data", data);
-        test("one_user", one_user);
-        test("programmed", programmed);
-        test("killed", killed);
-        test("left", left);
-        for (event, cause) in EVENTS {
+        }
+        for (event, cause) in events {
             suite.run(&format!("libraries.{name}.{event}"), || {
                 reset_under(lab, library, *cause)
             });
@@ -57,10 +73,41 @@ const EVENTS: &[(&str, Event)] = &[
     ("reset", |_| faults::reset()),
     ("suspended", |_| faults::suspend()),
     ("fatal_error", |_| aer::report(aer::MALFORMED_TLP)),
-    ("configured_by_others", |lab| {
-        lab.host.fault(Fault::Configure {})
-    }),
+    CONFIGURED,
 ];
+
+const CONFIGURED: (&str, Event) = ("configured_by_others", |lab| {
+    lab.host.fault(Fault::Configure {})
+});
+
+/// Returns the library's name of the board.
+fn board() -> String {
+    match vfio::boards().first() {
+        Some(address) => format!("peerlane_{}", address.replace([':', '.'], "_")),
+        None => "peerlane0".to_owned(),
+    }
+}
+
+/// Transfers of another process at the same time. By VFIO one process has the board alone.
+struct Beside(Option<Worker>);
+
+impl Beside {
+    fn start(lab: &mut Lab) -> Result<Self> {
+        match vfio::boards().is_empty() {
+            true => Worker::start(lab, false).map(Some).map(Self),
+            false => Ok(Self(None)),
+        }
+    }
+
+    /// Waits until there were more.
+    fn progress(&mut self) -> Result<()> {
+        self.0.as_mut().map_or(Ok(()), Worker::progress)
+    }
+
+    fn stop(self) -> Result<()> {
+        self.0.map_or(Ok(()), |worker| worker.stop().map(drop))
+    }
+}
 
 /// The program, with a library loaded.
 struct Loader {
@@ -76,7 +123,7 @@ impl Loader {
 
     fn start_with(library: &str, errors: Stdio) -> Result<Self> {
         let mut child = Command::new("peerlane-loader")
-            .args([library, "peerlane0"])
+            .args([library, &board()])
             .env("PEERLANE_QUARTUS_PGM", "/bin/quartus_pgm")
             // The driver has a memory pool for other contexts.
             .env("PEERLANE_ACCEPT_LESS_MEMORY", "1")
@@ -180,7 +227,7 @@ fn moves(lab: &mut Lab, loader: &mut Loader) -> Result<()> {
 }
 
 fn data(lab: &mut Lab, library: &str) -> Result<String> {
-    let mut worker = Worker::start(lab, false)?;
+    let mut worker = Beside::start(lab)?;
     worker.progress()?;
     let mut loader = Loader::open(library)?;
     moves(lab, &mut loader)?;
@@ -205,7 +252,7 @@ fn one_user(lab: &mut Lab, library: &str) -> Result<String> {
 /// Configures the FPGA by JTAG, concurrently with transfers of other processes. Checks that the library survives a
 /// configuration that fails.
 fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
-    let mut worker = Worker::start(lab, false)?;
+    let mut worker = Beside::start(lab)?;
     worker.progress()?;
     let mut loader = Loader::open(library)?;
     for image in ["1", "2"] {
@@ -228,7 +275,7 @@ fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
 
 /// Checks that the next program can use the board after a program was killed in the middle of any operation.
 fn killed(lab: &mut Lab, library: &str) -> Result<String> {
-    let mut worker = Worker::start(lab, false)?;
+    let mut worker = Beside::start(lab)?;
     for _ in 0..lab.rounds.min(3) {
         let mut loader = Loader::open(library)?;
         loader.is_busy()?;
@@ -262,8 +309,9 @@ fn left(lab: &mut Lab, library: &str) -> Result<String> {
 /// kernels and memory may be as after power-up, and later transfers would succeed as if they were not. Transfers of
 /// other processes go on, and the next program works.
 fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
-    let mut worker = Worker::start(lab, false)?;
+    let mut worker = Beside::start(lab)?;
     let mut longest = Duration::ZERO;
+    let reported = format!("{}: the board was reset while the program used it", board());
     for busy in [true, false] {
         let mut loader = Loader::start_with(library, Stdio::piped())?;
         loader.obeys("open")?;
@@ -279,8 +327,7 @@ fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
         let errors = loader.child.stderr.as_mut().context("its errors")?;
         errors.read_to_string(&mut said)?;
         ensure!(
-            status.signal() == Some(libc::SIGABRT)
-                && said.contains("peerlane0: the board was reset while the program used it"),
+            status.signal() == Some(libc::SIGABRT) && said.contains(&reported),
             "busy {busy}: {status}: {said}"
         );
         worker.progress()?;

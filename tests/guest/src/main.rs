@@ -100,6 +100,8 @@ enum Scenario {
     /// The board libraries where only the block is restarted; with memory_pool_mib=16, and a port that does not find
     /// out itself that it is stuck
     LibrariesStuck,
+    /// The board libraries for OpenCL on a board that is bound to vfio-pci
+    LibrariesVfio,
     /// OpenCL programs with a real runtime; with memory_pool_mib=16
     Programs,
     /// The FPGA is configured over PCIe; with memory_pool_mib=16
@@ -124,6 +126,8 @@ enum Scenario {
     Scattered,
     /// A board that is bound to vfio-pci, without a module of ours
     Vfio,
+    /// A board that is bound to vfio-pci is taken out of its slot, and put in again; as root
+    VfioHotplug,
     /// Two boards in one machine; at the end the second one is dead for good
     Two,
     /// The board dies for good; must be the last scenario
@@ -155,6 +159,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::OpenclHotplug => opencl::run_hotplug(&mut suite, &mut lab),
             Scenario::Libraries => libraries::run(&mut suite, &mut lab),
             Scenario::LibrariesStuck => libraries::run_stuck(&mut suite, &mut lab),
+            Scenario::LibrariesVfio => libraries::run_by_vfio(&mut suite, &mut lab),
             Scenario::Programs => programs::run(&mut suite, &mut lab),
             Scenario::Programming => programming::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
@@ -167,6 +172,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Channels => channels::run(&mut suite, &mut lab),
             Scenario::Scattered => scattered::run(&mut suite, &mut lab),
             Scenario::Vfio => vfio::run(&mut suite, &mut lab),
+            Scenario::VfioHotplug => vfio::run_hotplug(&mut suite, &mut lab),
             Scenario::Two => two::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }

@@ -7,7 +7,7 @@ use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_functional::{ALL, Bench};
 use peerlane_guest::{Fault, pattern};
-use peerlane_host::driver::BackendError;
+use peerlane_host::driver::{BackendError, Options};
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{
     Area, Device, Direction, Error, Memory, MemoryKind, Permissions, Queue, Region, Transfer, vfio,
@@ -15,7 +15,8 @@ use peerlane_host::{
 use rand::Rng;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, getuid, setrlimit};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Longer than the end of a process, or the reset of a board, takes here.
@@ -65,6 +66,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("vfio.opencl", || opencl(lab));
     suite.run("vfio.kernels", || kernels(lab));
     suite.run("vfio.gpu", || gpu(lab));
+    suite.run("vfio.gpu_is_pinned_beside_others", || beside_a_pin(lab));
     suite.run("vfio.one_process", || one_process(lab));
     suite.run("vfio.killed", || killed(lab));
     suite.run("vfio.outlived_by_a_child", || outlived(lab));
@@ -72,8 +74,18 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("vfio.memory_that_is_not_there", || nowhere(lab));
     suite.run("vfio.silent", || silent(lab));
     suite.run("vfio.silent_in_a_copy", || silent_in_a_copy(lab));
+    suite.run("vfio.stuck_in_a_copy", || stuck_in_a_copy(lab));
     suite.run("vfio.reset", || reset(lab));
     suite.run("vfio.wanted_back", || wanted_back(lab));
+}
+
+/// Runs the tests of a board in a slot that supports hot-plugging.
+pub fn run_hotplug(suite: &mut Suite, lab: &mut Lab) {
+    for round in 0..lab.rounds {
+        suite.run(&format!("vfio_hotplug.taken_out_{round}"), || {
+            taken_out(lab)
+        });
+    }
 }
 
 fn opened() -> Result<String> {
@@ -359,6 +371,18 @@ fn reset(lab: &mut Lab) -> Result<&'static str> {
 fn gpu(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 3 << 20;
     let device = lab.open()?;
+    if !Path::new("/dev/vfio/vfio").exists() {
+        // SAFETY: as below, if it were not refused.
+        let refused = unsafe { device.register_nvidia(0, 4096, 1, Permissions::Write) };
+        ensure!(
+            matches!(
+                &refused,
+                Err(Error::Backend(BackendError::Vfio(vfio::Error::NoGroups)))
+            ),
+            "{refused:?}"
+        );
+        return skip("iommufd does not map memory of a GPU");
+    }
     let file = std::env::var_os("PEERLANE_FAKE_GDR").context("there is no mock of GDRCopy")?;
     let file = fs::File::options().read(true).write(true).open(file);
     let memory = file.ok().and_then(|file| {
@@ -408,6 +432,36 @@ fn gpu(lab: &mut Lab) -> Result<&'static str> {
         ),
         "{beyond:?}"
     );
+    Ok("")
+}
+
+/// Checks that other threads use the board while GDRCopy pins memory, which may take long.
+fn beside_a_pin(lab: &Lab) -> Result<&'static str> {
+    let busy = std::env::var_os("PEERLANE_FAKE_GDR_BUSY").context("the mock is never busy")?;
+    let device = lab.open()?;
+    if !device.has(feature::NVIDIA) {
+        return skip("no memory of a GPU can be reached");
+    }
+    fs::write(&busy, "")?;
+    let pinner = device.clone();
+    let pinned = std::thread::spawn(move || {
+        // SAFETY: memory of a mock GPU, to which no other code has a reference.
+        unsafe { pinner.register_nvidia(1 << 20, 1 << 20, 1, Permissions::ReadWrite) }
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    let (sent, answered) = std::sync::mpsc::channel();
+    let user = device.clone();
+    std::thread::spawn(move || sent.send(user.query().map(drop)));
+    let answered = answered.recv_timeout(SOON / 3);
+    let still = !pinned.is_finished();
+    fs::remove_file(&busy)?;
+    let pinned = pinned.join();
+    ensure!(matches!(pinned, Ok(Ok(_))), "{pinned:?}");
+    ensure!(
+        matches!(answered, Ok(Ok(()))),
+        "another thread waits for the pin: {answered:?}"
+    );
+    ensure!(still, "the pin did not wait");
     Ok("")
 }
 
@@ -576,4 +630,87 @@ fn wanted_back(lab: &mut Lab) -> Result<&'static str> {
     fs::write(driver.join("bind"), &board)?;
     moves(lab)?;
     Ok("")
+}
+
+/// Returns the KiB of memory that this process has locked.
+fn locked_kib() -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(number.context("no VmLck")?.trim().parse()?)
+}
+
+/// Takes the board out of its slot while a program moves data, as its button does: the program gets an error and ends,
+/// and no byte of its memory changes any more. The board that is put in again works when it is bound.
+fn taken_out(lab: &mut Lab) -> Result<String> {
+    let board = board()?;
+    let path = PathBuf::from("/sys/bus/pci/devices").join(&board);
+    let (ours, theirs) = pair()?;
+    let mut branch = lab.branch();
+    let mut user = fork("user", move || {
+        let device = branch.open()?;
+        let write = Write::start(&branch, &device)?;
+        ensure!(locked_kib()? >= Write::LENGTH >> 10, "memory is not locked");
+        theirs.signal()?;
+        let mut ended = write.transfer.wait(LIMIT);
+        while ended.is_ok() {
+            let place = branch.place(&device)?;
+            let part = write.region.part(0..Write::LENGTH);
+            ended = (write.queue.from_fpga(place, part)).and_then(|next| next.wait(LIMIT));
+        }
+        ensure!(matches!(ended, Err(Error::Gone)), "{ended:?}");
+        write.check_end(&mut branch)?;
+        drop(device);
+        let kib = locked_kib()?;
+        ensure!(kib == 0, "{kib} KiB are still locked");
+        Ok(())
+    })?;
+    ours.wait()?;
+    lab.host.take_out()?;
+    let begin = Instant::now();
+    let ended = user.wait_for(SOON)?;
+    let ended = ended.context("the program does not end")?;
+    ensure!(ended.exit_status() == Some(0), "{ended:?}");
+    let took = begin.elapsed();
+    while path.exists() {
+        ensure!(begin.elapsed() < 2 * SOON, "the board stays");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let none = Device::first();
+    ensure!(matches!(none, Err(Error::None)), "{none:?}");
+    lab.host.put_in()?;
+    let begin = Instant::now();
+    while !path.exists() {
+        ensure!(begin.elapsed() < SOON, "the board does not come back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let bound = Command::new("peerlane").args(["bind", &board]).status()?;
+    ensure!(bound.success(), "{bound}");
+    moves(lab)?;
+    Ok(format!("the program ended after {took:?}"))
+}
+
+/// Checks that a copy ends on a board whose port takes nothing any more, and that a new user has the board.
+fn stuck_in_a_copy(lab: &mut Lab) -> Result<String> {
+    let options = Options {
+        // The simulated board is slower than the machine around it.
+        port_timeout_cycles: Some(20_000),
+        ..Default::default()
+    };
+    let driver = vfio::open(&board()?, &options).map_err(told)?;
+    let device = driver.open().map_err(told)?;
+    let place = lab.place(&device)?;
+    let queue = device.queue().map_err(told)?;
+    let mut bytes = vec![0; 1 << 20];
+    lab.host.fault(Fault::StickPort { after: 1000 })?;
+    let begin = Instant::now();
+    let copied = queue.copy_from_fpga(place, &mut bytes, Duration::from_secs(1));
+    let took = begin.elapsed();
+    ensure!(copied.is_err() && took < SOON, "{copied:?} after {took:?}");
+    let next = device.query();
+    ensure!(matches!(next, Err(Error::Gone)), "{next:?}");
+    drop((queue, device, driver));
+    lab.host.fault(Fault::Clear {})?;
+    moves(lab)?;
+    Ok(format!("{copied:?} after {took:?}"))
 }

@@ -15,7 +15,7 @@ use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Resets};
 use peerlane_guest::{PERIPHERY, Request};
 use peerlane_hdl::Slaves;
 use peerlane_tools::{Cache, Flavour, Kernel, Qemu};
-use peerlane_vm::{Initramfs, Machine, guest_program};
+use peerlane_vm::{Initramfs, Machine, guest_program, vfio_user};
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board is slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
@@ -379,8 +379,9 @@ impl Setup {
         described.dedup();
         let described = described.concat();
         let outsides = boards.iter().zip(&endpoints).rev();
-        let outside = outsides.fold(None, |second, ((_, id), endpoint)| {
-            Some(Outside::new(endpoint.handle(), id, second))
+        let outside = outsides.fold(None, |second, ((slot, id), endpoint)| {
+            let device = vfio_user(slot, id, &socket(id));
+            Some(Outside::new(endpoint.handle(), device, second))
         });
         let mut outside = outside.unwrap();
 
@@ -438,7 +439,7 @@ impl Setup {
             machine = machine.expect("Speculative Return Stack Overflow: WARNING");
         }
         for (slot, id) in boards {
-            machine = machine.vfio_user(slot, id, &socket(id));
+            machine = machine.device(vfio_user(slot, id, &socket(id)));
         }
         machine = match self.small_pages {
             true => machine.parameter("transparent_hugepage=never"),

@@ -4,7 +4,10 @@
 //! The guest program (`tests/guest`) does the work in the machine. This program has the machines, and checks that need
 //! the outside: FPGA memory, faults of the bus, every address that the board has accessed.
 
+#[path = "../machines/examples.rs"]
+mod examples;
 mod lab;
+#[path = "../machines/libraries.rs"]
 mod libraries;
 mod long;
 #[path = "../machines/module.rs"]

@@ -1,6 +1,9 @@
 //! Answers to the requests of the programs in a machine.
 
-use std::{error::Error, time::Duration};
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
 
 use peerlane_endpoint::opencl::{Contents, CvpFault, Program, Timing, cvp_image};
 use peerlane_endpoint::{Handle, Ranges, Touched};
@@ -9,25 +12,31 @@ use peerlane_guest::{
     Stretch, pattern,
 };
 use peerlane_vm::Qmp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The outside of a machine, which its programs cannot reach by themselves.
 pub(crate) struct Outside {
     board: Handle,
-    /// QEMU's name of the board.
-    id: &'static str,
+    /// The board, as QEMU takes it.
+    device: Value,
     watching: bool,
     second: Option<Box<Outside>>,
+    /// The number of times that the board was taken out and put in again.
+    removals: u64,
 }
 
+/// The longest time from the moment when the guest has switched the slot off until QEMU has removed the board.
+const REMOVED: Duration = Duration::from_secs(30);
+
 impl Outside {
-    /// Makes the outside of a board for which QEMU has this name, and of the machine's second board, if there is one.
-    pub(crate) fn new(board: Handle, id: &'static str, second: Option<Self>) -> Self {
+    /// Makes the outside of a board that is this device for QEMU, and of the machine's second board, if there is one.
+    pub(crate) fn new(board: Handle, device: Value, second: Option<Self>) -> Self {
         Self {
             board,
-            id,
+            device,
             watching: false,
             second: second.map(Box::new),
+            removals: 0,
         }
     }
 
@@ -56,7 +65,12 @@ impl Outside {
             }
             Request::TakeOut {} => {
                 // QEMU pushes the slot's button; the guest's kernel does the rest.
-                qmp.execute("device_del", json!({ "id": self.id }))?;
+                qmp.execute("device_del", json!({ "id": self.device["id"] }))?;
+                Reply::Done {}
+            }
+            Request::PutIn {} => {
+                self.await_removal()?;
+                qmp.device_add(self.device.clone())?;
                 Reply::Done {}
             }
             Request::Second(request) => match &mut self.second {
@@ -80,6 +94,20 @@ impl Outside {
                 Reply::Done {}
             }
         })
+    }
+
+    /// Waits until QEMU has closed its connection to the board that was taken out. It would otherwise wait for a reply on
+    /// the next connection, which the board takes only then, and close neither.
+    fn await_removal(&mut self) -> Result<(), Box<dyn Error>> {
+        let begin = Instant::now();
+        while self.board.status()?.left <= self.removals {
+            if begin.elapsed() > REMOVED {
+                return Err("QEMU does not remove the board".into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.removals += 1;
+        Ok(())
     }
 
     fn fault(&self, fault: &Fault) -> Result<(), peerlane_endpoint::Error> {

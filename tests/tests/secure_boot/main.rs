@@ -18,7 +18,7 @@ use peerlane_endpoint::opencl::CvpConfig;
 use peerlane_endpoint::{Endpoint, Irq, Params, Resets};
 use peerlane_guest::{PERIPHERY, Request};
 use peerlane_tools::{Cache, Flavour, Kernel, System};
-use peerlane_vm::{Initramfs, Machine, guest_program};
+use peerlane_vm::{Initramfs, Machine, guest_program, vfio_user};
 use simulated::{next_to_gpu, well_used};
 
 /// The commands in the machine.
@@ -112,7 +112,8 @@ fn a_key_is_enrolled_and_the_module_accepted() {
     });
     let model = peerlane_block::library(&config.block()).unwrap();
     let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
-    let mut outside = Outside::new(endpoint.handle(), "board", None);
+    let device = vfio_user("slot0", "board", &socket);
+    let mut outside = Outside::new(endpoint.handle(), device.clone(), None);
 
     let mut files = Initramfs::new(&qemu).unwrap();
     for program in ["peerlane", "peerlane-guest"] {
@@ -147,7 +148,7 @@ fn a_key_is_enrolled_and_the_module_accepted() {
         .iommu()
         .slots(2)
         .shared_memory("slot1", "gpu", &vram, VRAM)
-        .vfio_user("slot0", "board", &socket)
+        .device(device)
         .deadline(Duration::from_secs(1800))
         // The MOK manager, which comes up once, after the request.
         .answer("Press any key to perform MOK management", &["ret"])

@@ -1,4 +1,4 @@
-# Binds the board to vfio-pci, and runs the test. Set before: board_id, user_mib, locked_down, test.
+# Binds the board to vfio-pci, and runs the test. Set before: board_id, user_mib, locked_down, iommufd, test.
 
 fail() {
 	echo "the machine cannot be set up: $*"
@@ -29,6 +29,12 @@ bind() {
 	echo $1 >/sys/bus/pci/drivers_probe || fail "vfio-pci refuses $1; the kernel's log has the reason"
 	[ -e /sys/bus/pci/drivers/vfio-pci/$1 ] || fail "vfio-pci has not taken $1"
 	node=/dev/vfio/$(group $1)
+	if [ "$iommufd" ]; then
+		[ ! -e $node ] || fail "the kernel has groups of VFIO: $node"
+		# The command finds the node.
+		peerlane bind $1 --user $(if [ "$user_mib" ]; then echo 1000; else echo 0; fi) || fail "peerlane bind"
+		return
+	fi
 	[ -e $node ] || fail "vfio-pci has $1, but there is no $node"
 	if [ "$user_mib" ]; then chown 1000 $node; fi
 }
@@ -67,6 +73,7 @@ export board gpu group gpu_group
 # The mock of GDRCopy takes that BAR for a GPU's memory.
 export PEERLANE_GDRAPI=/lib/libfakegdr.so
 export PEERLANE_FAKE_GDR=/sys/bus/pci/devices/$gpu/resource2
+export PEERLANE_FAKE_GDR_BUSY=/tmp/gdr-busy
 if [ "$user_mib" ]; then
 	mkdir /etc
 	echo 'user:x:1000:1000::/:/bin/sh' >/etc/passwd

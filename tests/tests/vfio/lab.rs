@@ -1,11 +1,12 @@
 //! A machine with a board at `vfio-pci`, and a GPU.
 
+use crate::examples;
 use crate::outside::Outside;
 use crate::simulated::{next_to_gpu, well_used};
 use peerlane_endpoint::{Endpoint, Irq, Params, Resets};
 use peerlane_guest::Request;
-use peerlane_tools::{Cache, Series};
-use peerlane_vm::{Initramfs, Machine, guest_program};
+use peerlane_tools::{Cache, Flavour, Series};
+use peerlane_vm::{Image, Initramfs, Machine, guest_program, vfio_user};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -38,8 +39,26 @@ fn fake_gdr(out: &Path) -> PathBuf {
     library
 }
 
+/// Returns a kernel's image, and its modules.
+fn kernel(
+    cache: &Cache,
+    series: Series,
+    iommufd: bool,
+) -> peerlane_tools::Result<(Image, Vec<PathBuf>)> {
+    if !iommufd {
+        let kernel = cache.shipped_kernel(series)?;
+        return Ok((Image::from(&kernel), kernel.modules().to_vec()));
+    }
+    let kernel = cache.kernel(Flavour::Debian)?;
+    let modules = cache.cdev_modules(&kernel)?;
+    Ok((Image::from(&kernel), modules))
+}
+
 /// Memory of the mock GPU, in bytes.
 const VRAM: u64 = 256 << 20;
+
+/// Adds files to a machine, and lines to its script.
+type More = fn(&mut Initramfs);
 
 /// Properties of a machine that differ between tests.
 #[derive(Debug)]
@@ -49,6 +68,8 @@ pub(crate) struct Setup {
     /// Memory that an ordinary user may lock, in MiB. The test runs as this user.
     user_mib: Option<u32>,
     locked_down: bool,
+    iommufd: bool,
+    more: Vec<More>,
 }
 
 impl Setup {
@@ -62,6 +83,8 @@ impl Setup {
             },
             user_mib: None,
             locked_down: false,
+            iommufd: false,
+            more: Vec::new(),
         }
     }
 
@@ -84,14 +107,27 @@ impl Setup {
         self
     }
 
+    /// Replaces the modules by those of a kernel that has iommufd, and no groups of VFIO. The series is that of the
+    /// driver then.
+    pub(crate) fn iommufd(mut self) -> Self {
+        self.iommufd = true;
+        self.with(examples::command)
+    }
+
+    /// Adds files to the machine.
+    pub(crate) fn with(mut self, more: More) -> Self {
+        self.more.push(more);
+        self
+    }
+
     /// Boots the machine and runs a script in it, for which `board` and `gpu` are the PCI addresses, and `group` and
     /// `gpu_group` the IOMMU groups. Fails if the script fails, the kernel complains, or the board broke a rule of its
     /// interfaces.
     pub(crate) fn run(self, script: &str) {
         let cache = Cache::open().unwrap_or_else(|error| panic!("{error}"));
         let qemu = cache.qemu().unwrap_or_else(|error| panic!("{error}"));
-        let kernel = cache.shipped_kernel(self.series);
-        let kernel = kernel.unwrap_or_else(|error| panic!("{error}; {}", error.hint()));
+        let (image, modules) = kernel(&cache, self.series, self.iommufd)
+            .unwrap_or_else(|error| panic!("{error}; {}", error.hint()));
         let work = tempfile::tempdir().unwrap();
         let vram = work.path().join("vram");
         let socket = work.path().join("board");
@@ -100,21 +136,25 @@ impl Setup {
         config.resets = Resets::Link;
         let model = peerlane_block::library(&config.block()).unwrap();
         let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
-        let mut outside = Outside::new(endpoint.handle(), "board", None);
+        let device = vfio_user("slot0", "board", &socket);
+        let mut outside = Outside::new(endpoint.handle(), device.clone(), None);
 
         let mut files = Initramfs::new(&qemu).unwrap();
         let guest = guest_program("peerlane-guest").unwrap();
         files.shared_program(&guest).unwrap();
-        files.loaded_modules(kernel.modules()).unwrap();
+        files.loaded_modules(&modules).unwrap();
         files.file(TEST, script.as_bytes()).unwrap();
         let description = config.description("simulated");
         files.file(BOARD, description.as_bytes()).unwrap();
         files.library(&fake_gdr(work.path())).unwrap();
+        for more in &self.more {
+            more(&mut files);
+        }
         let ids = &config.ids;
         files.script(&format!(
             "mkdir -p /lib/firmware/peerlane\n\
              cp {BOARD} /lib/firmware/peerlane/{:04x}-{:04x}-{:04x}.board\n\
-             board_id='{:#06x} {:#06x}'\nuser_mib={}\nlocked_down={}\ntest={TEST}\n{BIND}",
+             board_id='{:#06x} {:#06x}'\nuser_mib={}\nlocked_down={}\niommufd={}\ntest={TEST}\n{BIND}",
             ids.vendor,
             ids.device,
             ids.subsystem,
@@ -123,13 +163,14 @@ impl Setup {
             self.user_mib
                 .map_or_else(String::new, |mib| mib.to_string()),
             if self.locked_down { "yes" } else { "" },
+            if self.iommufd { "yes" } else { "" },
         ));
-        let mut machine = Machine::new(&qemu, &kernel, files)
+        let mut machine = Machine::new(&qemu, image, files)
             .cpus(2)
             .iommu()
             .slots(2)
             .shared_memory("slot1", "gpu", &vram, VRAM)
-            .vfio_user("slot0", "board", &socket)
+            .device(device)
             // The emulated processor lacks a mitigation, as older kernels report.
             .expect("Speculative Return Stack Overflow: WARNING")
             .deadline(Duration::from_secs(1800));
@@ -139,7 +180,7 @@ impl Setup {
         let ended = machine
             .start()
             .and_then(|vm| vm.run(|qmp, request: Request| outside.answer(qmp, &request)));
-        let log = ended.unwrap_or_else(|error| panic!("Linux {}: {error}", kernel.release()));
+        let log = ended.unwrap_or_else(|error| panic!("{error}"));
         println!("{}", log.console());
         well_used(&endpoint, &config, &log);
     }

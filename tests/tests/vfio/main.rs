@@ -3,7 +3,11 @@
 //!
 //! Board and mock GPU are those of the kernel driver's tests.
 
+#[path = "../machines/examples.rs"]
+mod examples;
 mod lab;
+#[path = "../machines/libraries.rs"]
+mod libraries;
 #[path = "../machines/outside.rs"]
 mod outside;
 #[path = "../machines/simulated.rs"]

@@ -44,6 +44,6 @@ pub use console::Log;
 pub use error::{Error, Result};
 pub use guest::{guest_example, guest_library, guest_program};
 pub use initramfs::Initramfs;
-pub use machine::{Image, Machine};
+pub use machine::{Image, Machine, vfio_user};
 pub use qmp::Qmp;
 pub use vm::Vm;

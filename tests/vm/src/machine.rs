@@ -167,15 +167,6 @@ impl Machine {
         self.device(json!({ "driver": "ivshmem-plain", "id": id, "bus": bus, "memdev": memory }))
     }
 
-    /// Adds a device that the process listening at `socket` serves, by the vfio-user protocol.
-    #[must_use]
-    pub fn vfio_user(self, bus: &str, id: &str, socket: &Path) -> Self {
-        self.device(json!({
-            "driver": "vfio-user-pci", "id": id, "bus": bus, "x-msg-timeout": REPLY_MS,
-            "socket": { "type": "unix", "path": socket },
-        }))
-    }
-
     /// Adds any device, as QEMU takes it: `{"driver": …, "id": …, "bus": "slot0"}`.
     #[must_use]
     pub fn device(mut self, device: Value) -> Self {
@@ -356,6 +347,15 @@ impl Machine {
         }));
         ports
     }
+}
+
+/// Makes a device, for [`Machine::device`], that the process listening at `socket` serves by the vfio-user protocol.
+#[must_use]
+pub fn vfio_user(bus: &str, id: &str, socket: &Path) -> Value {
+    json!({
+        "driver": "vfio-user-pci", "id": id, "bus": bus, "x-msg-timeout": REPLY_MS,
+        "socket": { "type": "unix", "path": socket },
+    })
 }
 
 /// Returns a path in the form for QEMU's comma-separated options.
