@@ -110,9 +110,10 @@ pub trait Backend: Send {
     fn pause(&mut self, time: Duration) -> BackendResult<()>;
 
     /// Lets the board access the memory that is pinned or allocated. It is called when the block was reset and its
-    /// channels are closed: an earlier user may have left it at work.
-    fn allow_access(&mut self) -> BackendResult<()> {
-        Ok(())
+    /// channels are closed: an earlier user may have left it at work. Returns pinned memory that stays out of reach for
+    /// ever, because it went after [`cut_off`](Self::cut_off).
+    fn allow_access(&mut self) -> BackendResult<Vec<MemoryId>> {
+        Ok(Vec::new())
     }
 
     /// Takes all memory away from the board until [`allow_access`](Self::allow_access), also if the block does not
@@ -123,8 +124,8 @@ pub trait Backend: Send {
         ))
     }
 
-    /// Returns whether a board that does not answer may do so soon: its function is there, and may just have been
-    /// reset. A reset that is under way is waited for.
+    /// Returns whether a board that does not answer may do so within a second: its function is there, and may just have
+    /// been reset. This waits for the end of a reset that is under way.
     fn is_coming_back(&mut self) -> bool {
         false
     }

@@ -9,8 +9,9 @@ use std::time::Duration;
 /// Time between two looks at a register that is waited for.
 pub(crate) const POLL: Duration = Duration::from_micros(10);
 
-/// The longest time that a block may need to answer after a reset of its function, and the time between two looks.
-const RETURN: Duration = Duration::from_millis(100);
+/// The longest time from the end of a reset of the board's function until the block answers, and the time between two
+/// looks.
+pub(crate) const RETURN: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// One cycle of the slowest clock that a PCIe hard IP gives to its user: 62.5 MHz.
@@ -109,16 +110,19 @@ impl Board {
         matches!(self.lost, Some(Error::Gone))
     }
 
-    /// Gives the board up, and cuts it off from memory. Returns the error of all calls from now on.
+    /// Gives the board up, and cuts it off from memory: once more if that has failed before. Returns the error of all
+    /// calls from now on.
     pub(crate) fn lose(&mut self) -> Error {
-        let Self { lost, backend, .. } = self;
-        let error = lost.get_or_insert_with(|| match backend.cut_off() {
+        if self.is_cut_off() {
+            return Error::Gone;
+        }
+        let error = match self.backend.cut_off() {
             Ok(()) => Error::Gone,
             Err(error) => Error::Broken {
                 reason: format!("the board is gone, and could not be cut off from memory: {error}"),
             },
-        });
-        error.clone()
+        };
+        self.lost.insert(error).clone()
     }
 
     /// Notes that the board answers, and is idle.
@@ -134,19 +138,19 @@ impl Board {
         Ok(status & busy != 0)
     }
 
-    /// Checks whether the block still answers.
+    /// Checks whether the block still answers. A board whose function is being reset is waited for.
     pub(crate) fn check_present(&mut self) -> Result<()> {
-        let begin = self.backend.now();
-        loop {
-            if self.backend.read32(Space::Csr, csr::MAP_ID)? == MAP_ID {
-                return Ok(());
-            }
-            let may_come = self.lost.is_none() && self.backend.is_coming_back();
-            if !may_come || self.backend.now().saturating_sub(begin) >= RETURN {
+        let mut back: Option<Duration> = None;
+        while self.backend.read32(Space::Csr, csr::MAP_ID)? != MAP_ID {
+            // The time counts from the end of the reset, however long that takes. Each answer is followed by a look.
+            let late = back.is_some_and(|back| self.backend.now().saturating_sub(back) >= RETURN);
+            if late || self.lost.is_some() || !self.backend.is_coming_back() {
                 return Err(self.lose());
             }
+            back.get_or_insert(self.backend.now());
             self.backend.pause(LOOK)?;
         }
+        Ok(())
     }
 
     /// Checks whether the PCIe port still takes packets. Where it does not, it is unknown which packets it holds, and

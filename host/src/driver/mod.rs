@@ -45,6 +45,7 @@ use std::time::{Duration, Instant};
 
 pub use crate::error::{BackendError, BackendResult};
 pub use backend::{Allocation, Backend, Bar, Health, MemoryId, Pin, PinWork, Pinned, Space};
+pub(crate) use board::RETURN;
 
 /// Time for threads that wait for the state.
 const OTHERS: Duration = Duration::from_micros(50);
@@ -298,6 +299,9 @@ impl Driver {
     /// A queue learns of the reset by its next wait, or by [`Device::query`]. Transfers that are submitted before that
     /// end with [`Error::Restarted`], too.
     ///
+    /// After [`Error::Gone`] by VFIO, memory is pinned again by its addresses. Transfers of a region whose memory is
+    /// not there any more fail with [`Fault::AttInvalid`](crate::Fault::AttInvalid).
+    ///
     /// # Errors
     /// [`Error::NotReady`] and [`Error::Gone`] if the board does not come back. A port that is dead stays dead: the
     /// next wait fails with [`Error::PortDead`] again.
@@ -393,7 +397,9 @@ impl Inner {
     /// Fails if the board was lost since it was started, or if its owner asks for it, which stops it. Starts a board
     /// again that others have reset.
     fn attend(&mut self) -> Result<()> {
-        self.board.check_there()?;
+        if self.board.check_there().is_err() {
+            return Err(self.board.lose());
+        }
         if !self.board.backend.is_wanted_back() {
             return match self.board.backend.health() {
                 Health::Good => Ok(()),
@@ -444,7 +450,8 @@ impl Inner {
 
     /// Starts the block, which must be idle, with all channels and regions that exist.
     fn start(&mut self) -> Result<()> {
-        self.board.backend.allow_access()?;
+        let gone = self.board.backend.allow_access()?;
+        self.regions.bury(&gone);
         if let Some(cycles) = self.port_timeout_cycles {
             self.board.write(Register::Csr(csr::PORT_TIMEOUT), cycles)?;
         }
@@ -452,6 +459,8 @@ impl Inner {
         self.board.run("accepted the pace of the link", [pace])?;
         self.regions.program_all(&mut self.board)?;
         self.replace_window()?;
+        // Since the memory was made reachable, nothing has waited for the end of a reset by others. So a reset that has
+        // taken settings back takes this one back, too, and is noticed ([`watch`](Self::watch)).
         self.board.run("started", steps::start())?;
         self.board.check_present()?;
         for number in 0..self.caps.channels {
@@ -471,6 +480,9 @@ impl Inner {
     fn renew(&mut self, memory_lost: bool) -> Result<()> {
         if memory_lost {
             self.fpga.forget();
+        }
+        if self.board.is_cut_off() {
+            self.regions.give_up_kept(&mut self.board);
         }
         for state in self.channels.iter_mut().flatten() {
             state.generation = state.generation.wrapping_add(1);

@@ -1,6 +1,6 @@
 //! Regions and the ATT: the owners of regions, and when a region can be freed.
 
-use super::backend::Pinned;
+use super::backend::{MemoryId, Pinned};
 use super::board::Board;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
@@ -23,6 +23,8 @@ struct State {
     kept: bool,
     /// Its memory was unpinned on a board that was cut off. A board that answers again still has the entries.
     unpinned: bool,
+    /// The board can never reach its memory again.
+    dead: bool,
     /// Memory of the library that is dropped with it.
     memory: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -129,6 +131,7 @@ impl Regions {
             pinned,
             kept: false,
             unpinned: false,
+            dead: false,
             memory: None,
         };
         if let Err(error) = state.program(board) {
@@ -227,6 +230,21 @@ impl Regions {
         }
     }
 
+    /// Unpins memory of kept regions, on a board that is cut off from memory: at their addresses may be other memory by
+    /// now, which the board must not reach when it is started.
+    pub(crate) fn give_up_kept(&mut self, board: &mut Board) {
+        for state in self.all.values_mut().filter(|state| state.kept) {
+            state.unpin(board);
+        }
+    }
+
+    /// Notes that the board can never reach some memory again.
+    pub(crate) fn bury(&mut self, memory: &[MemoryId]) {
+        for state in self.all.values_mut() {
+            state.dead |= memory.contains(&state.pinned.id);
+        }
+    }
+
     /// Waits until data that were written to a region can be seen.
     pub(crate) fn flush(&self, board: &mut Board, name: u32) -> Result<()> {
         match self.all.get(&name) {
@@ -246,7 +264,11 @@ impl Regions {
     /// Writes every region's entries again, after a reset.
     pub(crate) fn program_all(&self, board: &mut Board) -> Result<()> {
         let mut mapped = self.all.values().filter(|state| !state.kept);
-        mapped.try_for_each(|state| state.program(board))
+        mapped.try_for_each(|state| match state.dead {
+            // The block has kept the entries of before.
+            true => board.run("taken an entry back", table::unmap(state.region.run())),
+            false => state.program(board),
+        })
     }
 
     /// Invalidates every region's entries, when the driver releases the board.

@@ -12,7 +12,7 @@ use super::sys::{Function, Group};
 use super::{Error, Result};
 use crate::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pin, PinWork, Pinned,
-    Space,
+    RETURN, Space,
 };
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
@@ -37,9 +37,6 @@ use std::time::{Duration, Instant};
 
 /// The first I/O virtual address that is used: 0 shows that something is wrong.
 const FIRST: u64 = 1 << 20;
-
-/// The longest time from a reset of the link until the fabric answers.
-const FABRIC: Duration = Duration::from_secs(1);
 
 /// Time between two looks for the answer.
 const LOOK: Duration = Duration::from_millis(10);
@@ -80,6 +77,8 @@ enum Reach {
     Mapped,
     /// It was unmapped, when the board was cut off.
     Unmapped,
+    /// It could not be mapped again. Other memory may be at its address.
+    Gone,
 }
 
 /// The owner of memory that was made reachable.
@@ -104,11 +103,15 @@ impl Mapped {
             permissions,
             ..
         } = *self;
+        let is_programs = matches!(self.source, Source::Program);
         let gpu = match &self.source {
             Source::Gpu(pages) => Some(Arc::clone(pages)),
             Source::Program | Source::Driver(_) => None,
         };
         Box::new(move || {
+            if is_programs {
+                populate::populate(address..address + bytes, populate::limit());
+            }
             let address = match gpu.map(|pages| pages.address()) {
                 None => address,
                 Some(Ok(mapped)) => mapped,
@@ -132,6 +135,23 @@ impl Mapped {
         })
     }
 
+    /// Maps it again after the board was cut off, by `map`. Returns whether the board has lost it for ever.
+    fn come_back(
+        &mut self,
+        map: &mut impl FnMut(&Self) -> BackendResult<()>,
+    ) -> BackendResult<bool> {
+        if self.reach != Reach::Unmapped {
+            return Ok(false);
+        }
+        self.reach = match (map(self), &self.source) {
+            (Ok(()), _) => Reach::Mapped,
+            (Err(error), Source::Driver(_)) => return Err(error),
+            // The program has unmapped it, or may lock less than before: the rest of the board is not concerned.
+            (Err(_), _) => Reach::Gone,
+        };
+        Ok(self.reach == Reach::Gone)
+    }
+
     /// Takes it away from the board.
     fn leave(&mut self, addresses: &dyn Addresses) -> Result<()> {
         if self.reach == Reach::Mapped {
@@ -140,6 +160,25 @@ impl Mapped {
         }
         Ok(())
     }
+}
+
+/// Maps memory again after the board was cut off, by `map`. Returns the memory that the board has lost for ever.
+fn map_again(
+    all: &mut BTreeMap<MemoryId, Mapped>,
+    mut map: impl FnMut(&Mapped) -> BackendResult<()>,
+) -> BackendResult<Vec<MemoryId>> {
+    let is_drivers = |mapped: &Mapped| matches!(mapped.source, Source::Driver(_));
+    // Where less memory can be locked than before, the driver's own comes first: nothing works without it.
+    for mapped in all.values_mut().filter(|mapped| is_drivers(mapped)) {
+        mapped.come_back(&mut map)?;
+    }
+    let mut gone = Vec::new();
+    for (id, mapped) in all {
+        if mapped.come_back(&mut map)? {
+            gone.push(*id);
+        }
+    }
+    Ok(gone)
 }
 
 /// A board of which this process has the PCI function.
@@ -194,7 +233,7 @@ impl Board {
         let begin = Instant::now();
         let (facts, registers) = loop {
             match describe(&slot, |bar| map(&function, &address, bar)) {
-                Err(Error::Other { .. }) if begin.elapsed() < FABRIC => std::thread::sleep(LOOK),
+                Err(Error::Other { .. }) if begin.elapsed() < RETURN => std::thread::sleep(LOOK),
                 result => break result?,
             }
         };
@@ -468,19 +507,17 @@ impl Backend for Board {
         Ok(())
     }
 
-    fn allow_access(&mut self) -> BackendResult<()> {
-        let all = self.mapped.values_mut();
-        for mapped in all.filter(|mapped| mapped.reach == Reach::Unmapped) {
-            mapped.work(&self.addresses)()?;
-            mapped.reach = Reach::Mapped;
-        }
+    fn allow_access(&mut self) -> BackendResult<Vec<MemoryId>> {
+        let addresses = &self.addresses;
+        let gone = map_again(&mut self.mapped, |mapped| mapped.work(addresses)())?;
+        // It waits for the end of a reset by others.
+        function::command(&self.function, true)?;
         // A reset of the fabric has cleared it.
         self.enable_line()?;
-        Ok(function::command(&self.function, true)?)
+        Ok(gone)
     }
 
     fn is_coming_back(&mut self) -> bool {
-        // The kernel answers after a reset that is under way.
         function::is_there(&self.function)
     }
 
@@ -564,14 +601,8 @@ impl Backend for Board {
             .checked_add(length)
             .and_then(|end| end.checked_next_multiple_of(PAGE));
         let end = end.ok_or(BackendError::NoProcessMemory { address })?;
-        let (id, map) = self.begin(start..end, address, permissions, Source::Program)?;
-        Ok(Pin::Begun(
-            id,
-            Box::new(move || {
-                populate::populate(start..end);
-                map()
-            }),
-        ))
+        let (id, work) = self.begin(start..end, address, permissions, Source::Program)?;
+        Ok(Pin::Begun(id, work))
     }
 
     fn end_pin(&mut self, id: MemoryId, worked: BackendResult<()>) -> BackendResult<Pinned> {
@@ -709,5 +740,65 @@ impl Bar for Board {
         let status = self.registers.read32(line.status() as u64)?;
         // A function that is not there reads as ones.
         Ok(status != u32::MAX && status & line.kernels_mask() != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Memory of the program, or of the driver, of a board that was cut off.
+    fn unmapped(address: u64, of_driver: bool) -> Mapped {
+        let ring = || Mapping::anonymous("a ring", 4096, 1, MapFlags::PRIVATE).unwrap();
+        Mapped {
+            address,
+            iova: address,
+            bytes: 4096,
+            first: address,
+            permissions: Permissions::Read,
+            reach: Reach::Unmapped,
+            source: match of_driver {
+                true => Source::Driver(ring()),
+                false => Source::Program,
+            },
+        }
+    }
+
+    /// The program has unmapped the memory at 0x1000.
+    fn missing(mapped: &Mapped) -> BackendResult<()> {
+        let address = mapped.address;
+        match address {
+            0x1000 => Err(BackendError::NoProcessMemory { address }),
+            _ => Ok(()),
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_there_any_more_keeps_no_board_from_its_start() {
+        let memories = [(0x1000, false), (0x2000, false), (0x3000, true)];
+        let mut all = BTreeMap::new();
+        for (address, of_driver) in memories {
+            all.insert(MemoryId(address), unmapped(address, of_driver));
+        }
+        let mut order = Vec::new();
+        let gone = map_again(&mut all, |mapped| {
+            order.push(mapped.address);
+            missing(mapped)
+        });
+        assert_eq!(gone.unwrap(), [MemoryId(0x1000)]);
+        assert_eq!(order, [0x3000, 0x1000, 0x2000]);
+        let reach = |id| all[&MemoryId(id)].reach;
+        assert_eq!(reach(0x2000), Reach::Mapped);
+        // Other memory may be there at the next reset.
+        let again = map_again(&mut all, |mapped| panic!("{mapped:?} is mapped again"));
+        assert_eq!(again.unwrap(), []);
+    }
+
+    #[test]
+    fn a_board_without_its_ring_is_not_started() {
+        let mut all = BTreeMap::from([(MemoryId(1), unmapped(0x1000, true))]);
+        let error = map_again(&mut all, missing).unwrap_err();
+        assert!(matches!(error, BackendError::NoProcessMemory { .. }));
+        assert_eq!(all[&MemoryId(1)].reach, Reach::Unmapped);
     }
 }

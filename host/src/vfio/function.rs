@@ -12,6 +12,10 @@ const MEMORY: u16 = 1 << 1;
 const MASTER: u16 = 1 << 2;
 const NO_INTX: u16 = 1 << 10;
 
+/// Offset of Revision ID and Class Code. VFIO returns a value of its own for many other registers, among them the IDs,
+/// also if the function is not there (`init_pci_cap_basic_perm` of drivers/vfio/pci/vfio_pci_config.c).
+const CLASS: u64 = 8;
+
 /// Offset of the first capability's offset, and the ID of the PCI Express capability (PCI Express Base Specification,
 /// 7.5.1.1.11 and 7.5.3.1).
 const CAPABILITIES: u64 = 0x34;
@@ -41,9 +45,10 @@ pub(super) fn command(function: &Function, master: bool) -> Result<()> {
     function.set_config(COMMAND, &(wanted | MEMORY | NO_INTX).to_le_bytes())
 }
 
-/// Returns whether the function's configuration space answers.
+/// Returns whether the function's configuration space answers. The kernel waits for the end of a reset that is under
+/// way.
 pub(super) fn is_there(function: &Function) -> bool {
-    matches!(function.config::<2>(0), Ok(vendor) if vendor != [u8::MAX; 2])
+    matches!(function.config(CLASS), Ok(class) if class != [u8::MAX; 4])
 }
 
 /// Returns the offset of the PCI Express capability.

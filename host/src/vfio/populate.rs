@@ -6,6 +6,8 @@
 
 use super::{Error, Result};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use rustix::thread::{CapabilitySet, capabilities};
 use std::ops::Range;
 
 /// Checks that the kernel can do it: since Linux 5.14.
@@ -17,8 +19,21 @@ pub(super) fn check() -> Result<()> {
     }
 }
 
-/// Has the process get pages of its own for memory that it may write to. The range has whole pages.
-pub(super) fn populate(range: Range<u64>) {
+/// Returns the bytes of memory that this process may lock: `RLIMIT_MEMLOCK`, without `CAP_IPC_LOCK`.
+pub(super) fn limit() -> Option<u64> {
+    let held = capabilities(None).map(|sets| sets.effective);
+    match held.is_ok_and(|held| held.contains(CapabilitySet::IPC_LOCK)) {
+        true => None,
+        false => getrlimit(Resource::Memlock).current,
+    }
+}
+
+/// Has the process get pages of its own for memory that it may write to. The range has whole pages. Memory beyond the
+/// limit of locked memory stays as it is: it is not pinned, and the process may not have room for so many pages.
+pub(super) fn populate(range: Range<u64>, limit: Option<u64>) {
+    if limit.is_some_and(|limit| range.end - range.start > limit) {
+        return;
+    }
     if advise(range.clone()).is_ok() {
         return;
     }
@@ -88,10 +103,47 @@ mod tests {
         // SAFETY: a page of this mapping, to which no other code has a reference.
         unsafe { mprotect(third, PAGE, MprotectFlags::READ) }.unwrap();
         let first = base as u64;
-        populate(first..first + 5 * PAGE as u64);
+        populate(first..first + 5 * PAGE as u64, None);
         let mut there = [0_u8; 5];
         // SAFETY: a byte for each page of the mapping.
         let asked = unsafe { libc::mincore(base.cast(), 5 * PAGE, there.as_mut_ptr()) };
         assert_eq!((asked, there.map(|byte| byte & 1)), (0, [1, 1, 0, 1, 1]));
+    }
+
+    /// A registration that the kernel refuses takes no memory before.
+    #[test]
+    fn memory_beyond_the_limit_gets_no_pages() {
+        let memory = Mapping::anonymous("memory", 4 * PAGE, 1, MapFlags::PRIVATE).unwrap();
+        let base = memory.base().as_ptr();
+        for (limit, expected) in [(3, [0; 4]), (4, [1; 4])] {
+            populate(
+                base as u64..base as u64 + 4 * PAGE as u64,
+                Some(limit * PAGE as u64),
+            );
+            let mut there = [0_u8; 4];
+            // SAFETY: a byte for each page of the mapping.
+            let asked = unsafe { libc::mincore(base.cast(), 4 * PAGE, there.as_mut_ptr()) };
+            assert_eq!((asked, there.map(|byte| byte & 1)), (0, expected));
+        }
+    }
+
+    #[test]
+    fn the_limit_is_that_of_the_process_without_the_capability() {
+        // The kernel's own text about this thread; bit 14 is CAP_IPC_LOCK (capability.h).
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        let held = u64::from_str_radix(held.unwrap().trim(), 16).unwrap();
+        let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+        let line = limits
+            .lines()
+            .find(|line| line.starts_with("Max locked memory"));
+        let soft = line
+            .unwrap()
+            .split_whitespace()
+            .nth(3)
+            .unwrap()
+            .parse()
+            .ok();
+        assert_eq!(limit(), if held >> 14 & 1 == 1 { None } else { soft });
     }
 }

@@ -285,10 +285,11 @@ fn a_board_that_is_gone_reaches_no_memory() {
 }
 
 /// A reset of the whole board that others make is noticed by waiting threads, also if the board does not answer during
-/// the reset.
+/// the reset, and for a while after the function answers.
 #[test]
 fn a_reset_by_others_ends_transfers_and_nothing_else() {
-    for in_reset in [false, true] {
+    let takes = |function, block| Some([function, block].map(Duration::from_millis));
+    for in_reset in [None, takes(0, 0), takes(300, 200), takes(5000, 900)] {
         let (fake, _driver, device, queue) = open(Config::default());
         let (_memory, region) = memory(&device, MIB);
         let settings = fake.lock().channels[0].range;
@@ -300,11 +301,11 @@ fn a_reset_by_others_ends_transfers_and_nothing_else() {
         state.tricks.watched = true;
         state.tricks.in_reset = in_reset;
         match in_reset {
-            true => state.tricks.gone = true,
-            false => state.reset_function(),
+            Some(_) => state.tricks.gone = true,
+            None => state.reset_function(),
         }
         drop(state);
-        let waited = lost.wait(SECOND);
+        let waited = lost.wait(10 * SECOND);
         assert!(matches!(waited, Err(Error::Restarted)), "{waited:?}");
         assert_eq!(device.query().unwrap().resets, 1);
         assert_eq!(fake.lock().channels[0].range, settings);
@@ -312,6 +313,104 @@ fn a_reset_by_others_ends_transfers_and_nothing_else() {
         assert_eq!(again.wait(SECOND).unwrap(), MIB);
         assert_eq!(device.query().unwrap().resets, 1);
     }
+}
+
+/// A function is there, but its block does not answer any more.
+#[test]
+fn a_board_that_does_not_come_back_from_a_reset_is_gone() {
+    let (fake, driver, device, _queue) = open(Config::default());
+    fake.lock().tricks.gone = true;
+    fake.lock().tricks.in_reset = Some([SECOND, 60 * SECOND]);
+    let begin = device.now();
+    assert!(matches!(driver.status(), Err(Error::Gone)));
+    let waited = device.now() - begin;
+    assert!((2 * SECOND..3 * SECOND).contains(&waited), "{waited:?}");
+}
+
+/// The kernel reports an error of the bus, and resets the link while the driver starts the board again.
+#[test]
+fn a_reset_during_the_restart_of_the_board_leaves_nothing_out() {
+    for after in 0..150 {
+        let (fake, _driver, device, queue) = open(Config::default());
+        let (_memory, region) = memory(&device, MIB);
+        fake.lock().tricks.stuck = true;
+        let lost = queue.to_fpga(region.part(0..MIB), 0).unwrap();
+        let mut state = fake.lock();
+        state.tricks.stuck = false;
+        state.tricks.watched = true;
+        state.tricks.failed = true;
+        state.tricks.reset_after = Some(after);
+        drop(state);
+        let waited = lost.wait(10 * SECOND);
+        assert!(
+            matches!(waited, Err(Error::Restarted)),
+            "{after}: {waited:?}"
+        );
+        // A reset after that ends the next transfer.
+        let moved = (0..3).map(|_| queue.to_fpga(region.part(0..MIB), 0)?.wait(SECOND));
+        let moved: Vec<_> = moved.skip_while(Result::is_err).take(1).collect();
+        assert!(matches!(moved[..], [Ok(MIB)]), "{after}: {moved:?}");
+    }
+}
+
+/// A board that could not be cut off from memory is cut off as soon as that succeeds.
+#[test]
+fn a_cut_off_is_tried_again() {
+    let (fake, driver) = drive(Config::default());
+    let at_rest = fake.lock().memories();
+    let (device, queue) = open_at(&driver);
+    let (held, region) = memory(&device, MIB);
+    fake.lock().tricks.gone = true;
+    fake.lock().tricks.no_cut_off = true;
+    assert!(matches!(device.query(), Ok(_) | Err(Error::Broken { .. })));
+    assert!(matches!(driver.status(), Err(Error::Broken { .. })));
+    assert!(matches!(device.query(), Err(Error::Broken { .. })));
+    assert!(!fake.lock().is_cut_off());
+    fake.lock().tricks.no_cut_off = false;
+    assert!(matches!(device.query(), Err(Error::Gone)));
+    assert!(fake.lock().is_cut_off());
+    region.forget().unwrap();
+    drop((held, queue, device, driver));
+    assert_eq!(fake.lock().memories(), 0, "of {at_rest} before");
+}
+
+/// Other memory may lie at the addresses of memory that was kept. The board must not reach it when it is started.
+#[test]
+fn memory_that_was_kept_goes_when_the_board_is_cut_off() {
+    let (fake, driver, device, _queue) = open(Config::default());
+    let before = fake.lock().memories();
+    let (held, region) = memory(&device, MIB);
+    fake.lock().tricks.port_dead = true;
+    drop((held, region));
+    assert_eq!(fake.lock().memories(), before + 1);
+    fake.lock().tricks.gone = true;
+    assert!(matches!(driver.status(), Err(Error::Gone)));
+    fake.lock().tricks.gone = false;
+    // The port stays dead, so the region cannot be unregistered.
+    driver.reset().unwrap();
+    assert!(!fake.lock().is_cut_off());
+    assert_eq!(fake.lock().memories(), before);
+}
+
+/// A region whose memory has gone does not keep a board from its start, and reaches no other memory.
+#[test]
+fn a_region_whose_memory_went_with_the_board_is_dead() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (went, dead) = memory(&device, MIB);
+    let (_held, region) = memory(&device, MIB);
+    fake.unmap(&went);
+    fake.lock().tricks.gone = true;
+    assert!(matches!(driver.status(), Err(Error::Gone)));
+    fake.lock().tricks.gone = false;
+    for _ in 0..2 {
+        driver.reset().unwrap();
+        device.query().unwrap();
+        let transfer = queue.from_fpga(0, dead.part(0..64)).unwrap();
+        assert_eq!(fault_of(&transfer), Fault::AttInvalid);
+        let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
+        assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
+    }
+    dead.forget().unwrap();
 }
 
 /// All memory of a board that was cut off is free at the end.

@@ -146,6 +146,10 @@ impl Backend for Fake {
     fn read32(&mut self, space: Space, offset: usize) -> BackendResult<u32> {
         let mut state = self.lock();
         state.seen.reads += 1;
+        if state.back_at.is_some_and(|at| at <= state.now) {
+            state.back_at = None;
+            state.tricks.gone = false;
+        }
         Ok(match (space, offset) {
             _ if state.tricks.gone => u32::MAX,
             (Space::Csr, offset) => state.csr_read(offset),
@@ -157,6 +161,14 @@ impl Backend for Fake {
     fn write32(&mut self, space: Space, offset: usize, value: u32) -> BackendResult<()> {
         let mut state = self.lock();
         state.seen.writes += 1;
+        state.tricks.reset_after = match state.tricks.reset_after {
+            Some(0) => {
+                state.tricks.in_reset = Some([2000, 200].map(Duration::from_millis));
+                state.tricks.gone = true;
+                None
+            }
+            left => left.map(|left| left - 1),
+        };
         match space {
             _ if state.tricks.gone => {}
             Space::Csr => state.csr_write(offset, value),
@@ -202,9 +214,10 @@ impl Backend for Fake {
         Ok(())
     }
 
-    fn allow_access(&mut self) -> BackendResult<()> {
-        self.lock().cut_off = false;
-        Ok(())
+    fn allow_access(&mut self) -> BackendResult<Vec<MemoryId>> {
+        let mut state = self.lock();
+        state.cut_off = false;
+        Ok(std::mem::take(&mut state.tricks.unmapped))
     }
 
     fn cut_off(&mut self) -> BackendResult<()> {
@@ -218,18 +231,20 @@ impl Backend for Fake {
 
     fn is_coming_back(&mut self) -> bool {
         let mut state = self.lock();
-        let in_reset = std::mem::take(&mut state.tricks.in_reset);
-        if in_reset {
+        if let Some([function, block]) = state.tricks.in_reset.take() {
             state.reset_function();
-            state.tricks.gone = false;
+            state.now += function;
+            state.back_at = Some(state.now + block);
         }
-        in_reset
+        state.back_at.is_some()
     }
 
     fn health(&mut self) -> Health {
-        match self.lock().tricks.watched {
-            true => Health::Unknown,
-            false => Health::Good,
+        let tricks = &mut self.lock().tricks;
+        match (std::mem::take(&mut tricks.failed), tricks.watched) {
+            (true, _) => Health::Failed,
+            (false, true) => Health::Unknown,
+            (false, false) => Health::Good,
         }
     }
 

@@ -31,8 +31,15 @@ pub struct Tricks {
     pub wanted_back: bool,
     /// The driver is asked to look for resets by others.
     pub watched: bool,
-    /// The board is gone because its function is being reset, and comes back when it is asked for.
-    pub in_reset: bool,
+    /// The board is gone because its function is being reset: the time until the function answers, and the time from
+    /// then until the block does.
+    pub in_reset: Option<[Duration; 2]>,
+    /// Such a reset begins after this number of register writes from now on.
+    pub reset_after: Option<usize>,
+    /// The function has reported an error, once.
+    pub failed: bool,
+    /// Memory that cannot be made reachable again after the board was cut off.
+    pub unmapped: Vec<MemoryId>,
     /// Descriptors are not executed.
     pub stuck: bool,
     /// Descriptors of one direction are not executed.
@@ -199,6 +206,8 @@ pub struct State {
     records: [u64; 2],
     /// It reaches no memory.
     cut_off: bool,
+    /// Time of the block's first answer after a reset.
+    back_at: Option<Duration>,
 }
 
 /// The backend; clones are handles of the same fake.
@@ -242,6 +251,7 @@ impl Fake {
             turn: 0,
             records: [0; 2],
             cut_off: true,
+            back_at: None,
         })))
     }
 
@@ -277,6 +287,12 @@ impl Fake {
                 *raw &= !1;
             }
         }
+    }
+
+    /// Has memory go that the process has registered, when the board is cut off.
+    pub fn unmap(&self, memory: &Memory) {
+        let id = backend::id(memory.address()).expect("memory of the fake's");
+        self.lock().tricks.unmapped.push(id);
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {
