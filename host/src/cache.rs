@@ -58,6 +58,7 @@ use crate::region::Region;
 use crate::sys::Process;
 use leaving::{Departures, let_go};
 pub use parts::{Part, Parts};
+use peerlane_core::att::AllocError;
 use peerlane_core::att::Permissions;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
@@ -207,12 +208,12 @@ pub trait NoRoom {
 
 impl NoRoom for Error {
     fn no_room(&self) -> bool {
+        let full = [Errno::NOSPC, Errno::NOMEM, Errno::DQUOT, Errno::NOBUFS];
         match self {
-            Self::Call { source, .. } => {
-                [Errno::NOSPC, Errno::NOMEM, Errno::DQUOT, Errno::NOBUFS].contains(source)
-            }
-            Self::AttFull(_) => true,
-            _ => false,
+            Self::AttFull(error) => matches!(error, AllocError::Full { .. }),
+            // Memory that others release is not what these need.
+            Self::Open { .. } | Self::Window { .. } | Self::OpenCl { .. } => false,
+            error => error.errno().is_some_and(|number| full.contains(&number)),
         }
     }
 }

@@ -391,6 +391,21 @@ impl Error {
         }
     }
 
+    /// Returns the number of errno.h for the cause: that of the kernel, or for a driver in the process that of the
+    /// kernel's driver for the same cause.
+    pub fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::Open { source, .. }
+            | Self::Call { source, .. }
+            | Self::Map { source, .. }
+            | Self::Memory { source, .. }
+            | Self::Window { source, .. }
+            | Self::OpenCl { source } => Some(*source),
+            Self::Backend(error) => error.errno(),
+            _ => None,
+        }
+    }
+
     /// Returns the reason why memory of a peer was not registered, where the kernel or the memory's own driver refused
     /// it.
     pub fn refusal(&self) -> Option<Refusal> {
@@ -483,6 +498,48 @@ mod tests {
             error.contains("versions 2 to 3 ") && error.ends_with("not 1"),
             "{error}"
         );
+    }
+
+    /// By VFIO causes have the numbers of the kernel's driver (`errno(3)`).
+    #[test]
+    fn limits_of_vfio_are_no_room() {
+        use crate::cache::NoRoom as _;
+        let vfio = |error| Error::from(BackendError::Vfio(error));
+        let board = String::from("0000:01:00.0");
+        let (bytes, limit) = (4096, Some(0));
+        let call = |source| VfioError::call("VFIO_IOMMU_MAP_DMA", source);
+        for (error, number, no_room) in [
+            (VfioError::Locked { bytes, limit }, 12, true),
+            (VfioError::NoAddresses { bytes }, 28, true),
+            // More mappings than the module's parameter dma_entry_limit.
+            (call(Errno::NOSPC), 28, true),
+            (call(Errno::INVAL), 22, false),
+            (
+                VfioError::InUse {
+                    board: board.clone(),
+                    group: "7".into(),
+                },
+                16,
+                false,
+            ),
+            (VfioError::NoDevice { board }, 19, false),
+        ] {
+            let error = vfio(error);
+            let found = error.errno().map(Errno::raw_os_error);
+            assert_eq!(
+                (found, error.no_room()),
+                (Some(number), no_room),
+                "{error:?}"
+            );
+        }
+        let full = BackendError::OutOfMemory {
+            kind: crate::MemoryKind::Gpu,
+            wanted: 1,
+        };
+        assert!(Error::from(full).no_room());
+        let other = Error::from(BackendError::Other("why".into()));
+        assert!(other.errno().is_none() && !other.no_room());
+        assert!(!Error::opencl(Errno::NOMEM).no_room());
     }
 
     #[test]

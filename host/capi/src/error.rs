@@ -1,6 +1,8 @@
 //! Errors: their numbers, and the last error of each thread.
 
+use peerlane_host::cache::NoRoom as _;
 use peerlane_host::driver::BackendError;
+use peerlane_host::vfio::Error as Vfio;
 use peerlane_host::{Errno, Error};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -152,18 +154,11 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let number = match &error {
-            Error::Open { source, .. }
-            | Error::Call { source, .. }
-            | Error::Map { source, .. }
-            | Error::Memory { source, .. } => source.raw_os_error(),
-            _ => 0,
-        };
         Self {
             code: code(&error),
             text: error.to_string(),
             hint: error.hint(),
-            number,
+            number: error.errno().map_or(0, Errno::raw_os_error),
             piece: None,
         }
     }
@@ -173,7 +168,11 @@ impl From<Error> for Failure {
 fn code(error: &Error) -> i32 {
     match error {
         Error::None => PL_NO_DEVICE,
-        Error::Open { source, .. } => match *source {
+        Error::Backend(BackendError::Vfio(Vfio::NoDevice { .. } | Vfio::NotBound { .. })) => {
+            PL_NO_DEVICE
+        }
+        Error::Open { source, .. }
+        | Error::Backend(BackendError::Vfio(Vfio::Open { source, .. })) => match *source {
             Errno::BUSY | Errno::DQUOT => PL_BUSY,
             Errno::NOENT | Errno::NODEV | Errno::NXIO => PL_NO_DEVICE,
             _ => PL_REFUSED,
@@ -182,23 +181,6 @@ fn code(error: &Error) -> i32 {
         | Error::Features { .. }
         | Error::Identity { .. }
         | Error::Backend(BackendError::NotSimulated(_)) => PL_UNSUPPORTED,
-        Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
-            match *source {
-                _ if error.is_no_way() => PL_UNSUPPORTED,
-                Errno::NOSPC
-                | Errno::DQUOT
-                | Errno::NOMEM
-                | Errno::NOBUFS
-                | Errno::BUSY
-                | Errno::AGAIN => PL_BUSY,
-                // Also for a GPU that the board does not read, or whose driver is missing.
-                Errno::OPNOTSUPP | Errno::NXIO | Errno::XDEV => PL_UNSUPPORTED,
-                Errno::NODEV => PL_GONE,
-                // For missing memory, a descriptor that is not open or not of a dma-buf, or no bytes.
-                Errno::INVAL | Errno::FAULT | Errno::BADF => PL_INVALID,
-                _ => PL_REFUSED,
-            }
-        }
         Error::Bounds { .. }
         | Error::Foreign
         | Error::Region(_)
@@ -206,11 +188,22 @@ fn code(error: &Error) -> i32 {
         | Error::Empty { .. }
         | Error::TooLong { .. }
         | Error::Granularity { .. }
-        | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
-            PL_INVALID
+        | Error::Backend(BackendError::Range(_)) => PL_INVALID,
+        error if error.is_no_way() => PL_UNSUPPORTED,
+        error if error.no_room() => PL_BUSY,
+        Error::Call { .. } | Error::Map { .. } | Error::Memory { .. } | Error::Backend(_) => {
+            match error.errno() {
+                Some(Errno::BUSY | Errno::AGAIN) => PL_BUSY,
+                // Also for a GPU that the board does not read, or whose driver is missing.
+                Some(Errno::OPNOTSUPP | Errno::NXIO | Errno::XDEV) => PL_UNSUPPORTED,
+                Some(Errno::NODEV) => PL_GONE,
+                // For missing memory, a descriptor that is not open or not of a dma-buf, or no bytes.
+                Some(Errno::INVAL | Errno::FAULT | Errno::BADF) => PL_INVALID,
+                _ => PL_REFUSED,
+            }
         }
         Error::TooLarge { .. } => PL_TOO_LARGE,
-        Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => PL_BUSY,
+        Error::Taken | Error::ChannelsTaken { .. } => PL_BUSY,
         Error::Timeout { .. } | Error::NotDrained { .. } => PL_TIMEOUT,
         Error::Fault { .. } | Error::Ends { .. } => PL_FAULT,
         Error::Restarted => PL_RESTARTED,
@@ -355,6 +348,61 @@ mod tests {
         assert_eq!(run(|| Err(full.into())), PL_BUSY);
         let open = Error::Open {
             path: "/dev/peerlane0".into(),
+            source: Errno::BUSY,
+        };
+        assert_eq!(run(|| Err(open.into())), PL_BUSY);
+        // By VFIO: the number is that of the kernel's driver for the same cause, or of the call that failed.
+        let board = || String::from("0000:01:00.0");
+        let group = String::from("7");
+        let path = || "/dev/vfio/7".into();
+        let (bytes, limit) = (4096, Some(0));
+        for (error, code, number) in [
+            (Vfio::Locked { bytes, limit }, PL_BUSY, Errno::NOMEM),
+            (Vfio::NoAddresses { bytes }, PL_BUSY, Errno::NOSPC),
+            (
+                Vfio::InUse {
+                    board: board(),
+                    group,
+                },
+                PL_BUSY,
+                Errno::BUSY,
+            ),
+            (
+                Vfio::NotBound {
+                    board: board(),
+                    driver: None,
+                },
+                PL_NO_DEVICE,
+                Errno::NODEV,
+            ),
+            (
+                Vfio::Open {
+                    path: path(),
+                    source: Errno::ACCESS,
+                },
+                PL_REFUSED,
+                Errno::ACCESS,
+            ),
+            (
+                Vfio::Call {
+                    what: "VFIO_IOMMU_MAP_DMA",
+                    source: Errno::IO,
+                },
+                PL_REFUSED,
+                Errno::IO,
+            ),
+        ] {
+            let text = error.to_string();
+            let error = Error::Backend(BackendError::Vfio(error));
+            let found = run(|| Err(error.into()));
+            assert_eq!(
+                (found, pl_error_number()),
+                (code, number.raw_os_error()),
+                "{text}"
+            );
+        }
+        let open = Error::Open {
+            path: path(),
             source: Errno::BUSY,
         };
         assert_eq!(run(|| Err(open.into())), PL_BUSY);

@@ -1,6 +1,7 @@
 //! Errors as exceptions: the classes are those of `peerlane/_errors.py`.
 
 use peerlane_host::driver::BackendError;
+use peerlane_host::vfio::Error as Vfio;
 use peerlane_host::{Errno, Error};
 use pyo3::prelude::*;
 
@@ -19,8 +20,12 @@ fn class(error: &Error) -> &'static str {
         _ => "RefusedError",
     };
     match error {
-        Error::None => "NoDeviceError",
-        Error::Open { source, .. } => match *source {
+        Error::None
+        | Error::Backend(BackendError::Vfio(Vfio::NoDevice { .. } | Vfio::NotBound { .. })) => {
+            "NoDeviceError"
+        }
+        Error::Open { source, .. }
+        | Error::Backend(BackendError::Vfio(Vfio::Open { source, .. })) => match *source {
             Errno::NOENT | Errno::NODEV | Errno::NXIO => "NoDeviceError",
             number => by_number(number),
         },
@@ -39,9 +44,8 @@ fn class(error: &Error) -> &'static str {
         | Error::Empty { .. }
         | Error::TooLong { .. }
         | Error::Granularity { .. }
-        | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
-            "InvalidError"
-        }
+        | Error::Backend(BackendError::Range(_)) => "InvalidError",
+        Error::Backend(error) => error.errno().map_or("RefusedError", by_number),
         Error::TooLarge { .. } => "TooLargeError",
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => "BusyError",
         Error::Timeout { .. } | Error::NotDrained { .. } => "TransferTimeout",
@@ -54,15 +58,9 @@ fn class(error: &Error) -> &'static str {
     }
 }
 
-/// Returns the driver's number of an error, where there is one.
+/// Returns the number of errno.h of an error, where there is one.
 fn number(error: &Error) -> Option<i32> {
-    match error {
-        Error::Open { source, .. }
-        | Error::Call { source, .. }
-        | Error::Map { source, .. }
-        | Error::Memory { source, .. } => Some(source.raw_os_error()),
-        _ => None,
-    }
+    error.errno().map(Errno::raw_os_error)
 }
 
 fn raise(py: Python<'_>, class: &str, text: &str, hint: &str, number: Option<i32>) -> PyErr {

@@ -1,36 +1,22 @@
 //! Classification of refusals that are temporary.
 
 use crate::error::Error;
-use peerlane_host::driver::BackendError;
-use peerlane_host::{Errno, Error as BoardError, peerlane_core::att::AllocError};
+use peerlane_host::cache::NoRoom as _;
+use peerlane_host::{Errno, Error as BoardError};
 
 /// Results of OpenCL for a lack of memory: `CL_MEM_OBJECT_ALLOCATION_FAILURE`, `CL_OUT_OF_RESOURCES`,
 /// `CL_OUT_OF_HOST_MEMORY` (CL/cl.h).
 const NO_MEMORY: [i32; 3] = [-4, -5, -6];
 
-/// Whether a board has no room for a request in addition to the memory that it has.
-fn board_lacks_room(error: &BoardError) -> bool {
-    match error {
-        BoardError::AttFull(error) => matches!(error, AllocError::Full { .. }),
-        BoardError::Backend(error) => matches!(error, BackendError::OutOfMemory { .. }),
-        BoardError::Call { source, .. }
-        | BoardError::Map { source, .. }
-        | BoardError::Memory { source, .. } => {
-            matches!(
-                *source,
-                Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::NOBUFS
-            )
-        }
-        _ => false,
-    }
-}
+/// Numbers of causes that pass: another user has the resource, or the call was interrupted.
+const BUSY: [Errno; 4] = [Errno::AGAIN, Errno::BUSY, Errno::INTR, Errno::CANCELED];
 
 impl Error {
     /// Whether there may be room for fewer bytes, or after other memory was released.
     pub(crate) fn lacks_room(&self) -> bool {
         match self {
             Self::Board(BoardError::Layout(_) | BoardError::TooLarge { .. }) => true,
-            Self::Board(error) => board_lacks_room(error),
+            Self::Board(error) => error.no_room(),
             Self::Busy { room, .. } => *room,
             Self::OpenCl { code, .. } => NO_MEMORY.contains(code),
             _ => false,
@@ -41,17 +27,7 @@ impl Error {
     /// needs, or the board is being started.
     pub fn passes(&self) -> bool {
         match self {
-            Self::Board(
-                BoardError::Call { source, .. }
-                | BoardError::Map { source, .. }
-                | BoardError::Memory { source, .. }
-                | BoardError::Window { source, .. }
-                | BoardError::Open { source, .. },
-            ) if matches!(
-                *source,
-                Errno::AGAIN | Errno::BUSY | Errno::INTR | Errno::CANCELED
-            ) =>
-            {
+            Self::Board(error) if error.errno().is_some_and(|number| BUSY.contains(&number)) => {
                 true
             }
             Self::Board(
@@ -61,7 +37,7 @@ impl Error {
                 | BoardError::ChannelsTaken { .. },
             ) => true,
             // Not an error of its layout, which does not change.
-            Self::Board(error) => board_lacks_room(error),
+            Self::Board(error) => error.no_room(),
             Self::Busy { .. } | Self::Lost { .. } => true,
             _ => self.lacks_room(),
         }
@@ -71,7 +47,10 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peerlane_host::driver::BackendError;
+    use peerlane_host::peerlane_core::att::AllocError;
     use peerlane_host::peerlane_core::layout::LayoutError;
+    use peerlane_host::vfio::Error as Vfio;
 
     fn call(source: Errno) -> Error {
         BoardError::Call {
@@ -88,6 +67,9 @@ mod tests {
             largest: 1,
             free: 3,
         };
+        let vfio = |error| Error::from(BoardError::Backend(BackendError::Vfio(error)));
+        let (bytes, limit) = (4096, Some(0));
+        let [board, group] = ["0000:01:00.0", "7"].map(String::from);
         let window = |source| Error::from(BoardError::Window { base: 0, source });
         let opencl = |code| Error::OpenCl {
             call: "clCreateBuffer",
@@ -97,6 +79,10 @@ mod tests {
             (BoardError::AttFull(full).into(), true, true),
             (call(Errno::NOSPC), true, true),
             (call(Errno::DQUOT), true, true),
+            (vfio(Vfio::Locked { bytes, limit }), true, true),
+            (vfio(Vfio::NoAddresses { bytes }), true, true),
+            (vfio(Vfio::InUse { board, group }), true, false),
+            (vfio(Vfio::OldKernel), false, false),
             (call(Errno::AGAIN), true, false),
             (call(Errno::OPNOTSUPP), false, false),
             (call(Errno::FAULT), false, false),

@@ -1,6 +1,7 @@
 //! Errors of a backend of the driver in the process.
 
 use crate::memory_kind::MemoryKind;
+use rustix::io::Errno;
 
 /// Reason why a backend could not do a call.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -32,6 +33,18 @@ pub enum BackendError {
     /// Any other error, for example the simulated board's own errors.
     #[error("{0}")]
     Other(String),
+}
+
+impl BackendError {
+    /// Returns the number of errno.h for the cause, as [`Error::errno`](crate::Error::errno).
+    pub fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::OutOfMemory { .. } => Some(Errno::NOMEM),
+            Self::NoProcessMemory { .. } => Some(Errno::FAULT),
+            Self::Vfio(error) => error.errno(),
+            Self::Range(_) | Self::NotSimulated(_) | Self::Other(_) => None,
+        }
+    }
 }
 
 /// Result of a backend's calls.

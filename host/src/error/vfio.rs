@@ -179,6 +179,19 @@ impl Error {
         Self::Call { what, source }
     }
 
+    /// Returns the number of errno.h for the cause: that of a call that failed, or that of the kernel's driver for the
+    /// same cause.
+    pub fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::Open { source, .. } | Self::Call { source, .. } => Some(*source),
+            Self::NoDevice { .. } | Self::NotBound { .. } => Some(Errno::NODEV),
+            Self::InUse { .. } => Some(Errno::BUSY),
+            Self::Locked { .. } => Some(Errno::NOMEM),
+            Self::NoAddresses { .. } => Some(Errno::NOSPC),
+            _ => None,
+        }
+    }
+
     /// Returns a hint how to fix the cause, in one or two sentences.
     pub fn hint(&self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 mod others;
 
 use crate::messages::say;
+use peerlane_host::cache::NoRoom as _;
 use peerlane_host::{Errno, Error, Fault};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
@@ -140,14 +141,12 @@ pub(crate) fn code(error: &Error) -> c_int {
             fault: Fault::AttInvalid,
             ..
         } => CL_PEER_MEMORY_REVOKED_PEERLANE,
+        error if error.no_room() => CL_MEM_OBJECT_ALLOCATION_FAILURE,
         Error::Call { source, .. } => match *source {
             _ if error.is_no_way() => CL_PEER_NOT_SUPPORTED_PEERLANE,
             Errno::STALE => CL_PEER_MEMORY_REVOKED_PEERLANE,
             // Also a GPU whose driver is not there.
             Errno::OPNOTSUPP | Errno::NXIO => CL_PEER_NOT_SUPPORTED_PEERLANE,
-            Errno::NOMEM | Errno::NOSPC | Errno::DQUOT | Errno::NOBUFS => {
-                CL_MEM_OBJECT_ALLOCATION_FAILURE
-            }
             Errno::PERM | Errno::ACCESS => CL_INVALID_OPERATION,
             Errno::INVAL | Errno::BADF | Errno::FAULT => CL_INVALID_VALUE,
             _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
@@ -169,7 +168,8 @@ pub(crate) fn code(error: &Error) -> c_int {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peerlane_host::Direction;
+    use peerlane_host::driver::BackendError;
+    use peerlane_host::{Direction, vfio};
 
     #[test]
     fn every_error_says_what_to_do_and_has_a_number_of_its_own() {
@@ -217,6 +217,15 @@ mod tests {
         for full in [Errno::NOBUFS, Errno::NOSPC, Errno::DQUOT] {
             assert_eq!(code(&call(full)), CL_MEM_OBJECT_ALLOCATION_FAILURE);
         }
+        // The limit of locked memory, of a board by VFIO.
+        let (bytes, limit) = (4096, Some(0));
+        let locked = BackendError::Vfio(vfio::Error::Locked { bytes, limit });
+        assert_eq!(
+            code(&Error::Backend(locked)),
+            CL_MEM_OBJECT_ALLOCATION_FAILURE
+        );
+        let odd = BackendError::Other("why".into());
+        assert_eq!(code(&Error::Backend(odd)), CL_PEER_TRANSFER_FAILED_PEERLANE);
         assert_eq!(code(&call(Errno::BADF)), CL_INVALID_VALUE);
         assert_eq!(code(&Error::Gone), CL_BOARD_LOST_PEERLANE);
     }

@@ -8,6 +8,7 @@ use crate::code::{
     refused_once,
 };
 use crate::messages::say;
+use peerlane_host::cache::NoRoom as _;
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Error, Pages, Permissions, Region};
 use peerlane_opencl_api::Lookup;
@@ -112,7 +113,7 @@ impl Peers {
             ));
             match error {
                 // An error of a driver in the process for addresses and sizes.
-                Error::Backend(_) => CL_INVALID_VALUE,
+                Error::Backend(_) if !error.no_room() => CL_INVALID_VALUE,
                 error => code(&error),
             }
         })?;
