@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 const BOARD: &str = "0000:01:00.0";
 
@@ -48,6 +48,10 @@ fn run(root: &Path, words: &[&str]) -> (bool, String) {
         .arg(root)
         .output()
         .unwrap();
+    result(output)
+}
+
+fn result(output: Output) -> (bool, String) {
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).unwrap())
 }
@@ -145,6 +149,33 @@ fn a_board_that_is_bound_gets_a_rule_until_it_is_unbound() {
         fs::read_to_string(device.join("driver/unbind")).unwrap(),
         BOARD
     );
+}
+
+/// The rule runs a program as root, so no other user may write it.
+#[test]
+fn a_rule_is_roots_alone_for_any_umask() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    device(root, BOARD, Some("3"), Some("vfio-pci"));
+    for directory in ["etc/udev/rules.d", "dev/vfio"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    fs::write(root.join("dev/vfio/3"), "").unwrap();
+    let user = fs::metadata(root).unwrap().uid().to_string();
+    for umask in ["0", "077"] {
+        let bind = "umask $1; exec \"$2\" bind 0000:01:00.0 --always --user \"$3\" --root \"$4\"";
+        let output = Command::new("sh")
+            .args(["-c", bind, "sh", umask])
+            .args([env!("CARGO_BIN_EXE_peerlane"), &user])
+            .arg(root)
+            .output()
+            .unwrap();
+        let (succeeded, text) = result(output);
+        assert!(succeeded, "{text}");
+        let rule = root.join("etc/udev/rules.d/60-peerlane-vfio-0000:01:00.0.rules");
+        let mode = fs::metadata(rule).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644, "umask {umask}");
+    }
 }
 
 /// Another device has the address, after the computer's devices were numbered again.

@@ -582,6 +582,8 @@ mod tests {
         };
         assert!(open(Errno::NOENT).hint().contains("modprobe"));
         assert!(open(Errno::AGAIN).hint().contains("Try again"));
+        // Another handle of the board, in this process, would be the same lost one.
+        assert!(Error::Gone.hint().contains("Close all devices"));
         // A GPU that is too far away, and one whose driver is not there.
         let far = Error::call("REGISTER", Errno::REMOTEIO).hint();
         for part in ["one PCIe switch", "any_distance=1", "peerlane doctor"] {

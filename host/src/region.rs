@@ -171,7 +171,9 @@ impl Device {
     /// in the meantime is cut off from the board. But the mapping must not change, from mapped to unmapped or back,
     /// until a write to it has ended that does not begin and end at a multiple of the board's
     /// [granularity](peerlane_core::capability::Capabilities::write_granularity): this process copies the ends of such
-    /// a write to the memory that is mapped at their address then.
+    /// a write to the memory that is mapped at their address then. By VFIO, a region whose memory was unmapped must be
+    /// forgotten before a [reset](crate::driver::Driver::reset) that follows [`Error::Gone`]: the reset pins the memory
+    /// that is mapped at its address then.
     ///
     /// That copy needs a mapping that may be written: after `mprotect(PROT_READ)` the write fails with
     /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. In the meantime no other write of

@@ -1,6 +1,7 @@
 //! Outcomes of subcommands, and the files into which they write their results.
 
-use std::io::Write;
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,12 +74,30 @@ pub fn save(file: &Path, text: &str) -> Result<(), Error> {
 /// Writes to a temporary file in the same directory and renames it, so that there is never half a file. `doing` is for
 /// the error.
 pub fn replace(file: &Path, doing: &str, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |e: &std::io::Error| Error::io(file, doing, e);
     // The mode of any new file, subject to the umask. The default mode of a temporary file is for its owner only.
+    write(file, doing, bytes, |_| Ok(()))
+}
+
+/// Does the work of [`replace`] for a file of the system: all users may read it, and its owner alone may write it,
+/// independently of the umask.
+pub fn publish(file: &Path, doing: &str, bytes: &[u8]) -> Result<(), Error> {
+    write(file, doing, bytes, |file| {
+        file.set_permissions(Permissions::from_mode(0o644))
+    })
+}
+
+fn write(
+    file: &Path,
+    doing: &str,
+    bytes: &[u8],
+    set_mode: impl FnOnce(&File) -> io::Result<()>,
+) -> Result<(), Error> {
+    let failed = |e: &io::Error| Error::io(file, doing, e);
     let mut temporary = tempfile::Builder::new()
-        .permissions(std::fs::Permissions::from_mode(0o666))
+        .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory_of(file))
         .map_err(|e| failed(&e))?;
+    set_mode(temporary.as_file()).map_err(|e| failed(&e))?;
     temporary.write_all(bytes).map_err(|e| failed(&e))?;
     temporary.persist(file).map_err(|e| failed(&e.error))?;
     Ok(())

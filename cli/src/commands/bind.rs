@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::commands::{Outcome, replace};
+use crate::commands::{Outcome, publish};
 use crate::doctor::pci::{Bus, Pci, SHARED_GROUP};
 use peerlane_demo::error::Error;
 use peerlane_host::vfio::{DRIVER, is_address};
@@ -252,7 +252,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     if let Some(program) = program {
         let text = rule(&args.board, &files.ids()?, owner, &program);
-        replace(&files.rule(), "write the rule", text.as_bytes())?;
+        publish(&files.rule(), "write the rule", text.as_bytes())?;
         println!("written: {}", files.rule().display());
     } else if args.only.is_none() {
         // A rule of earlier would give the board to its user at the next start.

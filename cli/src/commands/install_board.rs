@@ -1,12 +1,11 @@
 //! `peerlane install-board`.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::{Outcome, replace};
+use crate::commands::{Outcome, publish};
 use peerlane_bsp::hash::sha256;
 use peerlane_bsp::layout::{BOARD_FILE, Layout};
 use peerlane_core::board::{Board, BoardError, FileName, Ids, SUBDEVICE, descriptions};
@@ -75,10 +74,8 @@ pub fn run(args: &Args) -> Outcome {
     make(&args.firmware).map_err(|e| Error::io(&args.firmware, "make the directory", &e))?;
     for (file, all) in &files {
         let text: String = all.iter().map(|one| one.text.as_str()).collect();
-        replace(file, "write the descriptions", text.as_bytes())?;
         // Programs of any user read it, where a board is driven by VFIO.
-        fs::set_permissions(file, Permissions::from_mode(0o644))
-            .map_err(|e| Error::io(file, "let all users read the descriptions", &e))?;
+        publish(file, "write the descriptions", text.as_bytes())?;
     }
     list(&args.firmware)?;
     next(&new);

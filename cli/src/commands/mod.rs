@@ -19,7 +19,7 @@ pub mod upgrade;
 
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 pub use peerlane_demo::files::{FAILED, Outcome};
-use peerlane_demo::files::{check_file, replace, save, save_json};
+use peerlane_demo::files::{check_file, publish, replace, save, save_json};
 
 /// Returns a table that fits the terminal, with these headers.
 fn table(heads: &[&str]) -> Table {

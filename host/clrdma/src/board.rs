@@ -4,11 +4,14 @@ use crate::error::{
     CLRDMA_FAILED, CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_TIMEOUT, CLRDMA_WRONG_DRIVER, Failure,
 };
 use crate::opencl::{self, Handle};
+use peerlane_host::vfio;
 use peerlane_opencl_api::sys::{
     CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_MEM_OBJECT_ALLOCATION_FAILURE,
     CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, CL_SUCCESS,
 };
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs::DirEntry;
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -285,10 +288,12 @@ impl Library {
                 }));
             }
         }
-        loaded().map(Self::Loaded).ok_or_else(|| match driver() {
+        let has_board = || driver(Path::new("/sys/class/misc"), &vfio::boards());
+        loaded().map(Self::Loaded).ok_or_else(|| match has_board() {
             false => Failure::new(
                 CLRDMA_NO_DRIVER,
-                "Peerlane's driver is not loaded: modprobe peerlane, and make the context with the board's device",
+                "Peerlane's driver is not loaded, and no board is bound to vfio-pci: modprobe peerlane, or peerlane bind \
+                 ADDRESS. Make the context with the board's device",
             ),
             true => not_ours(),
         })
@@ -315,14 +320,16 @@ fn not_ours() -> Failure {
     )
 }
 
-/// Returns whether the driver is loaded, which has its boards in this directory (`driver/src`).
-fn driver() -> bool {
-    let devices = std::fs::read_dir("/sys/class/misc").into_iter().flatten();
-    devices.flatten().any(|entry| {
+/// Returns whether a board has a driver: that of Peerlane, which has its boards in the directory `misc` (`driver/src`),
+/// or VFIO's, which needs no module of Peerlane's.
+fn driver(misc: &Path, by_vfio: &[String]) -> bool {
+    let mut devices = std::fs::read_dir(misc).into_iter().flatten().flatten();
+    let is_board = |entry: DirEntry| {
         let name = entry.file_name();
         name.to_str()
             .is_some_and(|name| name.starts_with("peerlane"))
-    })
+    };
+    !by_vfio.is_empty() || devices.any(is_board)
 }
 
 /// Returns Peerlane's board library, if the process has loaded it.
@@ -354,4 +361,19 @@ fn loaded() -> Option<*mut c_void> {
     // SAFETY: with these flags nothing is loaded, and nothing runs (dlopen(3)).
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     (!library.is_null()).then_some(library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_of_vfio_needs_no_module() {
+        let misc = tempfile::tempdir().unwrap();
+        std::fs::create_dir(misc.path().join("cpu_dma_latency")).unwrap();
+        assert!(!driver(misc.path(), &[]));
+        assert!(driver(misc.path(), &["0000:01:00.0".into()]));
+        std::fs::create_dir(misc.path().join("peerlane0")).unwrap();
+        assert!(driver(misc.path(), &[]));
+    }
 }

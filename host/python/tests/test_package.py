@@ -19,6 +19,10 @@ def test_without_a_board():
     assert raised.value.remedy and str(raised.value).endswith(raised.value.remedy)
     with pytest.raises(peerlane.Error):
         peerlane.Device("/dev/null")
+    # The address of a board by VFIO. ENODEV, as of a node without a board.
+    with pytest.raises(peerlane.NoDeviceError) as raised:
+        peerlane.Device("ffff:ff:1f.7")
+    assert raised.value.errno == 19
 
 
 def test_the_simulated_board_has_a_name():

@@ -97,17 +97,27 @@ pub struct Driver(Arc<Shared>);
 
 /// A handle that does not keep the driver.
 #[derive(Debug)]
-pub(crate) struct WeakDriver(Weak<Shared>, Process);
+pub(crate) struct WeakDriver {
+    shared: Weak<Shared>,
+    /// [`Shared::exists`].
+    exists: Weak<()>,
+    owner: Process,
+}
 
 impl WeakDriver {
     /// Returns whether this process made the driver, not its parent.
-    pub(crate) fn is_own(&self) -> bool {
-        self.1 == Process::current()
+    fn is_own(&self) -> bool {
+        self.owner == Process::current()
+    }
+
+    /// Returns whether this process has not dropped all of the driver yet: a thread may just be doing it.
+    pub(crate) fn exists(&self) -> bool {
+        self.is_own() && self.exists.strong_count() > 0
     }
 
     /// Returns the driver, if it exists and is this process's own.
     pub(crate) fn upgrade(&self) -> Option<Driver> {
-        let shared = self.0.upgrade()?;
+        let shared = self.shared.upgrade()?;
         self.is_own().then_some(Driver(shared))
     }
 }
@@ -121,6 +131,8 @@ pub(crate) struct Shared {
     events: Condvar,
     /// The process that made the driver: a child's copy ends nothing.
     owner: Process,
+    /// Dropped as the last field, after the backend: the board is free then.
+    exists: Arc<()>,
 }
 
 impl fmt::Debug for Shared {
@@ -223,12 +235,17 @@ impl Driver {
             waiting: AtomicUsize::new(0),
             events: Condvar::new(),
             owner: Process::current(),
+            exists: Arc::default(),
         })))
     }
 
     /// Returns a handle that does not keep the driver.
     pub(crate) fn downgrade(&self) -> WeakDriver {
-        WeakDriver(Arc::downgrade(&self.0), self.0.owner)
+        WeakDriver {
+            shared: Arc::downgrade(&self.0),
+            exists: Arc::downgrade(&self.0.exists),
+            owner: self.0.owner,
+        }
     }
 
     /// Opens a context on a free channel.
@@ -299,8 +316,9 @@ impl Driver {
     /// A queue learns of the reset by its next wait, or by [`Device::query`]. Transfers that are submitted before that
     /// end with [`Error::Restarted`], too.
     ///
-    /// After [`Error::Gone`] by VFIO, memory is pinned again by its addresses. Transfers of a region whose memory is
-    /// not there any more fail with [`Fault::AttInvalid`](crate::Fault::AttInvalid).
+    /// After [`Error::Gone`] by VFIO, memory is pinned again by its addresses
+    /// ([`Device::register_address`](crate::Device::register_address)). A region whose memory is not there any more
+    /// stays invalid: its transfers fail with [`Fault::AttInvalid`](crate::Fault::AttInvalid).
     ///
     /// # Errors
     /// [`Error::NotReady`] and [`Error::Gone`] if the board does not come back. A port that is dead stays dead: the

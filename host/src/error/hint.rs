@@ -286,7 +286,9 @@ impl Error {
                 "Submit the transfer again if it is needed. Users of one device must agree on \
                  which of them stops transfers."
             }
-            Self::Gone => "Check the board and its link, then open the device again.",
+            Self::Gone => {
+                "Check the board and its link. Close all devices of the board that this process has, then open it again."
+            }
             Self::Broken { .. } => {
                 "Restart the queue, or open the device again; transfers in progress are lost."
             }

@@ -48,7 +48,11 @@ pub(super) fn command(function: &Function, master: bool) -> Result<()> {
 /// Returns whether the function's configuration space answers. The kernel waits for the end of a reset that is under
 /// way.
 pub(super) fn is_there(function: &Function) -> bool {
-    matches!(function.config(CLASS), Ok(class) if class != [u8::MAX; 4])
+    answers(|offset| function.config(offset))
+}
+
+fn answers(config: impl Fn(u64) -> Result<[u8; 4]>) -> bool {
+    matches!(config(CLASS), Ok(class) if class != [u8::MAX; 4])
 }
 
 /// Returns the offset of the PCI Express capability.
@@ -116,4 +120,26 @@ pub(super) fn reset(function: &Function, group: Option<&Group>) -> Result<()> {
     }
     // The kernel has restored the settings as they were before the reset.
     command(function, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vendor ID and Device ID, which VFIO makes up.
+    const IDS: [u8; 4] = [0x72, 0x11, 0x00, 0xab];
+
+    #[test]
+    fn a_function_that_was_pulled_out_is_not_there() {
+        let of_hardware = |there: Result<[u8; 4]>| {
+            move |offset: u64| match offset {
+                0 => Ok(IDS),
+                _ => there.clone(),
+            }
+        };
+        assert!(answers(of_hardware(Ok([0x01, 0x00, 0x00, 0x12]))));
+        assert!(!answers(of_hardware(Ok([0xff; 4]))));
+        let error = Error::call("reading configuration space", Errno::IO);
+        assert!(!answers(of_hardware(Err(error))));
+    }
 }

@@ -85,26 +85,59 @@ pub fn open(address: &str, options: &Options) -> crate::Result<Driver> {
     if let Some(driver) = earlier.and_then(WeakDriver::upgrade) {
         return Ok(driver);
     }
-    let begin = Instant::now();
-    let board = loop {
-        match board::Board::open(address) {
-            // Another thread drops the last handle of it.
-            Err(Error::InUse { .. })
-                if earlier.is_some_and(WeakDriver::is_own) && begin.elapsed() < CLOSED =>
-            {
-                std::thread::sleep(LOOK);
-            }
-            result => break result.map_err(BackendError::from)?,
-        }
-    };
+    let is_ours = || earlier.is_some_and(WeakDriver::exists);
+    let board = when_free(is_ours, || board::Board::open(address)).map_err(BackendError::from)?;
     let driver = Driver::new(board, options)?;
     opened.insert(address.to_owned(), driver.downgrade());
     Ok(driver)
 }
 
+/// Opens a board. If it is in use by this process, a thread drops the last handle of it, and this waits for the end.
+fn when_free<T>(is_ours: impl Fn() -> bool, open: impl Fn() -> Result<T>) -> Result<T> {
+    let begin = Instant::now();
+    loop {
+        // Asked before: the drop may end in the meantime.
+        let waits = is_ours() && begin.elapsed() < CLOSED;
+        match open() {
+            Err(Error::InUse { .. }) if waits => std::thread::sleep(LOOK),
+            result => return result,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    fn in_use() -> Error {
+        let [board, group] = ["0000:01:00.0", "7"].map(String::from);
+        Error::InUse { board, group }
+    }
+
+    /// Also if this process had the board before.
+    #[test]
+    fn a_board_of_another_process_is_refused_at_once() {
+        let begin = Instant::now();
+        let opened = when_free(|| false, || Err::<(), _>(in_use()));
+        assert!(matches!(opened, Err(Error::InUse { .. })), "{opened:?}");
+        assert!(begin.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn the_end_of_a_driver_of_this_process_is_waited_for() {
+        let looks = Cell::new(0);
+        let open = || {
+            looks.set(looks.get() + 1);
+            // The drop ends during the third look, which still fails.
+            if looks.get() < 4 {
+                Err(in_use())
+            } else {
+                Ok(())
+            }
+        };
+        when_free(|| looks.get() < 3, open).unwrap();
+    }
 
     #[test]
     fn an_address_is_not_a_path() {

@@ -69,7 +69,7 @@ impl Between {
         format!(
             "a program that drives the board by VFIO cannot configure its FPGA. If the FPGA has these kernels already, \
              set CL_CONTEXT_COMPILER_MODE_INTELFPGA=3. Otherwise, as root: peerlane unbind {address}; peerlane \
-             program; peerlane bind {address} --user USER"
+             program --device {address} -- COMMAND; peerlane bind {address} --user USER, with --always if it was bound so"
         )
     }
 }
@@ -150,6 +150,19 @@ mod tests {
             assert_eq!(vfio_number(address), None, "{address}");
         }
         assert_eq!(number("peerlane_0000_01_00_0"), None);
+    }
+
+    /// Without a command `peerlane program` prints its usage, and `unbind` removes the rule of `bind --always`.
+    #[test]
+    fn the_way_to_other_kernels_is_complete() {
+        let refusal = Between("0000:01:00.0".into()).refusal();
+        for part in [
+            "peerlane unbind 0000:01:00.0;",
+            "peerlane program --device 0000:01:00.0 -- COMMAND;",
+            "peerlane bind 0000:01:00.0 --user USER, with --always",
+        ] {
+            assert!(refusal.contains(part), "{refusal}");
+        }
     }
 
     #[test]

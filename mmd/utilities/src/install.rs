@@ -12,7 +12,7 @@ use crate::machine::check_rights;
 use crate::setup::{VENDORS, for_another_runtime, open_to_all};
 use crate::{Failure, Machine, Platform, Result, Stopped};
 use std::fs::Permissions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -520,8 +520,13 @@ fn make(directory: &Path) -> std::io::Result<()> {
         return Ok(());
     }
     directory.parent().map_or(Ok(()), make)?;
-    std::fs::create_dir(directory)?;
-    std::fs::set_permissions(directory, Permissions::from_mode(0o755))
+    match std::fs::create_dir(directory) {
+        // Another process has made it in the meantime.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+        made => {
+            made.and_then(|()| std::fs::set_permissions(directory, Permissions::from_mode(0o755)))
+        }
+    }
 }
 
 /// Restores all files.
@@ -532,5 +537,28 @@ fn take_away(files: &[Wanted]) {
             Some(text) => drop(put(&file.path, text)),
             None => drop(std::fs::remove_file(&file.path)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn a_directory_that_others_make_at_the_same_time_is_there() {
+        const THREADS: usize = 8;
+        let tree = tempfile::tempdir().unwrap();
+        let begin = Barrier::new(THREADS);
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for round in 0..200 {
+                        begin.wait();
+                        make(&tree.path().join(format!("{round}/a/b/c"))).unwrap();
+                    }
+                });
+            }
+        });
     }
 }
