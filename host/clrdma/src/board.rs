@@ -292,8 +292,8 @@ impl Library {
         loaded().map(Self::Loaded).ok_or_else(|| match has_board() {
             false => Failure::new(
                 CLRDMA_NO_DRIVER,
-                "Peerlane's driver is not loaded, and no board is bound to vfio-pci: modprobe peerlane, or peerlane bind \
-                 ADDRESS. Make the context with the board's device",
+                "Peerlane's driver is not loaded, and no board is bound to vfio-pci: modprobe peerlane, or peerlane \
+                 bind ADDRESS. Make the context with the board's device",
             ),
             true => not_ours(),
         })

@@ -62,6 +62,26 @@ fn a_copy_finds_windows_that_fit() {
     }
 }
 
+/// By VFIO: the copy has one window at a time, of the bytes that may be locked.
+#[test]
+fn a_copy_keeps_to_the_limit_of_locked_memory() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let whole = memory(&device, 5 * MIB);
+    let data: Vec<u8> = (0..whole.length()).map(|at| (at / 7) as u8).collect();
+    whole.write(0, &data).unwrap();
+    for limit in [4 * MIB, 300 << 10] {
+        fake.lock().tricks.lock_limit = Some(limit);
+        copy(&queue, Direction::ToFpga, &whole, None).unwrap();
+    }
+    let mut found = vec![0; whole.length()];
+    fake.fpga_read(0, &mut found);
+    assert!(found == data);
+    // Less than the smallest window.
+    fake.lock().tricks.lock_limit = Some(4096);
+    let error = copy(&queue, Direction::ToFpga, &whole, None).unwrap_err();
+    assert!(matches!(error, Error::Backend(_)), "{error:?}");
+}
+
 #[test]
 fn a_copy_without_room_leaves_nothing_behind() {
     let (fake, _driver, device, queue) = open(small());

@@ -69,7 +69,8 @@ impl Between {
         format!(
             "a program that drives the board by VFIO cannot configure its FPGA. If the FPGA has these kernels already, \
              set CL_CONTEXT_COMPILER_MODE_INTELFPGA=3. Otherwise, as root: peerlane unbind {address}; peerlane \
-             program --device {address} -- COMMAND; peerlane bind {address} --user USER, with --always if it was bound so"
+             program --device {address} -- COMMAND; peerlane bind {address} --user USER, with --always if it was \
+             bound so"
         )
     }
 }

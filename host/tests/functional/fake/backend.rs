@@ -7,6 +7,7 @@ use peerlane_core::link::Link;
 use peerlane_host::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, Health, MemoryId, Pin, Pinned, Space,
 };
+use peerlane_host::vfio::Error;
 use peerlane_host::{Area, Memory, MemoryKind, Place, Result};
 use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -125,6 +126,13 @@ impl State {
             let what = format!("{length} bytes at {offset:#x} of {bytes}");
             return Err(BackendError::Range(what));
         }
+        if let Some(limit) = self.tricks.lock_limit
+            && (self.pins > 0 || length > limit)
+        {
+            let (bytes, limit) = (length, Some(limit));
+            return Err(BackendError::Vfio(Error::Locked { bytes, limit }));
+        }
+        self.pins += 1;
         memory.holds += 1;
         Ok(Pinned {
             id,
@@ -319,6 +327,7 @@ impl Backend for Fake {
         let mut state = self.lock();
         let pinned = state.begun.remove(&id).expect("it is being pinned");
         if worked.is_err() {
+            state.pins -= 1;
             state.let_go(id);
         }
         worked.map(|()| pinned)
@@ -355,7 +364,9 @@ impl Backend for Fake {
     }
 
     fn unpin(&mut self, id: MemoryId) {
-        self.lock().let_go(id);
+        let mut state = self.lock();
+        state.pins -= 1;
+        state.let_go(id);
     }
 
     fn allocate(&mut self, length: u64) -> BackendResult<Allocation> {

@@ -69,6 +69,8 @@ pub struct Tricks {
     pub no_flush: bool,
     /// Doorbells are refused from this fill on.
     pub refuse_at: Option<usize>,
+    /// Bytes of one pin that may be locked, while no other is, as by VFIO.
+    pub lock_limit: Option<u64>,
     /// The next pin takes until a message comes.
     pub slow_pin: Option<Receiver<()>>,
     /// Real time that each descriptor takes.
@@ -204,6 +206,8 @@ pub struct State {
     pub channels: Vec<Channel>,
     turn: usize,
     records: [u64; 2],
+    /// Number of pins.
+    pins: usize,
     /// It reaches no memory.
     cut_off: bool,
     /// Time of the block's first answer after a reset.
@@ -250,6 +254,7 @@ impl Fake {
             channels,
             turn: 0,
             records: [0; 2],
+            pins: 0,
             cut_off: true,
             back_at: None,
         })))
