@@ -167,6 +167,8 @@ impl Setup {
         ));
         let mut machine = Machine::new(&qemu, image, files)
             .cpus(2)
+            // Examples and libraries with the simulator are large, and the files of a machine are in its memory.
+            .memory(if self.more.is_empty() { 1024 } else { 3072 })
             .iommu()
             .slots(2)
             .shared_memory("slot1", "gpu", &vram, VRAM)
