@@ -211,7 +211,7 @@ impl NoRoom for Error {
         let full = [Errno::NOSPC, Errno::NOMEM, Errno::DQUOT, Errno::NOBUFS];
         match self {
             Self::AttFull(error) => matches!(error, AllocError::Full { .. }),
-            // Memory that others release is not what these need.
+            // These do not need memory that others could release.
             Self::Open { .. } | Self::Window { .. } | Self::OpenCl { .. } => false,
             error => error.errno().is_some_and(|number| full.contains(&number)),
         }

@@ -159,7 +159,7 @@ impl Source {
         self.next = self.next.max(now + 1);
     }
 
-    /// Reads the design before the edge, and decides what is offered after it.
+    /// Reads the design before the edge, and chooses the word that is offered after it.
     pub(crate) fn rise(&mut self, model: &mut Model) {
         self.next += self.period;
         self.rises = true;
