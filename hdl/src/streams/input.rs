@@ -272,8 +272,8 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         self.marks.next = self.on.val() & self.is_mark.val();
         self.answers.next = (self.marks.val() | (self.takes.val() & self.last_slice.val()))
             & self.flags.val().get_bit(2);
-        // An end that was asked for, and comes after the block has ended in another way, is none. But a beat that is
-        // not full is the last of its block, and so is a packet's.
+        // The end that the time limit asks for can come after the block has ended in another way. Then it does not count.
+        // But a beat that is not full is the last of its block, and so is a packet's.
         self.seals.next = self.takes.val()
             & self.last_slice.val()
             & self.flags.val().get_bit(0)
@@ -382,7 +382,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             self.asked.d.next = false;
         }
 
-        // A request that waits. The one that asks again finds what there is then.
+        // A request that waits. Its channel looks again at the bytes that wait when it has its turn.
         self.enough.next = (self.held.q.val() > bit_cast::<13, 10>(self.want.q.val()))
             | ((self.held.q.val() == bit_cast::<13, 10>(self.want.q.val()))
                 & self.want_closes.q.val())

@@ -1,4 +1,4 @@
-//! Streams between the FPGA's logic and peers: a source of the engine's write descriptors beside FPGA memory.
+//! Streams between the FPGA's logic and peers: a source of the engine's write descriptors, as FPGA memory is.
 //!
 //! Data flow: the logic's words, in the logic's clock → [`pack`] → a FIFO between the clocks → [`input`], which knows
 //! how much waits and where blocks end → [`inflow`], which brings the beats of all requests in their order → the

@@ -96,7 +96,7 @@ impl<const U: usize, const F: usize, const G: usize> Logic for Pack<U, F, G> {
     parts!(Words, Beats);
 }
 
-/// Which words are taken, and what they make.
+/// The words that are taken, and whether they make a beat.
 struct Words;
 
 /// The beat that goes to the FIFO.
