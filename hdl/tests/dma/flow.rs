@@ -1,5 +1,5 @@
-//! Streams from the FPGA's logic to peers. What arrives is compared with what the logic was given, byte by byte, and
-//! the records are checked against the blocks that come out of the rules by hand.
+//! Streams from the FPGA's logic to peers. The bytes that arrive are compared with those that the logic was given, and
+//! the records with the blocks that follow from the rules.
 
 use crate::channels::{ABORT, ABORTED, ACCEPT, RUN, control, descriptor, map_for};
 use crate::rig::{MIB, RECORD, Rig, library, near, same};
@@ -205,7 +205,7 @@ fn a_starved_stream_holds_up_nobody() {
         let params = with(base, &[stream(128), stream(128)]);
         let mut rig = rig(&params);
         let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
-        // Stream 0 has part of what its descriptor wants, stream 1 nothing.
+        // Stream 0 has a part of the bytes that its descriptor wants, stream 1 nothing.
         let head = bytes(1, 4096 - 256);
         rig.board.source_mut(0).send(&head);
         rig.queue_on(0, false, descriptor(peer, STREAM, 4096, RECORD, 1));
@@ -304,7 +304,7 @@ fn lost_words_are_counted_where_they_are_missing() {
             let data = bytes(7, 16_384 * width);
             rig.board.source_mut(0).send(&data);
             rig.board.source_mut(0).set_gaps(60);
-            // Nobody takes the words for some time, again and again.
+            // No descriptor takes the words for some time, again and again.
             let (mut slot, mut at, mut gaps) = (0u64, 0usize, 0);
             while rig.board.source_mut(0).left() > 0 {
                 rig.queue(
