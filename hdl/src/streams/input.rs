@@ -4,7 +4,8 @@
 //! taken until a request has closed that block. So at most one end is known, and it is that of all bytes that wait.
 //!
 //! A stream opens and closes as a whole: both sides of the FIFO are in reset until each has seen the other's. The
-//! logic's clock may have any rate, and may stand still; then the stream does not open.
+//! logic's clock may have any rate, and may stand still; then the stream does not open. Requests that have left when a
+//! stream is closed get zeros, so that no other stream waits for them. The stream does not open before their last beat.
 
 use super::pack::Pack;
 use crate::prim::{AsyncFifo, BitSync, BlockFifo, Part, parts};
@@ -93,6 +94,8 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     flush: DFF<Bit>,
     asked: DFF<Bit>,
     stale: DFF<Bit>,
+    /// Beats of requests that have not been given.
+    owed: DFF<Bits<13>>,
 
     selected: Signal<Local, Bit>,
     mine: Signal<Local, Bit>,
@@ -117,10 +120,13 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     held_next: Signal<Local, Bits<13>>,
     more_lost: Signal<Local, Bits<16>>,
     enough: Signal<Local, Bit>,
+    claimed_bytes: Signal<Local, Bits<13>>,
+    given_beats: Signal<Local, Bits<13>>,
 
     bytes_at: Constant<Bits<10>>,
     flags_at: Constant<Bits<10>>,
     beat_bytes: Constant<Bits<7>>,
+    beat_round: Constant<Bits<13>>,
     whole_bytes: Constant<Bits<7>>,
     beat_bytes_log2: Constant<Bits<3>>,
     beat_bits_log2: Constant<Bits<4>>,
@@ -141,6 +147,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             bytes_at: Constant::new((F as u64).into()),
             flags_at: Constant::new((F as u64 + 7).into()),
             beat_bytes: Constant::new((B as u64).into()),
+            beat_round: Constant::new((B as u64 - 1).into()),
             whole_bytes: Constant::new((F as u64 / 8).into()),
             beat_bytes_log2: Constant::new(u64::from(B.trailing_zeros()).into()),
             beat_bits_log2: Constant::new(u64::from(W.trailing_zeros()).into()),
@@ -200,7 +207,8 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             elapsed,
             flush,
             asked,
-            stale
+            stale,
+            owed
         );
         self.selected.next = self.unit_select.val() == self.id.val();
         if self.selected.val() & self.unit_control_we.val() {
@@ -217,7 +225,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         self.closed_seen.unsynced.next = self.logic_sees.synced.val();
         if self.unit_clear.val() | !self.enabled.q.val() {
             self.hold.d.next = true;
-        } else if self.closed_seen.synced.val() {
+        } else if self.closed_seen.synced.val() & !self.owed.q.val().any() {
             self.hold.d.next = false;
         }
         self.closed.d.next =
@@ -427,12 +435,22 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         if self.wakes.q.val() {
             self.unit_wake.next = self.one.val() << self.owner.q.val();
         }
-        self.pulled.next =
-            self.unit_pull.val() & (self.unit_from.val() == self.id.val()) & self.beats.valid.val();
+        self.pulled.next = self.unit_pull.val()
+            & (self.unit_from.val() == self.id.val())
+            & (self.beats.valid.val() | self.closed.q.val());
+        self.claimed_bytes.next = 0.into();
+        if self.claims.val() {
+            self.claimed_bytes.next =
+                bit_cast::<13, 10>(self.unit_bytes.val()) + self.beat_round.val();
+        }
+        self.given_beats.next = bit_cast::<13, 1>(self.pulled.val().into());
+        self.owed.d.next = self.owed.q.val()
+            + (self.claimed_bytes.val() >> self.beat_bytes_log2.val())
+            - self.given_beats.val();
         self.beats.pop.next = self.pulled.val();
         self.unit_given.next = self.pulled.val();
         self.unit_data.next = 0.into();
-        if self.pulled.val() {
+        if self.pulled.val() & !self.closed.q.val() {
             self.unit_data.next = self.beats.data.val();
         }
 
@@ -448,6 +466,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             self.stale.d.next = false;
         }
         if self.unit_clear.val() {
+            self.owed.d.next = 0.into();
             self.enabled.d.next = false;
             self.hungry.d.next = false;
             self.limit.d.next = 0.into();

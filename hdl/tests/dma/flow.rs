@@ -2,9 +2,11 @@
 //! the records with the blocks that follow from the rules.
 
 use crate::channels::{ABORT, ABORTED, ACCEPT, RUN, control, descriptor, map_for};
+use crate::port::hold;
 use crate::rig::{MIB, RECORD, Rig, library, near, same};
 use peerlane_core::regs::csr;
 use peerlane_hdl::{Irq, Params, Port, Stream, Streams};
+use peerlane_sim::Backpressure;
 use std::collections::VecDeque;
 
 const DESCRIPTOR: u8 = 10;
@@ -513,6 +515,70 @@ fn a_reset_begins_afresh_also_while_the_logics_clock_stands() {
         }
         assert!(left == 0 || rig.board.source_mut(1).left() < left);
         rig.csr(csr::STREAM_CONTROL, 0);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_stream_that_is_closed_holds_up_no_other() {
+    for base in [Params::default(), tagged(256)] {
+        let params = with(base, &[stream(128), stream(128)]);
+        let mut rig = rig(&params);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        for round in 0..20u32 {
+            // Requests of both streams wait at a port that takes nothing.
+            hold(&mut rig, base.port, Backpressure::Random(100));
+            for number in 0..2 {
+                let data = bytes(round * 2 + number, 4096);
+                rig.board.source_mut(number as usize).send(&data);
+            }
+            rig.board.run(1_000).unwrap();
+            rig.queue_on(0, false, descriptor(peer, STREAM, 4096, RECORD, 1));
+            rig.queue_on(
+                1,
+                false,
+                descriptor(peer + MIB, STREAM | 1, 4096, RECORD, 2),
+            );
+            rig.board.run(u64::from(40 + 13 * round)).unwrap();
+            rig.csr(csr::STREAM_SELECT, 0);
+            rig.csr(csr::STREAM_CONTROL, 0);
+            rig.board.run(200).unwrap();
+            assert_eq!(rig.read_csr(csr::STREAM_STATUS), 0);
+            // It is opened again at once, with other words.
+            rig.csr(csr::STREAM_CONTROL, 1);
+            rig.board.run(500).unwrap();
+            hold(&mut rig, base.port, Backpressure::None);
+            let record = rig.wait_on(1, 20_000);
+            assert_eq!((record.code, record.bytes), (0, 4096), "round {round}");
+            let data = bytes(round * 2 + 1, 4096);
+            same("the other stream", &gpu(&rig, MIB, 4096), &data);
+            // The descriptor of the closed stream ends, or has what the logic sends next.
+            let left = rig.board.source_mut(0).left();
+            let fresh = bytes(1000 + round, 8192);
+            rig.board.source_mut(0).send(&fresh);
+            let record = rig.wait_on(0, 20_000);
+            assert!([0, LOCAL_RANGE].contains(&record.code), "{record:?}");
+            assert!(left <= 256);
+            // All words of before are out of the way.
+            control(&mut rig, 0, ABORT);
+            rig.csr(csr::STREAM_SELECT, 0);
+            rig.csr(csr::STREAM_CONTROL, 0);
+            open(&mut rig, 0, 0);
+            while rig.board.source_mut(0).left() > 0 {
+                rig.csr(csr::STREAM_CONTROL, 0);
+                open(&mut rig, 0, 0);
+            }
+            rig.csr(csr::STREAM_CONTROL, 0);
+            rig.board.run(200).unwrap();
+            open(&mut rig, 0, 0);
+            control(&mut rig, 0, ACCEPT | RUN);
+            let data = bytes(2000 + round, 2048);
+            rig.board.source_mut(0).send(&data);
+            rig.queue_on(0, false, descriptor(peer, STREAM, 2048, RECORD, 3));
+            let record = rig.wait_on(0, 20_000);
+            assert_eq!((record.code, record.bytes, record.cookie), (0, 2048, 3));
+            same("after it was opened", &gpu(&rig, 0, 2048), &data);
+        }
     }
 }
 

@@ -129,7 +129,7 @@ fn params_of(port: Port) -> Params {
     }
 }
 
-fn hold(rig: &mut Rig, port: Port, backpressure: Backpressure) {
+pub fn hold(rig: &mut Rig, port: Port, backpressure: Backpressure) {
     match port {
         Port::Txs => rig.board.set_txs_backpressure(backpressure),
         Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
