@@ -109,7 +109,9 @@ module proof #(
 
   // The block's own state: 0 idle, 1 fetches, 2 loads, 3 measures, 4 cuts the request, 5 looks it up,
   // 6 judges, 7 offers it.
-  (* hierconn, init = 0 *) wire [3:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire \dut.fed_q ;
+  (* hierconn, init = 0 *) wire \dut.starving_q ;
   (* hierconn, init = 0 *) wire \dut.streams_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.hungry_q ;
   (* hierconn, init = 0 *) wire \dut.issuing_q ;
@@ -174,7 +176,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.woken_before_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.waits_q ;
   // A build without streams.
-  always @* assert (!\dut.streams_q & \dut.hungry_q == 0 & \dut.state_q < 8);
+  always @* assert (!\dut.streams_q & !\dut.fed_q & !\dut.starving_q & \dut.hungry_q == 0);
   reg ask_before = 0, take_before = 0, reset_before = 0, reset_earlier = 0;
   reg [3:0] queued_before = 0;
   reg [1:0] select_before = 0, select_earlier = 0;

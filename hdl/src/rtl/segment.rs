@@ -49,10 +49,6 @@ pub enum SegmentState {
     Judge,
     /// Offering the request.
     Issue,
-    /// After `Cut`: comparing the request with the bytes that wait in its stream.
-    Feed,
-    /// The stream has too little: the channel's state goes back to the memory.
-    Starve,
 }
 
 /// The request maker. `W` and `B` are the port's width in bits and bytes.
@@ -124,6 +120,10 @@ pub struct Segment<const W: usize, const B: usize> {
     stream_at: DFF<Bits<4>>,
     /// The stream is not the channel's, or not open.
     foreign: DFF<Bit>,
+    /// The second cycle of `Cut`, in which the request is compared with the bytes that wait in its stream.
+    fed: DFF<Bit>,
+    /// They are too few: in `Lookup` the channel's state goes back to the memory, and no entry is asked for.
+    starving: DFF<Bit>,
     /// Channels whose descriptor waits for its stream.
     hungry: DFF<Bits<64>>,
     /// State of a descriptor that begins.
@@ -207,6 +207,7 @@ pub struct Segment<const W: usize, const B: usize> {
     starved: Signal<Local, Bits<64>>,
     starves: Signal<Local, Bits<64>>,
     hopeless: Signal<Local, Bit>,
+    starves_now: Signal<Local, Bit>,
     has_all: Signal<Local, Bit>,
     has_more: Signal<Local, Bit>,
     /// The channel that is served aborts, as of the last cycle.
@@ -333,6 +334,8 @@ impl<const W: usize, const B: usize> Part<Setup> for Segment<W, B> {
             streams,
             stream_at,
             foreign,
+            fed,
+            starving,
             hungry,
             begins,
             malformed,

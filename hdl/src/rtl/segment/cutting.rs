@@ -49,7 +49,9 @@ impl<const W: usize, const B: usize> Part<Flow> for Segment<W, B> {
         self.flow.bytes.next = self.chunk.q.val();
         self.flow.closes.next = self.final_chunk.q.val();
         self.flow.claim.next = self.issued.val() & self.streams.q.val() & !self.fails.q.val();
-        self.flow.starves.next = self.state.q.val() == SegmentState::Starve;
+        self.starves_now.next =
+            (self.state.q.val() == SegmentState::Lookup) & self.starving.q.val();
+        self.flow.starves.next = self.starves_now.val();
         self.has_more.next = self.flow.held.val() > bit_cast::<13, 10>(self.chunk.q.val());
         self.has_all.next = self.flow.held.val() == bit_cast::<13, 10>(self.chunk.q.val());
         // A descriptor that fails in any case does not wait.
@@ -59,7 +61,7 @@ impl<const W: usize, const B: usize> Part<Flow> for Segment<W, B> {
             | self.out_of_memory.q.val()
             | !self.flow.granted.val();
         self.starves.next = 0.into();
-        if self.state.q.val() == SegmentState::Starve {
+        if self.starves_now.val() {
             self.starves.next = self.mine.val();
         }
         self.hungry.d.next = ((self.hungry.q.val() & !self.flow.wake.val()) | self.starves.val())

@@ -123,6 +123,8 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
             self.waiting.d.next = 0.into();
             self.blocked.d.next = 0.into();
             self.hungry.d.next = 0.into();
+            self.fed.d.next = false;
+            self.starving.d.next = false;
             self.newcomers.d.next = 0.into();
             self.ready.d.next = 0.into();
             self.pool.d.next = 0.into();

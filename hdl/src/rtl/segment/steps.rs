@@ -95,8 +95,9 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                 if !self.begins.q.val() | self.may_begin.q.val() {
                     self.queue.take.next = self.begins.q.val();
                     self.state.d.next = SegmentState::Lookup;
-                    if self.streams.q.val() {
-                        self.state.d.next = SegmentState::Feed;
+                    if self.streams.q.val() & !self.fed.q.val() {
+                        self.state.d.next = SegmentState::Cut;
+                        self.fed.d.next = true;
                     }
                 } else {
                     // An end that the look at the counts did not see; the next look sees it.
@@ -105,28 +106,29 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     }
                     self.state.d.next = SegmentState::Idle;
                 }
-            }
-            SegmentState::Feed => {
-                self.foreign.d.next = !self.flow.granted.val();
-                self.state.d.next = SegmentState::Lookup;
-                // As long as no end is known, bytes are left for a later request, so that the end has one.
-                if !self.hopeless.val() & !self.has_more.val() {
-                    if self.flow.sealed.val() {
-                        self.chunk.d.next = bit_cast::<10, 13>(self.flow.held.val());
-                        self.final_chunk.d.next = true;
-                    } else if !(self.has_all.val() & self.final_chunk.q.val()) {
-                        self.state.d.next = SegmentState::Starve;
+                self.starving.d.next = false;
+                if self.fed.q.val() {
+                    self.fed.d.next = false;
+                    self.foreign.d.next = !self.flow.granted.val();
+                    // As long as no end is known, bytes are left for a later request, so that the end has one.
+                    if !self.hopeless.val() & !self.has_more.val() {
+                        if self.flow.sealed.val() {
+                            self.chunk.d.next = bit_cast::<10, 13>(self.flow.held.val());
+                            self.final_chunk.d.next = true;
+                        } else if !(self.has_all.val() & self.final_chunk.q.val()) {
+                            self.starving.d.next = true;
+                        }
                     }
                 }
             }
-            SegmentState::Starve => {
-                // The round does not wait for a stream. The place in the descriptor stays.
-                self.leave.next = true;
-                self.state.d.next = SegmentState::Idle;
-            }
             SegmentState::Lookup => {
-                self.look_up.ask.next = true;
-                if self.look_up.answer.val() {
+                self.look_up.ask.next = !self.starving.q.val();
+                if self.starving.q.val() {
+                    // The round does not wait for a stream. The place in the descriptor stays.
+                    self.starving.d.next = false;
+                    self.leave.next = true;
+                    self.state.d.next = SegmentState::Idle;
+                } else if self.look_up.answer.val() {
                     self.invalid.d.next = !self.entry.val().valid;
                     self.readable.d.next = self.entry.val().permits.get_bit(0);
                     self.not_permitted.d.next =

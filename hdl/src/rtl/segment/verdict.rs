@@ -1,6 +1,6 @@
 //! The verdict: whether the request may leave, and in which form.
 
-use super::{Segment, SegmentState};
+use super::Segment;
 use crate::prim::Part;
 use peerlane_language::*;
 
@@ -76,7 +76,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
         self.remaining_next.next = self.remaining.q.val() - bit_cast::<32, 10>(self.chunk.q.val());
         self.peer_next.next = self.peer.q.val() + bit_cast::<38, 10>(self.chunk.q.val());
         self.local_next.next = self.local_at.q.val() + bit_cast::<40, 10>(self.chunk.q.val());
-        if self.state.q.val() == SegmentState::Starve {
+        if self.starving.q.val() {
             self.remaining_next.next = self.remaining.q.val();
             self.peer_next.next = self.peer.q.val();
             self.local_next.next = self.local_at.q.val();
