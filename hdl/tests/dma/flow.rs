@@ -560,14 +560,14 @@ fn a_stream_that_is_closed_holds_up_no_other() {
             assert_eq!((record.code, record.bytes), (0, 4096), "round {round}");
             let data = bytes(round * 2 + 1, 4096);
             same("the other stream", &gpu(&rig, MIB, 4096), &data);
-            // The descriptor of the closed stream ends, or has what the logic sends next.
+            // The descriptor of the closed stream ends, or has the words that the logic sends next.
             let left = rig.board.source_mut(0).left();
             let fresh = bytes(1000 + round, 8192);
             rig.board.source_mut(0).send(&fresh);
             let record = rig.wait_on(0, 20_000);
             assert!([0, LOCAL_RANGE].contains(&record.code), "{record:?}");
             assert!(left <= 256);
-            // All words of before are out of the way.
+            // The earlier words are out of the way.
             control(&mut rig, 0, ABORT);
             rig.csr(csr::STREAM_SELECT, 0);
             rig.csr(csr::STREAM_CONTROL, 0);
