@@ -112,6 +112,7 @@ module proof #(
   (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
   (* hierconn, init = 0 *) wire \dut.fed_q ;
   (* hierconn, init = 0 *) wire \dut.starving_q ;
+  (* hierconn, init = 0 *) wire \dut.doomed_q ;
   (* hierconn, init = 0 *) wire \dut.streams_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.hungry_q ;
   (* hierconn, init = 0 *) wire \dut.issuing_q ;
@@ -176,7 +177,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.woken_before_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.waits_q ;
   // A build without streams.
-  always @* assert (!\dut.streams_q & !\dut.fed_q & !\dut.starving_q & \dut.hungry_q == 0);
+  always @* assert (!\dut.streams_q & !\dut.fed_q & !\dut.starving_q & !\dut.doomed_q & \dut.hungry_q == 0);
   reg ask_before = 0, take_before = 0, reset_before = 0, reset_earlier = 0;
   reg [3:0] queued_before = 0;
   reg [1:0] select_before = 0, select_earlier = 0;

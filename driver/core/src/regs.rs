@@ -690,7 +690,7 @@ pub mod csr {
     /// Change the owner only while the stream is closed (STREAM_STATUS.open reads 0).
     pub const STREAM_CONTROL: usize = 0xa4;
     /// Mask of STREAM_CONTROL.enable (bits 0, wo). 1: opens the stream. 0: closes it; words
-    /// that wait in the block are lost, and descriptors that name the stream end with
+    /// that no request has taken are lost, and descriptors that name the stream end with
     /// LOCAL_RANGE. A reset of the block closes all streams.
     pub const STREAM_CONTROL_ENABLE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.

@@ -17,8 +17,8 @@ use super::counters::Counters;
 use super::fence::Fence;
 use super::interrupts::Interrupts;
 use super::ports::{
-    AnswerSink, FlushSource, InflowUser, MemoryReadMaster, MemoryWriteMaster, PortUser, PostSource,
-    ReadSource, RegisterSlave, WindowMaster, WindowSlave, WriteSource,
+    AnswerSink, FlowSource, FlushSource, InflowUser, MemoryReadMaster, MemoryWriteMaster, PortUser,
+    PostSource, ReadSource, RegisterSlave, WindowMaster, WindowSlave, WriteSource,
 };
 use super::queue::DescriptorQueue;
 use super::read_path::{ReadConfig, ReadPath};
@@ -137,6 +137,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub port_answer: AnswerSink<W>,
     /// Streams from the logic to peers.
     pub inflow: InflowUser<W>,
+    pub flow: FlowSource,
     /// FPGA memory, read by the write direction.
     pub mem_rd: MemoryReadMaster,
     /// FPGA memory, written by the read direction.

@@ -213,7 +213,7 @@ pub struct FlowSource {
     pub wake: Signal<In, Bits<64>>,
 }
 
-/// The streams, from the engine: their registers, the requests for their data, and the data.
+/// The streams, from the engine: their registers and their data.
 #[bundle(InflowHub)]
 pub struct InflowUser<const W: usize> {
     /// Resets them.
@@ -227,17 +227,6 @@ pub struct InflowUser<const W: usize> {
     pub waiting: Signal<In, Bits<16>>,
     /// Streams of the build.
     pub count: Signal<In, Bits<5>>,
-    /// See [`FlowSource`].
-    pub number: Signal<Out, Bits<4>>,
-    pub channel: Signal<Out, Bits<6>>,
-    pub granted: Signal<In, Bit>,
-    pub held: Signal<In, Bits<13>>,
-    pub sealed: Signal<In, Bit>,
-    pub claim: Signal<Out, Bit>,
-    pub starves: Signal<Out, Bit>,
-    pub bytes: Signal<Out, Bits<10>>,
-    pub closes: Signal<Out, Bit>,
-    pub wake: Signal<In, Bits<64>>,
     /// The beats of all requests, in their order.
     pub beat: Signal<In, Bit>,
     pub data: Signal<In, Bits<W>>,

@@ -118,12 +118,14 @@ pub struct Segment<const W: usize, const B: usize> {
     /// The descriptor's FPGA side is a stream, and which.
     streams: DFF<Bit>,
     stream_at: DFF<Bits<4>>,
-    /// The stream is not the channel's, or not open.
+    /// The stream is not the channel's, or not open, since the request was made.
     foreign: DFF<Bit>,
     /// The second cycle of `Cut`, in which the request is compared with the bytes that wait in its stream.
     fed: DFF<Bit>,
     /// They are too few: in `Lookup` the channel's state goes back to the memory, and no entry is asked for.
     starving: DFF<Bit>,
+    /// The port was down in that cycle, so the request does not wait for bytes.
+    doomed: DFF<Bit>,
     /// Channels whose descriptor waits for its stream.
     hungry: DFF<Bits<64>>,
     /// State of a descriptor that begins.
@@ -203,7 +205,7 @@ pub struct Segment<const W: usize, const B: usize> {
     startable: Signal<Local, Bits<64>>,
     ready: DFF<Bits<64>>,
     own_ready: DFF<Bit>,
-    /// Channels that wait for a stream, and do not abort.
+    /// Channels that wait for a stream, and neither abort nor have a port that is down.
     starved: Signal<Local, Bits<64>>,
     starves: Signal<Local, Bits<64>>,
     hopeless: Signal<Local, Bit>,
@@ -336,6 +338,7 @@ impl<const W: usize, const B: usize> Part<Setup> for Segment<W, B> {
             foreign,
             fed,
             starving,
+            doomed,
             hungry,
             begins,
             malformed,
@@ -389,7 +392,8 @@ impl<const W: usize, const B: usize> Part<Setup> for Segment<W, B> {
         self.turn.next = false;
         self.picked.next = self.one.val() << self.pick.q.val();
         self.blocks.next = 0.into();
-        self.looked_up.next = (self.state.q.val() == SegmentState::Lookup)
+        self.looked_up.next = ((self.state.q.val() == SegmentState::Lookup)
+            & !self.starving.q.val())
             | (self.state.q.val() == SegmentState::Judge)
             | (self.state.q.val() == SegmentState::Issue);
         self.look_up.index.next = self.entry_index.q.val();

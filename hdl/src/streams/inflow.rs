@@ -1,7 +1,7 @@
 //! From the streams to the write path: the beats of requests in the order of the requests, and the headers of blocks.
 
 use crate::prim::{Part, ResetCopy, SmallFifo, parts, words};
-use crate::rtl::ports::InflowHub;
+use crate::rtl::ports::{FlowSink, InflowHub};
 use peerlane_language::*;
 use peerlane_verilog::DocBlock;
 
@@ -19,6 +19,7 @@ pub struct Inflow<const W: usize> {
     pub pcie_clk: Signal<In, Clock>,
     /// The engine.
     pub inflow: InflowHub<W>,
+    pub flow: FlowSink,
     /// The streams; see [`super::input::Input`].
     pub unit_clear: Signal<Out, Bit>,
     pub unit_select: Signal<Out, Bits<4>>,
@@ -128,33 +129,34 @@ impl<const W: usize> Part<Settings> for Inflow<W> {
         self.waiting.d.next = self.unit_waiting.val();
         self.inflow.waiting.next = self.waiting.q.val();
         self.inflow.count.next = self.count.val();
+        self.flow.exists.next = true;
 
-        self.unit_number.next = self.inflow.number.val();
-        self.unit_channel.next = self.inflow.channel.val();
-        self.unit_claim.next = self.inflow.claim.val();
-        self.unit_starves.next = self.inflow.starves.val();
-        self.unit_bytes.next = self.inflow.bytes.val();
-        self.unit_closes.next = self.inflow.closes.val();
+        self.unit_number.next = self.flow.number.val();
+        self.unit_channel.next = self.flow.channel.val();
+        self.unit_claim.next = self.flow.claim.val();
+        self.unit_starves.next = self.flow.starves.val();
+        self.unit_bytes.next = self.flow.bytes.val();
+        self.unit_closes.next = self.flow.closes.val();
         self.granted.d.next = self.unit_granted.val();
-        self.inflow.granted.next = self.granted.q.val();
+        self.flow.granted.next = self.granted.q.val();
         self.held.d.next = self.unit_held.val();
-        self.inflow.held.next = self.held.q.val();
+        self.flow.held.next = self.held.q.val();
         self.sealed.d.next = self.unit_sealed.val();
-        self.inflow.sealed.next = self.sealed.q.val();
+        self.flow.sealed.next = self.sealed.q.val();
         self.wake.d.next = self.unit_wake.val();
-        self.inflow.wake.next = self.wake.q.val();
+        self.flow.wake.next = self.wake.q.val();
     }
 }
 
 impl<const W: usize> Part<Moves> for Inflow<W> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.span.next = self.inflow.bytes.val() + self.beat_round.val();
-        self.claims.push.next = self.inflow.claim.val();
-        self.claims.data_in.next.stream = self.inflow.number.val();
+        self.span.next = self.flow.bytes.val() + self.beat_round.val();
+        self.claims.push.next = self.flow.claim.val();
+        self.claims.data_in.next.stream = self.flow.number.val();
         self.claims.data_in.next.beats =
             bit_cast::<6, 10>(self.span.val() >> self.beat_shift.val());
-        self.headers.push.next = self.inflow.claim.val() & self.inflow.closes.val();
+        self.headers.push.next = self.flow.claim.val() & self.flow.closes.val();
         self.headers.data_in.next = self.unit_header.val();
         self.inflow.header.next = self.headers.data.val();
         self.headers.pop.next = self.inflow.header_take.val();

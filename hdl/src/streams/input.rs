@@ -5,7 +5,7 @@
 //!
 //! A stream opens and closes as a whole: both sides of the FIFO are in reset until each has seen the other's. The
 //! logic's clock may have any rate, and may stand still; then the stream does not open. Requests that have left when a
-//! stream is closed get zeros, so that no other stream waits for them. The stream does not open before their last beat.
+//! stream is closed still get their beats, so no other stream waits for them. The stream does not open before that.
 
 use super::pack::Pack;
 use crate::prim::{AsyncFifo, BitSync, BlockFifo, Part, parts};
@@ -88,6 +88,8 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     hungry: DFF<Bit>,
     want: DFF<Bits<10>>,
     want_closes: DFF<Bit>,
+    /// The channel of that request.
+    waiter: DFF<Bits<6>>,
     wakes: DFF<Bit>,
     /// Time limit of a block: units since its first byte; the end was asked for, and the block has ended since.
     elapsed: DFF<Bits<16>>,
@@ -96,6 +98,8 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     stale: DFF<Bit>,
     /// Beats of requests that have not been given.
     owed: DFF<Bits<13>>,
+    /// Cycles since the stream was closed, 15 at most. The request maker may take some to know.
+    closed_for: DFF<Bits<4>>,
 
     selected: Signal<Local, Bit>,
     mine: Signal<Local, Bit>,
@@ -122,6 +126,8 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     enough: Signal<Local, Bit>,
     claimed_bytes: Signal<Local, Bits<13>>,
     given_beats: Signal<Local, Bits<13>>,
+    /// Closed, and no request is left.
+    drained: Signal<Local, Bit>,
 
     bytes_at: Constant<Bits<10>>,
     flags_at: Constant<Bits<10>>,
@@ -203,12 +209,14 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             hungry,
             want,
             want_closes,
+            waiter,
             wakes,
             elapsed,
             flush,
             asked,
             stale,
-            owed
+            owed,
+            closed_for
         );
         self.selected.next = self.unit_select.val() == self.id.val();
         if self.selected.val() & self.unit_control_we.val() {
@@ -223,10 +231,18 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         self.logic_sees.unsynced.next = self.hold.q.val();
         self.closed_seen.clock.next = self.pcie_clk.val();
         self.closed_seen.unsynced.next = self.logic_sees.synced.val();
+        self.drained.next = self.closed_for.q.val().all() & !self.owed.q.val().any();
+        // It rises when the logic's side has seen that it fell, and falls when that side has seen that it rose.
         if self.unit_clear.val() | !self.enabled.q.val() {
-            self.hold.d.next = true;
-        } else if self.closed_seen.synced.val() & !self.owed.q.val().any() {
+            self.hold.d.next = self.hold.q.val() | !self.closed_seen.synced.val();
+        } else if self.closed_seen.synced.val() & self.drained.val() {
             self.hold.d.next = false;
+        }
+        self.closed_for.d.next = self.closed_for.q.val();
+        if !self.closed.q.val() {
+            self.closed_for.d.next = 0.into();
+        } else if !self.closed_for.q.val().all() {
+            self.closed_for.d.next = self.closed_for.q.val() + 1;
         }
         self.closed.d.next =
             self.hold.q.val() | self.closed_seen.synced.val() | !self.enabled.q.val();
@@ -251,7 +267,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         self.between.read_clock.next = self.pcie_clk.val();
         self.between.read_reset.next = self.closed.q.val();
         self.beats.clock.next = self.pcie_clk.val();
-        self.beats.reset.next = self.closed.q.val();
+        self.beats.reset.next = self.drained.val() | self.unit_clear.val();
     }
 }
 
@@ -383,7 +399,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         {
             self.elapsed.d.next = 0.into();
         }
-        if self.closes.val() & self.asked.q.val() {
+        if self.closes.val() {
             self.stale.d.next = true;
         }
         if self.answers.val() {
@@ -395,7 +411,8 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             | ((self.held.q.val() == bit_cast::<13, 10>(self.want.q.val()))
                 & self.want_closes.q.val())
             | self.sealed.q.val()
-            | self.closed.q.val();
+            | self.closed.q.val()
+            | (self.waiter.q.val() != self.owner.q.val());
         self.wakes.d.next = self.hungry.q.val() & self.enough.val();
         if self.hungry.q.val() & self.enough.val() {
             self.hungry.d.next = false;
@@ -404,6 +421,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             self.hungry.d.next = true;
             self.want.d.next = self.unit_bytes.val();
             self.want_closes.d.next = self.unit_closes.val();
+            self.waiter.d.next = self.unit_channel.val();
         }
     }
 }
@@ -433,11 +451,10 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         }
         self.unit_wake.next = 0.into();
         if self.wakes.q.val() {
-            self.unit_wake.next = self.one.val() << self.owner.q.val();
+            self.unit_wake.next = self.one.val() << self.waiter.q.val();
         }
-        self.pulled.next = self.unit_pull.val()
-            & (self.unit_from.val() == self.id.val())
-            & (self.beats.valid.val() | self.closed.q.val());
+        self.pulled.next =
+            self.unit_pull.val() & (self.unit_from.val() == self.id.val()) & self.beats.valid.val();
         self.claimed_bytes.next = 0.into();
         if self.claims.val() {
             self.claimed_bytes.next =
@@ -450,7 +467,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         self.beats.pop.next = self.pulled.val();
         self.unit_given.next = self.pulled.val();
         self.unit_data.next = 0.into();
-        if self.pulled.val() & !self.closed.q.val() {
+        if self.pulled.val() {
             self.unit_data.next = self.beats.data.val();
         }
 

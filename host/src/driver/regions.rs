@@ -265,7 +265,7 @@ impl Regions {
     pub(crate) fn program_all(&self, board: &mut Board) -> Result<()> {
         let mut mapped = self.all.values().filter(|state| !state.kept);
         mapped.try_for_each(|state| match state.dead {
-            // The block has kept the entries of before.
+            // The block still has the earlier entries.
             true => board.run("taken an entry back", table::unmap(state.region.run())),
             false => state.program(board),
         })

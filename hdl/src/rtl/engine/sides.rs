@@ -3,8 +3,8 @@
 use super::Engine;
 use crate::prim::Part;
 use crate::rtl::ports::{
-    AnswerSink, FlushSource, MemoryReadMaster, MemoryWriteMaster, PostSource, ReadSource,
-    WriteSource,
+    AnswerSink, FlowSource, FlushSource, MemoryReadMaster, MemoryWriteMaster, PostSource,
+    ReadSource, WriteSource,
 };
 use peerlane_language::*;
 
@@ -116,17 +116,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.registers.caps3_inputs.next = self.inflow.count.val();
         self.registers.stream_status_open.next = self.inflow.open.val();
         self.registers.stream_status_waiting.next = self.inflow.waiting.val();
-        self.inflow.number.next = self.write_segment.flow.number.val();
-        self.inflow.channel.next = self.write_segment.flow.channel.val();
-        self.write_segment.flow.exists.next = self.inflow.count.val().any();
-        self.write_segment.flow.granted.next = self.inflow.granted.val();
-        self.write_segment.flow.held.next = self.inflow.held.val();
-        self.write_segment.flow.sealed.next = self.inflow.sealed.val();
-        self.inflow.claim.next = self.write_segment.flow.claim.val();
-        self.inflow.starves.next = self.write_segment.flow.starves.val();
-        self.inflow.bytes.next = self.write_segment.flow.bytes.val();
-        self.inflow.closes.next = self.write_segment.flow.closes.val();
-        self.write_segment.flow.wake.next = self.inflow.wake.val();
+        FlowSource::link(&mut self.flow, &mut self.write_segment.flow);
         self.write_path.stream_beat.next = self.inflow.beat.val();
         self.write_path.stream_data.next = self.inflow.data.val();
         self.inflow.take.next = self.write_path.stream_take.val();

@@ -59,12 +59,11 @@ impl<const W: usize, const B: usize> Part<Flow> for Segment<W, B> {
             | self.unaligned.q.val()
             | self.aborted.q.val()
             | self.out_of_memory.q.val()
+            | self.port_down.val()
             | !self.flow.granted.val();
         self.starves.next = 0.into();
         if self.starves_now.val() {
             self.starves.next = self.mine.val();
         }
-        self.hungry.d.next = ((self.hungry.q.val() & !self.flow.wake.val()) | self.starves.val())
-            & self.all_channels.val();
     }
 }

@@ -21,17 +21,21 @@ impl<const W: usize, const B: usize> Part<Round> for Segment<W, B> {
             self.aborts.next = self.all_channels.val();
         }
         self.starved.next = self.hungry.q.val() & !self.aborts.val();
+        if self.port_down.val() {
+            self.starved.next = 0.into();
+        }
         self.startable.next = self.queue.queued.val() & self.aborts.val();
         if self.enable.val() {
             self.startable.next = self.queue.queued.val()
                 & (self.aborts.val() | (self.run.val() & !self.blocked.q.val()));
         }
-        self.ready.d.next = ((self.waiting.q.val() & !self.starved.val()) | self.startable.val())
+        self.ready.d.next = (self.waiting.q.val() | self.startable.val())
+            & !self.starved.val()
             & self.all_channels.val();
         if (self.state.q.val() != SegmentState::Idle) & (self.state.q.val() != SegmentState::Fetch)
         {
-            self.ready.d.next = ((self.waiting.q.val() & !self.starved.val())
-                | self.startable.val())
+            self.ready.d.next = (self.waiting.q.val() | self.startable.val())
+                & !self.starved.val()
                 & !self.mine.val()
                 & self.all_channels.val();
         }
@@ -111,6 +115,10 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
         if self.turn.val() {
             self.loads.next = self.picked.val();
         }
+        // A channel that is served waits again only if it starves again.
+        self.hungry.d.next = ((self.hungry.q.val() & !self.flow.wake.val() & !self.loads.val())
+            | self.starves.val())
+            & self.all_channels.val();
         self.waiting.d.next = ((self.waiting.q.val() & !self.loads.val()) | self.saves.val())
             & self.all_channels.val();
         self.blocked.d.next = (self.blocked.q.val() | self.blocks.val())
@@ -125,6 +133,7 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
             self.hungry.d.next = 0.into();
             self.fed.d.next = false;
             self.starving.d.next = false;
+            self.doomed.d.next = false;
             self.newcomers.d.next = 0.into();
             self.ready.d.next = 0.into();
             self.pool.d.next = 0.into();

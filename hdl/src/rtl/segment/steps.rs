@@ -107,8 +107,10 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     self.state.d.next = SegmentState::Idle;
                 }
                 self.starving.d.next = false;
+                self.doomed.d.next = false;
                 if self.fed.q.val() {
                     self.fed.d.next = false;
+                    self.doomed.d.next = self.port_down.val();
                     self.foreign.d.next = !self.flow.granted.val();
                     // As long as no end is known, bytes are left for a later request, so that the end has one.
                     if !self.hopeless.val() & !self.has_more.val() {
@@ -174,6 +176,14 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     self.look.next = true;
                 }
             }
+        }
+        // A stream may be closed while its request waits.
+        if !self.flow.granted.val()
+            & ((self.state.q.val() == SegmentState::Lookup)
+                | (self.state.q.val() == SegmentState::Judge)
+                | self.issuing.q.val())
+        {
+            self.foreign.d.next = true;
         }
         if self.faulty.val()
             & (self.issuing.q.val()

@@ -22,7 +22,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
             self.verdict.next = self.status.alignment.val();
         } else if self.aborted.q.val() {
             self.verdict.next = self.status.aborted.val();
-        } else if self.port_down.val() {
+        } else if self.port_down.val() | self.doomed.q.val() {
             self.verdict.next = self.status.port_down.val();
         } else if self.out_of_table.q.val() {
             self.verdict.next = self.status.att_bounds.val();
@@ -42,6 +42,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
             | (self.streams.q.val() & self.foreign.q.val())
             | self.aborted.q.val()
             | self.port_down.val()
+            | self.doomed.q.val()
             | self.out_of_table.q.val()
             | self.invalid.q.val()
             | self.not_owner.q.val()
