@@ -52,7 +52,14 @@ pub(crate) fn python(files: &mut Initramfs) {
     files
         .python(
             &python,
-            &["__future__", "asyncio", "threading", "time", "traceback"],
+            &[
+                "__future__",
+                "asyncio",
+                "concurrent.futures.thread",
+                "threading",
+                "time",
+                "traceback",
+            ],
         )
         .unwrap();
     let package = source("host/python/python/peerlane");
