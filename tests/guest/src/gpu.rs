@@ -61,6 +61,13 @@ fn ways() -> impl Iterator<Item = (&'static str, Way)> {
     WAYS.into_iter().filter(move |(_, way)| has(way))
 }
 
+/// Returns those of them that are dma-bufs.
+fn dmabufs() -> impl Iterator<Item = Way> {
+    ways()
+        .map(|(_, way)| way)
+        .filter(|way| !matches!(way, Way::Nvidia))
+}
+
 /// A name of a buffer for the driver, also valid when the buffer is gone.
 #[derive(Debug)]
 enum Name {

@@ -68,7 +68,7 @@ pub(super) fn moved_while_mapped(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let mover = Mover::fast(lab)?;
         let mut carrier = Carrier::new(lab, mover)?;
-        for way in [Way::DmaBuf, Way::Unpinned] {
+        for way in super::dmabufs() {
             let buffer = gpu.buffer(SIZE, 0, 2, None)?;
             let region = registered(carrier.mover.device(), &buffer, way)?;
             carrier.carry(&buffer, &region, 0, 5, SIZE - 10)?;

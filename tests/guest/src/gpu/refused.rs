@@ -2,7 +2,7 @@
 //! that nothing stays held.
 
 use super::odd::Parameter;
-use super::{MIB, Name, Way, refused, registered, with_gpu};
+use super::{MIB, Name, Way, dmabufs, refused, registered, ways, with_gpu};
 use crate::fakegpu::Access;
 use crate::lab::{Lab, pci_device, told};
 use crate::process::{fork, pair};
@@ -43,7 +43,7 @@ pub(super) fn by_its_driver(lab: &mut Lab) -> Result<&'static str> {
             ("map_error", Errno::NOMEM.raw_os_error(), Errno::NOBUFS),
         ] {
             let set = Parameter::set(parameter, error)?;
-            for way in [Way::DmaBuf, Way::Unpinned] {
+            for way in dmabufs() {
                 let errno = refused(Name::of(&buffer, way)?.register(&device, 0, MIB))?;
                 ensure!(
                     errno == expected,
@@ -63,7 +63,7 @@ pub(super) fn by_its_driver(lab: &mut Lab) -> Result<&'static str> {
 pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
     const SIZE: usize = 6 * MIB;
     let _bar = Parameter::set("bar1_bytes", 8 * MIB)?;
-    for way in [Way::DmaBuf, Way::Unpinned, Way::Nvidia] {
+    for (_, way) in ways() {
         with_gpu(|gpu| {
             let branch = lab.branch();
             let (ours, theirs) = pair()?;
