@@ -22,7 +22,7 @@ pub struct Report {
     correctable: u32,
     /// Bits of Uncorrectable Error Status.
     uncorrectable: u32,
-    /// Name of the kernel's counter in sysfs.
+    /// Name of the kernel's counter in sysfs, of the root port: Linux 6.12 counts a fatal error there alone.
     counter: &'static str,
 }
 
@@ -30,21 +30,21 @@ pub struct Report {
 pub const RECEIVER_ERROR: Report = Report {
     correctable: 1,
     uncorrectable: 0,
-    counter: "aer_dev_correctable",
+    counter: "aer_rootport_total_err_cor",
 };
 
 /// A request was not answered. Not fatal with the function's settings after power-up.
 pub const COMPLETION_TIMEOUT: Report = Report {
     correctable: 0,
     uncorrectable: 1 << 14,
-    counter: "aer_dev_nonfatal",
+    counter: "aer_rootport_total_err_nonfatal",
 };
 
 /// A malformed packet. Fatal with the function's settings after power-up: the kernel resets the link.
 pub const MALFORMED_TLP: Report = Report {
     correctable: 0,
     uncorrectable: 1 << 18,
-    counter: "aer_dev_fatal",
+    counter: "aer_rootport_total_err_fatal",
 };
 
 /// Time in which the kernel must see the error.
@@ -52,12 +52,15 @@ const SEEN: Duration = Duration::from_secs(20);
 
 /// Returns the number of errors of this class that the kernel has counted.
 fn counted(report: Report) -> Result<u64> {
-    let text = std::fs::read_to_string(pci_device()?.join(report.counter))?;
-    let total = text
-        .lines()
-        .find_map(|line| line.strip_prefix("TOTAL_ERR_"));
-    let number = total.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-    number.with_context(|| format!("{} says {text}", report.counter))
+    let device = pci_device()?.canonicalize()?;
+    let found = device
+        .ancestors()
+        .map(|above| above.join(report.counter))
+        .find(|path| path.exists());
+    let path = found.with_context(|| format!("no port above {} has AER", device.display()))?;
+    let text = std::fs::read_to_string(&path)?;
+    let number = text.trim().parse();
+    number.with_context(|| format!("{} says {text}", path.display()))
 }
 
 /// Loads the injector, if the harness has brought it.
