@@ -31,6 +31,7 @@ mod results;
 mod rig;
 mod run;
 mod scenario;
+mod streams;
 mod sweep;
 pub mod transfers;
 

@@ -82,7 +82,7 @@ impl Span {
 }
 
 /// Returns the offset at which a direction's memory begins.
-fn base(way: Way) -> u64 {
+pub(crate) fn base(way: Way) -> u64 {
     match way {
         Way::Write => 0,
         Way::Read => READS,
@@ -257,6 +257,10 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
         Kind::Launch => opencl::launch(bench, scenario, &config),
         Kind::Doorbell => doorbell(bench, scenario, &config),
         Kind::Arrival => arrival(bench, scenario, &config),
+        Kind::Streamed(way, streams) => {
+            crate::streams::rate(bench, scenario, &config, way, streams)
+        }
+        Kind::BlockEnd => crate::streams::block_end(bench, scenario, &config),
         Kind::Fairness => crate::fairness::measure(bench, scenario, &config),
         Kind::Thesis(design) => Ok(calculated(scenario, design)),
         Kind::Simulator(stream) => {
@@ -288,7 +292,7 @@ fn rate(
     Ok(row)
 }
 
-fn set_by(limit: &limits::Limit) -> String {
+pub(crate) fn set_by(limit: &limits::Limit) -> String {
     format!("the limit is set by {}", limit.set_by())
 }
 

@@ -3,7 +3,7 @@
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
 use peerlane_core::descriptor::{self, Control, Direction};
 use peerlane_core::record::{self, Record};
-use peerlane_core::regs::{chan, csr};
+use peerlane_core::regs::{Port, chan, csr};
 use peerlane_hdl::Params;
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, Space, Stats};
 use peerlane_verilated::Library;
@@ -50,6 +50,9 @@ pub(crate) const TOLD_AT_ONCE: Control = Control {
     ..TOLD
 };
 
+/// Bits 63:60 of a local address: a stream.
+pub(crate) const STREAM: u64 = (Port::Stream as u64) << 60;
+
 /// The pages of GPU memory, of [`GPU_PAGE`] bytes.
 const PAGES: PageSize = PageSize::Kib64;
 
@@ -58,7 +61,7 @@ const PAGES: PageSize = PageSize::Kib64;
 pub(crate) struct Descriptor {
     /// Offset in the mapped GPU memory.
     pub peer: u64,
-    /// FPGA memory address.
+    /// FPGA memory address; with [`STREAM`] the number of a stream.
     pub local: u64,
     /// Bytes.
     pub length: u32,
@@ -257,16 +260,18 @@ impl Rig {
         let encoded = AttAddress::new(PAGES, 0, d.peer).map(|peer| {
             let descriptor = descriptor::Descriptor {
                 peer,
-                local: d.local,
+                local: d.local & !STREAM,
                 length: d.length,
                 control: d.control,
                 cookie: d.cookie,
             };
             descriptor.encode()
         });
-        let Some(Ok(dwords)) = encoded else {
+        let Some(Ok(mut dwords)) = encoded else {
             return Err(self.outside(d.peer.max(d.local), d.length.into()));
         };
+        // The upper half of the local address.
+        dwords[3] |= ((d.local & STREAM) >> 32) as u32;
         let board = &mut self.board;
         // Each doorbell frees as many slots of the ring as it takes: few of the descriptors want a record, and each
         // record is read long before its slot comes again.
@@ -274,6 +279,21 @@ impl Rig {
             .bar_write(Space::Chan, page + desc as u64, &dwords)
             .and_then(|()| board.bar_write32(Space::Chan, page + doorbell as u64, 1))
             .map_err(|source| self.failed(source))
+    }
+
+    /// Returns the bus address of a channel's next record.
+    pub fn next_record_address(&self, channel: u32) -> u64 {
+        let next = self.channels[channel as usize].next_record;
+        ring(channel) + u64::from(next % (1 << RING_LOG2)) * RECORD_BYTES
+    }
+
+    /// Reports whether the next record of a channel is in host memory.
+    pub fn is_recorded(&self, channel: u32) -> bool {
+        let next = self.channels[channel as usize].next_record;
+        let phase = next >> RING_LOG2 & 1 == 0;
+        let at = self.next_record_address(channel) + 4 * record::STATUS as u64;
+        let status = self.board.host().read32(at);
+        status.is_ok_and(|status| record::phase(status) == phase)
     }
 
     /// Runs until the next record of a channel is in host memory; returns its cookie and direction. `tick` is called
@@ -377,6 +397,12 @@ impl Rig {
             row: self.row,
             offset: offset.unwrap_or_default() as u64,
         })
+    }
+
+    /// Returns bytes of GPU memory.
+    pub fn gpu_bytes(&self, at: u64, bytes: u64) -> Result<&[u8]> {
+        let slice = self.board.gpu().memory().slice(at, bytes as usize);
+        slice.ok_or_else(|| self.outside(at, bytes))
     }
 
     fn outside(&self, address: u64, bytes: u64) -> Error {

@@ -1,6 +1,6 @@
 //! The rows: the work of each, and the bar that it is to reach.
 
-use peerlane_hdl::{Params, Port};
+use peerlane_hdl::{Input, Output, Params, Port, Streams};
 use peerlane_sim::{BoardConfig, Generation};
 
 use crate::bar::Bar;
@@ -52,15 +52,20 @@ pub(crate) enum Variant {
     Gen2,
     /// The same on a Gen3 x8 link, 256 bits.
     Gen3,
+    /// As `Gen2` and `Gen3` with eight streams from the logic and one to the logic, of 256 bits.
+    Gen2Streams,
+    Gen3Streams,
 }
 
 impl Variant {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Asked,
         Self::Tagged,
         Self::Alone256,
         Self::Gen2,
         Self::Gen3,
+        Self::Gen2Streams,
+        Self::Gen3Streams,
     ];
 
     /// Returns the name for a person.
@@ -71,6 +76,8 @@ impl Variant {
             Self::Alone256 => "the engine alone, 256 bits",
             Self::Gen2 => "the block with a TLP port, Gen2 x8",
             Self::Gen3 => "the block with a TLP port, Gen3 x8",
+            Self::Gen2Streams => "the block with a TLP port and streams, Gen2 x8",
+            Self::Gen3Streams => "the block with a TLP port and streams, Gen3 x8",
         }
     }
 
@@ -88,7 +95,21 @@ impl Variant {
             receive_log2: 10,
             ..stream
         };
+        let streams = |params| Params {
+            inputs: streams(
+                8,
+                Input {
+                    bits: 256,
+                    packets: false,
+                    lossy: false,
+                },
+            ),
+            outputs: streams(1, Output { bits: 256 }),
+            ..params
+        };
         match self {
+            Self::Gen2Streams => streams(Self::Gen2.params(asked)),
+            Self::Gen3Streams => streams(Self::Gen3.params(asked)),
             Self::Asked => asked,
             Self::Tagged => stream,
             Self::Alone256 => Params {
@@ -111,14 +132,19 @@ impl Variant {
         let mut config = BoardConfig::default();
         config.link.max_read_request = match self {
             Self::Asked => config.link.max_read_request,
-            Self::Tagged | Self::Alone256 | Self::Gen2 | Self::Gen3 => 512,
+            _ => 512,
         };
-        if self == Self::Gen3 {
+        if matches!(self, Self::Gen3 | Self::Gen3Streams) {
             config.link = config.link.with_speed(Generation::Gen3, 8);
         }
         config.stream.link = self != Self::Alone256;
         config
     }
+}
+
+/// Returns so many equal streams.
+fn streams<T: Copy>(count: usize, stream: T) -> Streams<T> {
+    Streams::try_from(vec![stream; count]).unwrap_or_default()
 }
 
 /// A queue of equal descriptors.
@@ -210,6 +236,10 @@ pub(crate) enum Kind {
     Doorbell,
     /// Doorbell to the packet of 64 bytes, and to their place at the GPU.
     Arrival,
+    /// So many streams of the logic, each on a channel of its own: the rate of one, or the shares of several.
+    Streamed(Way, u32),
+    /// The last word of a block to the packet of its record.
+    BlockEnd,
     /// 64 bytes on one channel while the others stream, against the same alone.
     Fairness,
     /// The thesis's design, modelled.
@@ -431,6 +461,48 @@ pub static SCENARIOS: &[Scenario] = &{
             bar: Some(Bar::ValueAtMost(40.0)),
             variant: Variant::Gen2,
             kind: Kind::Arrival,
+        },
+        Scenario {
+            name: "tlp.gen2.stream.in",
+            what: "TLP port, Gen2 x8: a stream of 256 bits at 250 MHz from the logic to the GPU, 16 MiB",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen2Streams,
+            kind: Kind::Streamed(Way::Write, 1),
+        },
+        Scenario {
+            name: "tlp.gen2.stream.out",
+            what: "as tlp.gen2.stream.in, from the GPU to the logic",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen2Streams,
+            kind: Kind::Streamed(Way::Read, 1),
+        },
+        Scenario {
+            name: "tlp.gen3.stream.in",
+            what: "as tlp.gen2.stream.in, Gen3 x8",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen3Streams,
+            kind: Kind::Streamed(Way::Write, 1),
+        },
+        Scenario {
+            name: "tlp.gen3.stream.out",
+            what: "as tlp.gen2.stream.out, Gen3 x8",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen3Streams,
+            kind: Kind::Streamed(Way::Read, 1),
+        },
+        Scenario {
+            name: "tlp.gen3.stream.shares",
+            what: "eight streams from the logic at once, Gen3 x8: the smallest share",
+            bar: Some(Bar::RatioAtLeast(0.95)),
+            variant: Variant::Gen3Streams,
+            kind: Kind::Streamed(Way::Write, 8),
+        },
+        Scenario {
+            name: "tlp.gen3.stream.end",
+            what: "the last word of a block of 1 KiB at the logic's port to the packet of its record",
+            bar: Some(Bar::ValueAtMost(60.0)),
+            variant: Variant::Gen3Streams,
+            kind: Kind::BlockEnd,
         },
         Scenario {
             name: "tlp.gen3.write",

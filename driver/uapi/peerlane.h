@@ -1024,7 +1024,7 @@ struct peerlane_configure {
  * include one of the two.
  */
 /* Hash of the register map. A board with another hash has other pages and records. */
-#define PEERLANE_MAP_ID 0x6ae4bcfcu
+#define PEERLANE_MAP_ID 0xcf9e15f3u
 
 /*
  * Block chan. Page of one channel, mappable into one process. Page c belongs to channel c; a
@@ -1208,8 +1208,9 @@ enum peerlane_port {
 /* The board's global memory (DDR). */
 	PEERLANE_PORT_MEMORY = 0,
 /*
- * A stream of the FPGA's logic. The local address is the stream's number. A build without
- * streams ends the descriptor with DESCRIPTOR.
+ * A stream of the FPGA's logic: for a write one from the logic, for a read one to the logic. The
+ * local address is the stream's number. A build without streams of this direction ends the
+ * descriptor with DESCRIPTOR.
  */
 	PEERLANE_PORT_STREAM = 1,
 };

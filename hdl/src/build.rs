@@ -71,10 +71,22 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     };
     narrow.extend(untold.iter().map(|name| cut(name, 0)));
     let mut parts: Vec<Part> = parts.into_iter().map(Part::from).collect();
-    if params.streams.is_empty() {
+    if params.inputs.is_empty() {
         narrow.extend(INFLOW.iter().map(|name| cut(name, 0)));
     } else {
-        parts.extend(streams::parts(params, &header)?);
+        parts.extend(streams::inputs(params, &header)?);
+    }
+    if params.outputs.is_empty() {
+        narrow.extend(OUTFLOW.iter().map(|name| cut(name, 0)));
+    } else {
+        // The writes to FPGA memory pass the outputs.
+        let engine = &mut parts[0];
+        let written = |port: &&peerlane_verilog::Port| port.name.starts_with("mem_wr_");
+        let names = engine.design.ports.iter().filter(written);
+        engine.renamed = names
+            .map(|port| (port.name.clone(), format!("engine_{}", port.name)))
+            .collect();
+        parts.extend(streams::outputs(params, &header)?);
     }
     Ok(join(TOP, parts, &narrow, &header)?)
 }
@@ -106,32 +118,65 @@ const FINDINGS: &[&str] = &[
     "rx_failed",
 ];
 
-/// Ports between the engine and the streams.
+/// Ports between the engine and the streams from the logic.
 const INFLOW: &[&str] = &[
-    "inflow_clear",
-    "inflow_select",
-    "inflow_control_we",
-    "inflow_limit_we",
-    "inflow_writedata",
-    "inflow_open",
-    "inflow_waiting",
-    "inflow_count",
-    "flow_number",
-    "flow_channel",
-    "flow_exists",
-    "flow_granted",
-    "flow_held",
-    "flow_sealed",
-    "flow_claim",
-    "flow_starves",
-    "flow_bytes",
-    "flow_closes",
-    "flow_wake",
+    "inputs_clear",
+    "inputs_select_we",
+    "inputs_control_we",
+    "inputs_limit_we",
+    "inputs_writedata",
+    "inputs_open",
+    "inputs_waiting",
+    "inputs_count",
+    "write_flow_number",
+    "write_flow_channel",
+    "write_flow_exists",
+    "write_flow_granted",
+    "write_flow_held",
+    "write_flow_sealed",
+    "write_flow_claim",
+    "write_flow_starves",
+    "write_flow_bytes",
+    "write_flow_closes",
+    "write_flow_fails",
+    "write_flow_wake",
+    "write_flow_place",
     "inflow_beat",
     "inflow_data",
     "inflow_take",
     "inflow_header",
     "inflow_header_take",
+];
+
+/// Ports between the engine and the streams to the logic.
+const OUTFLOW: &[&str] = &[
+    "outputs_clear",
+    "outputs_select_we",
+    "outputs_control_we",
+    "outputs_writedata",
+    "outputs_open",
+    "outputs_waiting",
+    "outputs_count",
+    "read_flow_number",
+    "read_flow_channel",
+    "read_flow_exists",
+    "read_flow_granted",
+    "read_flow_held",
+    "read_flow_sealed",
+    "read_flow_claim",
+    "read_flow_starves",
+    "read_flow_bytes",
+    "read_flow_closes",
+    "read_flow_fails",
+    "read_flow_wake",
+    "read_flow_place",
+    "outflow_retired",
+    "outflow_number",
+    "outflow_channel",
+    "outflow_bytes",
+    "outflow_last",
+    "outflow_failed",
+    "outflow_beat",
 ];
 
 /// Signals about data that only a transaction layer has.

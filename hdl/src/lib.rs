@@ -27,6 +27,6 @@ pub mod streams;
 pub use build::{generate, restart};
 pub use error::GenerateError;
 pub use params::{
-    Irq, ParamError, Params, Port, Slaves, Stream, Streams, TOP, shell_hash, txs_burst_bits,
+    Input, Irq, Output, ParamError, Params, Port, Slaves, Streams, TOP, shell_hash, txs_burst_bits,
 };
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};

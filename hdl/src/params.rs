@@ -72,7 +72,7 @@ impl Slaves {
 /// A stream from the FPGA's logic to peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stream {
+pub struct Input {
     /// Bits of a word of the logic: 64, 128, 256 or 512.
     pub bits: u32,
     /// The words come in packets, and each packet ends a block.
@@ -83,14 +83,35 @@ pub struct Stream {
     pub lossy: bool,
 }
 
-/// The streams of a build, numbered from 0; at most 16.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Stream>", into = "Vec<Stream>")]
-pub struct Streams([Option<Stream>; 16]);
+/// A stream from peers to the FPGA's logic. Each descriptor is a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// Bits of a word of the logic: 64, 128, 256 or 512.
+    pub bits: u32,
+}
 
-impl Streams {
+/// The streams of one direction, numbered from 0; at most 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(
+    try_from = "Vec<T>",
+    into = "Vec<T>",
+    bound(
+        serialize = "T: Copy + Serialize",
+        deserialize = "T: Copy + Deserialize<'de>"
+    )
+)]
+pub struct Streams<T: Copy>([Option<T>; 16]);
+
+impl<T: Copy> Default for Streams<T> {
+    fn default() -> Self {
+        Self([None; 16])
+    }
+}
+
+impl<T: Copy> Streams<T> {
     /// Returns the streams in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = &Stream> {
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().flatten()
     }
 
@@ -99,19 +120,22 @@ impl Streams {
         self.iter().count()
     }
 
-    /// Reports whether the build has no stream.
+    /// Reports whether the build has no stream of this direction.
     pub fn is_empty(&self) -> bool {
         self.0[0].is_none()
     }
 }
 
-impl TryFrom<Vec<Stream>> for Streams {
+impl<T: Copy> TryFrom<Vec<T>> for Streams<T> {
     type Error = String;
 
-    fn try_from(list: Vec<Stream>) -> Result<Self, String> {
+    fn try_from(list: Vec<T>) -> Result<Self, String> {
         let mut streams = Self::default();
         if list.len() > streams.0.len() {
-            return Err(format!("{} streams; a build has at most 16", list.len()));
+            return Err(format!(
+                "{} streams; a build has at most 16 of a direction",
+                list.len()
+            ));
         }
         for (place, stream) in streams.0.iter_mut().zip(list) {
             *place = Some(stream);
@@ -120,8 +144,8 @@ impl TryFrom<Vec<Stream>> for Streams {
     }
 }
 
-impl From<Streams> for Vec<Stream> {
-    fn from(streams: Streams) -> Self {
+impl<T: Copy> From<Streams<T>> for Vec<T> {
+    fn from(streams: Streams<T>) -> Self {
         streams.iter().copied().collect()
     }
 }
@@ -177,7 +201,10 @@ pub struct Params {
     pub clock_mhz: u32,
     /// Streams from the FPGA's logic to peers.
     #[serde(skip_serializing_if = "Streams::is_empty")]
-    pub streams: Streams,
+    pub inputs: Streams<Input>,
+    /// Streams from peers to the FPGA's logic.
+    #[serde(skip_serializing_if = "Streams::is_empty")]
+    pub outputs: Streams<Output>,
     /// Hash of the description of the rest of the board ([`shell_hash`]). The block does not use it, but software must
     /// know the rest of the board, so `BUILD_ID` covers it, too. `None` for a board without a description.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,7 +239,8 @@ impl Default for Params {
             slaves: None,
             bar_log2: None,
             clock_mhz: USUAL_CLOCK,
-            streams: Streams::default(),
+            inputs: Streams::default(),
+            outputs: Streams::default(),
             shell: None,
         }
     }
@@ -300,14 +328,19 @@ impl Params {
             self.receive_log2,
             "9 to 12 (512 to 4096 beats)",
         )?;
-        for stream in self.streams.iter() {
-            check(
-                matches!(stream.bits, 64 | 128 | 256 | 512),
-                "streams.bits",
-                stream.bits,
-                "64, 128, 256 or 512",
-            )?;
+        let inputs = self.inputs.iter().map(|input| ("inputs.bits", input.bits));
+        let outputs = (self.outputs.iter()).map(|output| ("outputs.bits", output.bits));
+        for (name, bits) in inputs.chain(outputs) {
+            let good = matches!(bits, 64 | 128 | 256 | 512);
+            check(good, name, bits, "64, 128, 256 or 512")?;
         }
+        // The highest address bit of the engine says that data are a stream's.
+        check(
+            self.outputs.is_empty() || self.memory_log2 < 40,
+            "memory_log2",
+            self.memory_log2,
+            "at most 39 in builds with outputs",
+        )?;
         let table = self.irq == Irq::Msix;
         check(
             self.slaves
@@ -431,14 +464,17 @@ impl Params {
             mhz => format!(" clock_mhz={mhz}"),
         };
         let mut streams = String::new();
-        for stream in self.streams.iter() {
+        for stream in self.inputs.iter() {
             let with = |on: bool, word: &'static str| if on { word } else { "" };
             streams += &format!(
-                " stream={}{}{}",
+                " input={}{}{}",
                 stream.bits,
                 with(stream.packets, ",packets"),
                 with(stream.lossy, ",lossy")
             );
+        }
+        for stream in self.outputs.iter() {
+            streams += &format!(" output={}", stream.bits);
         }
         let shell = self
             .shell

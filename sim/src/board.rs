@@ -12,7 +12,7 @@ use crate::{
     config::BoardConfig,
     ddr::{Budget, DdrPort},
     interconnect::Interconnect,
-    logic::Source,
+    logic::Logic,
     memory::{Gpu, HostMemory, Memory},
     packets::PacketPort,
     pcie::{Kind, Pcie, Shape},
@@ -73,7 +73,7 @@ pub struct Board {
     mem_win: Option<DdrPort>,
     budget: Budget,
     /// The logic at the block's streams.
-    sources: Vec<Source>,
+    logic: Logic,
     slaves: Slaves,
     window: Window,
     interconnect: Option<Interconnect>,
@@ -227,7 +227,7 @@ impl Board {
             mem_wr: port("mem_wr", 4)?,
             mem_win: port("mem_win", 5)?,
             budget: Budget::default(),
-            sources: Source::bind(&library, config.seed)?,
+            logic: Logic::bind(&library, config.seed)?,
             slaves: Slaves::bind(&library, &config.bar)?,
             interconnect: Interconnect::bind(
                 &library,
@@ -394,19 +394,11 @@ impl Board {
     /// Advances to the next edge, of one clock or of both; returns `true` if `pcie_clk` rose.
     fn edge(&mut self) -> Result<bool> {
         let memory_next = self.clk.as_ref().map_or(u64::MAX, |clk| clk.next);
-        let logic_next = self.sources.iter().map(Source::due).min();
-        let now = (self.pcie_clk.next)
-            .min(memory_next)
-            .min(logic_next.unwrap_or(u64::MAX));
+        let now = (self.pcie_clk.next).min(memory_next).min(self.logic.due());
         let (pcie_rises, memory_rises) = (self.pcie_clk.next == now, memory_next == now);
         self.now = now;
-        for source in &mut self.sources {
-            if source.due() == now {
-                source.rise(&mut self.model);
-            } else if source.due() == u64::MAX {
-                source.skip(now);
-            }
-        }
+        let cycle = self.pcie_clk.cycles;
+        self.logic.rise(now, cycle, &mut self.model, &mut self.log);
         if pcie_rises {
             self.sample_pcie();
             self.pcie_clk.next += self.pcie_clk.period;
@@ -452,9 +444,7 @@ impl Board {
                 port.drive(&mut self.model);
             }
         }
-        for source in &mut self.sources {
-            source.drive(&mut self.model);
-        }
+        self.logic.drive(&mut self.model);
         self.settle()?;
         if pcie_rises
             && let Some(txs) = &mut self.txs

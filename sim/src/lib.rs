@@ -65,7 +65,7 @@ pub use config::{
     TxsConfig,
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
-pub use logic::{Source, Word};
+pub use logic::{Packet, Sink, Source, Word};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory, RealMemory};
 pub use peerlane_sim_opencl as opencl;
 pub use peerlane_sim_opencl::OpenClSide;

@@ -53,7 +53,8 @@ pub enum Rule {
     TagRange,
     /// A tag was used again before all its completions had come.
     TagReuse,
-    /// A packet, or its placement on the hard IP's interface, breaks a rule of [`crate::hip`].
+    /// A packet, or its placement on the hard IP's interface, breaks a rule of [`crate::hip`]; or a packet of a stream
+    /// to the logic breaks one of the Avalon Interface Specifications.
     Packet,
 }
 

@@ -103,7 +103,7 @@ module proof #(
     .request_code(code), .request_want_record(want_record), .request_want_irq(want_irq), .request_urgent(urgent),
     .may_flush(may_flush), .request_tag(tag), .request_channel(channel), .descriptor(descriptor), .halted(halted),
     .request_has_data(has_data), .request_span(span),
-    .flow_exists(1'b0), .flow_granted(1'b0), .flow_held(13'd0), .flow_sealed(1'b0), .flow_wake(64'd0)
+    .flow_exists(1'b0), .flow_granted(1'b0), .flow_held(13'd0), .flow_sealed(1'b0), .flow_wake(64'd0), .flow_place(40'd0)
   );
   wire last = last_pin;
 

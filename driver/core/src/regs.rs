@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware with another hash.
-pub const MAP_ID: u32 = 0x6ae4_bcfc;
+pub const MAP_ID: u32 = 0xcf9e_15f3;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -510,6 +510,13 @@ pub mod csr {
     pub const CAPS3_INPUTS_LSB: usize = 0;
     /// Number of its bits.
     pub const CAPS3_INPUTS_WIDTH: usize = 5;
+    /// Mask of CAPS3.outputs (bits 12:8, ro). Number of streams from peers to the logic. They
+    /// are numbered from 0.
+    pub const CAPS3_OUTPUTS_MASK: u32 = 0x0000_1f00;
+    /// Position of its lowest bit.
+    pub const CAPS3_OUTPUTS_LSB: usize = 8;
+    /// Number of its bits.
+    pub const CAPS3_OUTPUTS_WIDTH: usize = 5;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
     /// in the FPGA memory. A reset does not change it: a process that uses the window while
     /// another process resets the block continues to see its own memory. The offset is the
@@ -678,20 +685,30 @@ pub mod csr {
     /// STREAM_CONTROL to STREAM_STATUS belong to. Software that uses these registers from
     /// several places needs a lock around selection and access.
     pub const STREAM_SELECT: usize = 0xa0;
-    /// Mask of STREAM_SELECT.stream (bits 3:0, rw). Number of a stream of this build. With any
+    /// Mask of STREAM_SELECT.stream (bits 3:0, wo). Number of a stream of this build. With any
     /// other number, writes have no meaning, and STREAM_STATUS reads as 0.
     pub const STREAM_SELECT_STREAM_MASK: u32 = 0x0000_000f;
     /// Position of its lowest bit.
     pub const STREAM_SELECT_STREAM_LSB: usize = 0;
     /// Number of its bits.
     pub const STREAM_SELECT_STREAM_WIDTH: usize = 4;
+    /// Mask of STREAM_SELECT.to_logic (bits 4, wo). 0: a stream from the logic to peers. 1: a
+    /// stream from peers to the logic.
+    pub const STREAM_SELECT_TO_LOGIC_MASK: u32 = 0x0000_0010;
+    /// Position of its lowest bit.
+    pub const STREAM_SELECT_TO_LOGIC_LSB: usize = 4;
+    /// Number of its bits.
+    pub const STREAM_SELECT_TO_LOGIC_WIDTH: usize = 1;
     /// Byte offset of STREAM_CONTROL. Owner of the selected stream. Only descriptors of this
-    /// channel move the data of the stream; those of another channel end with LOCAL_RANGE.
-    /// Change the owner only while the stream is closed (STREAM_STATUS.open reads 0).
+    /// channel move the data of the stream; those of another channel end with LOCAL_RANGE. A
+    /// write with another owner closes an open stream.
     pub const STREAM_CONTROL: usize = 0xa4;
-    /// Mask of STREAM_CONTROL.enable (bits 0, wo). 1: opens the stream. 0: closes it; words
-    /// that no request has taken are lost, and descriptors that name the stream end with
-    /// LOCAL_RANGE. A reset of the block closes all streams.
+    /// Mask of STREAM_CONTROL.enable (bits 0, wo). 1: opens the stream, unless the write closes
+    /// it. 0: closes it. Then words of an input that no request has taken are lost, and words
+    /// of an output that the logic has not taken. Descriptors that name the stream end with
+    /// LOCAL_RANGE. The stream opens again when requests that have left are over, and a
+    /// descriptor that has moved some of its words has ended. A reset of the block closes all
+    /// streams.
     pub const STREAM_CONTROL_ENABLE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const STREAM_CONTROL_ENABLE_LSB: usize = 0;
@@ -704,7 +721,8 @@ pub mod csr {
     pub const STREAM_CONTROL_CHANNEL_LSB: usize = 8;
     /// Number of its bits.
     pub const STREAM_CONTROL_CHANNEL_WIDTH: usize = 6;
-    /// Byte offset of STREAM_LIMIT. Time limit of the blocks of the selected stream.
+    /// Byte offset of STREAM_LIMIT. Time limit of the blocks of the selected stream. Only a
+    /// stream from the logic has it.
     pub const STREAM_LIMIT: usize = 0xa8;
     /// Mask of STREAM_LIMIT.cycles (bits 15:0, wo). Longest time from the first word of a block
     /// to its end: the block ends then with the words that are there. 0: no limit. The block
@@ -716,17 +734,18 @@ pub mod csr {
     pub const STREAM_LIMIT_CYCLES_WIDTH: usize = 16;
     /// Byte offset of STREAM_STATUS. State of the selected stream.
     pub const STREAM_STATUS: usize = 0xac;
-    /// Mask of STREAM_STATUS.open (bits 0, ro). 1: the stream is open: the logic's words are
-    /// taken. It becomes 1 some cycles of the stream's clock after STREAM_CONTROL.enable, and 0
-    /// some cycles after the stream was closed. It stays 0 while the stream's clock does not
-    /// run.
+    /// Mask of STREAM_STATUS.open (bits 0, ro). 1: the stream is open. It becomes 1 some cycles
+    /// of the stream's clock after STREAM_CONTROL.enable, and 0 some cycles after the stream
+    /// was closed. It stays 0 while the stream's clock does not run.
     pub const STREAM_STATUS_OPEN_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const STREAM_STATUS_OPEN_LSB: usize = 0;
     /// Number of its bits.
     pub const STREAM_STATUS_OPEN_WIDTH: usize = 1;
-    /// Mask of STREAM_STATUS.waiting (bits 31:16, ro). Bytes that a descriptor can have at
-    /// once. The FIFO between the two clocks can have more.
+    /// Mask of STREAM_STATUS.waiting (bits 31:16, ro). Of a stream from the logic: bytes that a
+    /// descriptor can have at once; the FIFO between the two clocks can have more. Of a stream
+    /// to the logic: bytes of its buffer that are in use, by data that the logic has not taken
+    /// and by requests under way.
     pub const STREAM_STATUS_WAITING_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const STREAM_STATUS_WAITING_LSB: usize = 16;
@@ -1379,8 +1398,9 @@ impl Direction {
 pub enum Port {
     /// The board's global memory (DDR).
     Memory = 0,
-    /// A stream of the FPGA's logic. The local address is the stream's number. A build without
-    /// streams ends the descriptor with DESCRIPTOR.
+    /// A stream of the FPGA's logic: for a write one from the logic, for a read one to the logic.
+    /// The local address is the stream's number. A build without streams of this direction ends the
+    /// descriptor with DESCRIPTOR.
     Stream = 1,
 }
 

@@ -207,6 +207,8 @@ pub struct CsrRegs {
     pub link_losses_expired: Signal<In, Bits<16>>,
     /// CAPS3.inputs: Number of streams from the logic to peers. They are numbered from 0.
     pub caps3_inputs: Signal<In, Bits<5>>,
+    /// CAPS3.outputs: Number of streams from peers to the logic. They are numbered from 0.
+    pub caps3_outputs: Signal<In, Bits<5>>,
     /// WINDOW_LO: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
     /// (`s_nondma`) in the FPGA memory. A reset does not change it: a process that uses the window
     /// while another process resets the block continues to see its own memory. The offset is the
@@ -271,22 +273,24 @@ pub struct CsrRegs {
     /// channel's range of FPGA memory. A descriptor whose local addresses are not all inside the
     /// range ends with LOCAL_RANGE. After reset base and end are 0: no address is inside.
     pub channel_mem_end_we: Signal<Out, Bit>,
-    /// STREAM_SELECT.stream: Number of a stream of this build. With any other number, writes have
-    /// no meaning, and STREAM_STATUS reads as 0.
-    pub stream_select_stream: Signal<Out, Bits<4>>,
+    /// STREAM_SELECT: written in this cycle with `writedata`. Selection of the stream that the
+    /// registers from STREAM_CONTROL to STREAM_STATUS belong to. Software that uses these registers
+    /// from several places needs a lock around selection and access.
+    pub stream_select_we: Signal<Out, Bit>,
     /// STREAM_CONTROL: written in this cycle with `writedata`. Owner of the selected stream. Only
     /// descriptors of this channel move the data of the stream; those of another channel end with
-    /// LOCAL_RANGE. Change the owner only while the stream is closed (STREAM_STATUS.open reads 0).
+    /// LOCAL_RANGE. A write with another owner closes an open stream.
     pub stream_control_we: Signal<Out, Bit>,
     /// STREAM_LIMIT: written in this cycle with `writedata`. Time limit of the blocks of the
-    /// selected stream.
+    /// selected stream. Only a stream from the logic has it.
     pub stream_limit_we: Signal<Out, Bit>,
-    /// STREAM_STATUS.open: 1: the stream is open: the logic's words are taken. It becomes 1 some
-    /// cycles of the stream's clock after STREAM_CONTROL.enable, and 0 some cycles after the stream
-    /// was closed. It stays 0 while the stream's clock does not run.
+    /// STREAM_STATUS.open: 1: the stream is open. It becomes 1 some cycles of the stream's clock
+    /// after STREAM_CONTROL.enable, and 0 some cycles after the stream was closed. It stays 0 while
+    /// the stream's clock does not run.
     pub stream_status_open: Signal<In, Bit>,
-    /// STREAM_STATUS.waiting: Bytes that a descriptor can have at once. The FIFO between the two
-    /// clocks can have more.
+    /// STREAM_STATUS.waiting: Of a stream from the logic: bytes that a descriptor can have at once;
+    /// the FIFO between the two clocks can have more. Of a stream to the logic: bytes of its buffer
+    /// that are in use, by data that the logic has not taken and by requests under way.
     pub stream_status_waiting: Signal<In, Bits<16>>,
     act: Signal<Local, Bit>,
     readdata_reg: DFF<Bits<32>>,
@@ -304,7 +308,6 @@ pub struct CsrRegs {
     att_flush_lo_address_reg: DFF<Bits<26>>,
     att_flush_hi_address_reg: DFF<Bits<32>>,
     channel_select_channel_reg: DFF<Bits<6>>,
-    stream_select_stream_reg: DFF<Bits<4>>,
     read_reg: DFF<Bit>,
     address_reg: DFF<Bits<8>>,
 }
@@ -330,7 +333,6 @@ impl Logic for CsrRegs {
             att_flush_lo_address_reg,
             att_flush_hi_address_reg,
             channel_select_channel_reg,
-            stream_select_stream_reg,
             read_reg,
             address_reg
         );
@@ -358,7 +360,7 @@ impl Logic for CsrRegs {
         self.channel_ring_hi_we.next = self.act.val() & (self.address.val().get_bits::<7>(1) == 18) & self.address.val().get_bit(0);
         self.channel_mem_base_we.next = self.act.val() & (self.address.val() == 38);
         self.channel_mem_end_we.next = self.act.val() & (self.address.val() == 39);
-        self.stream_select_stream.next = self.stream_select_stream_reg.q.val();
+        self.stream_select_we.next = self.act.val() & (self.address.val() == 40);
         self.stream_control_we.next = self.act.val() & (self.address.val() == 41);
         self.stream_limit_we.next = self.act.val() & (self.address.val() == 42);
         // Writes.
@@ -407,9 +409,6 @@ impl Logic for CsrRegs {
         if self.act.val() & (self.address.val() == 32) {
             self.channel_select_channel_reg.d.next = self.writedata.val().get_bits::<6>(0);
         }
-        if self.act.val() & (self.address.val() == 40) {
-            self.stream_select_stream_reg.d.next = self.writedata.val().get_bits::<4>(0);
-        }
         // Reads: registered; 0 at unused addresses.
         self.read_reg.d.next = self.read.val();
         self.address_reg.d.next = self.address.val();
@@ -419,16 +418,8 @@ impl Logic for CsrRegs {
                 if self.address_reg.q.val().get_bit(5) {
                     if !self.address_reg.q.val().get_bit(4) {
                         if self.address_reg.q.val().get_bit(3) {
-                            if !self.address_reg.q.val().get_bit(2) {
-                                if self.address_reg.q.val().get_bit(1) {
-                                    if self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.stream_status_open.val().into()) | (bit_cast::<32, 16>(self.stream_status_waiting.val()) << 16);
-                                    }
-                                } else {
-                                    if !self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 4>(self.stream_select_stream_reg.q.val());
-                                    }
-                                }
+                            if self.address_reg.q.val().get_bits::<3>(0) == 3 {
+                                self.readdata_reg.d.next = bit_cast::<32, 1>(self.stream_status_open.val().into()) | (bit_cast::<32, 16>(self.stream_status_waiting.val()) << 16);
                             }
                         } else {
                             if !self.address_reg.q.val().get_bit(2) {
@@ -460,7 +451,7 @@ impl Logic for CsrRegs {
                             if self.address_reg.q.val().get_bit(2) {
                                 if self.address_reg.q.val().get_bit(1) {
                                     if !self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 5>(self.caps3_inputs.val());
+                                        self.readdata_reg.d.next = bit_cast::<32, 5>(self.caps3_inputs.val()) | (bit_cast::<32, 5>(self.caps3_outputs.val()) << 8);
                                     }
                                 } else {
                                     if self.address_reg.q.val().get_bit(0) {
@@ -538,7 +529,7 @@ impl Logic for CsrRegs {
                                     if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x6ae4bcfcu64);
+                                        self.readdata_reg.d.next = bits::<32>(0xcf9e15f3u64);
                                     }
                                 }
                             }
@@ -562,7 +553,6 @@ impl Logic for CsrRegs {
             self.att_flush_lo_address_reg.d.next = 0u64.into();
             self.att_flush_hi_address_reg.d.next = 0u64.into();
             self.channel_select_channel_reg.d.next = 0u64.into();
-            self.stream_select_stream_reg.d.next = 0u64.into();
             self.read_reg.d.next = false;
         }
     }

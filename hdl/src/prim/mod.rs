@@ -15,7 +15,7 @@ pub use fifo::{BlockFifo, SmallFifo};
 pub use forward_ram::ForwardRam;
 pub(crate) use parts::{Part, one_behind_the_other, parts};
 pub use patience::{IMPATIENT, Patience};
-pub use ram::{BlockRam, LaneRam, SmallRam};
+pub use ram::{BlockRam, DwordRam, LaneRam, SmallRam};
 pub use reset::{ResetAtOnce, ResetCopy, ResetStretch};
 pub use sync::{BitSync, BusSync};
 pub use word::Word;

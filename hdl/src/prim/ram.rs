@@ -480,3 +480,83 @@ impl<const W: usize, const A: usize> Logic for LaneRam<W, A> {
         vec![]
     }
 }
+
+/// A block RAM of 512-bit words that are written by the dword, and read whole (latency one clock of `read_clock`). One
+/// array a dword: each has a block that would otherwise not be wider (Stratix V Device Handbook, volume 1, "Embedded
+/// Memory Blocks": 512 words of 40 bits).
+#[derive(DocBlock, Default)]
+#[module_name(shape)]
+pub struct DwordRam<const A: usize> {
+    pub write_clock: Signal<In, Clock>,
+    /// One bit a dword.
+    pub write_enable: Signal<In, Bits<16>>,
+    pub write_address: Signal<In, Bits<A>>,
+    pub write_data: Signal<In, Bits<512>>,
+    pub read_clock: Signal<In, Clock>,
+    pub read_address: Signal<In, Bits<A>>,
+    pub read_data: Signal<Out, Bits<512>>,
+    _cells: HashMap<u64, Bits<512>>,
+}
+
+impl<const A: usize> DwordRam<A> {
+    fn shape(&self) -> String {
+        format!("ram_dwords_{}x512", 1u64 << A)
+    }
+}
+
+impl<const A: usize> Logic for DwordRam<A> {
+    fn update(&mut self) {
+        if self.read_clock.pos_edge() {
+            let at = self.read_address.val().to_u64();
+            self.read_data.next = self._cells.get(&at).copied().unwrap_or_default();
+        }
+        if self.write_clock.pos_edge() {
+            let at = self.write_address.val().to_u64();
+            let mut word = self._cells.get(&at).copied().unwrap_or_default();
+            for bit in (0..512).filter(|bit| self.write_enable.val().get_bit(bit / 32)) {
+                word = word.replace_bit(bit, self.write_data.val().get_bit(bit));
+            }
+            self._cells.insert(at, word);
+        }
+    }
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        // A collision with one dword counts for all.
+        let mut text = format!(
+            "`ifdef SIMULATION\n{}{}`endif\n",
+            garbage("read_clock", 32),
+            collision("write_address", "read_address", A, true)
+                .replace("write_enable", "(|write_enable)")
+        );
+        for dword in 0..16 {
+            text += &format!(
+                "(* ram_style = \"block\", ramstyle = \"M20K, no_rw_check\" *) \
+                   reg [31:0] cells_{dword} [0:{last}];\n\
+                 reg [31:0] read_{dword};\n\
+                 always @(posedge write_clock) begin\n  \
+                   if (write_enable[{dword}]) \
+                     cells_{dword}[write_address] <= write_data[{high}:{low}];\n\
+                 end\n\
+                 `ifdef SIMULATION\n\
+                 always @(posedge read_clock) \
+                   read_{dword} <= collides ? garbage : cells_{dword}[read_address];\n\
+                 `else\n\
+                 always @(posedge read_clock) read_{dword} <= cells_{dword}[read_address];\n\
+                 `endif\n",
+                last = (1usize << A) - 1,
+                high = dword * 32 + 31,
+                low = dword * 32,
+            );
+        }
+        let word: Vec<_> = (0..16).rev().map(|n| format!("read_{n}")).collect();
+        Verilog::Custom(format!(
+            "{text}assign read_data = {{{}}};\n",
+            word.join(", ")
+        ))
+    }
+    fn timing(&self) -> Vec<TimingInfo> {
+        vec![]
+    }
+}

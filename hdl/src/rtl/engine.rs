@@ -17,8 +17,9 @@ use super::counters::Counters;
 use super::fence::Fence;
 use super::interrupts::Interrupts;
 use super::ports::{
-    AnswerSink, FlowSource, FlushSource, InflowUser, MemoryReadMaster, MemoryWriteMaster, PortUser,
-    PostSource, ReadSource, RegisterSlave, WindowMaster, WindowSlave, WriteSource,
+    AnswerSink, FlowSource, FlushSource, InflowUser, MemoryReadMaster, MemoryWriteMaster,
+    OutflowUser, PortUser, PostSource, ReadSource, RegisterSlave, SettingsUser, WindowMaster,
+    WindowSlave, WriteSource,
 };
 use super::queue::DescriptorQueue;
 use super::read_path::{ReadConfig, ReadPath};
@@ -136,8 +137,14 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub port_message: PostSource<32>,
     pub port_answer: AnswerSink<W>,
     /// Streams from the logic to peers.
+    pub inputs: SettingsUser,
+    pub inputs_limit_we: Signal<Out, Bit>,
+    pub write_flow: FlowSource,
     pub inflow: InflowUser<W>,
-    pub flow: FlowSource,
+    /// Streams from peers to the logic.
+    pub outputs: SettingsUser,
+    pub read_flow: FlowSource,
+    pub outflow: OutflowUser,
     /// FPGA memory, read by the write direction.
     pub mem_rd: MemoryReadMaster,
     /// FPGA memory, written by the read direction.

@@ -187,7 +187,7 @@ pub struct DescriptorSource {
 
 /// The stream of the descriptor that is served, from the request maker to the streams.
 ///
-/// The answers of the streams belong to `number` and `channel` of two cycles before.
+/// The answers of the streams belong to `number` and `channel` of the cycle before.
 #[bundle(FlowSink)]
 pub struct FlowSource {
     /// Number of the stream.
@@ -198,7 +198,7 @@ pub struct FlowSource {
     pub exists: Signal<In, Bit>,
     /// The stream is open and belongs to the channel.
     pub granted: Signal<In, Bit>,
-    /// Bytes that wait in the stream.
+    /// Bytes that wait in the stream; of a stream from peers, bytes that it has room for.
     pub held: Signal<In, Bits<13>>,
     /// A block ends with them.
     pub sealed: Signal<In, Bit>,
@@ -209,24 +209,34 @@ pub struct FlowSource {
     pub bytes: Signal<Out, Bits<10>>,
     /// The descriptor ends with them.
     pub closes: Signal<Out, Bit>,
+    /// One cycle: the descriptor ends with a request that fails.
+    pub fails: Signal<Out, Bit>,
     /// Channels whose streams have the bytes that their descriptors wait for; one cycle each.
     pub wake: Signal<In, Bits<64>>,
+    /// Where the data of a request go. With bit 39, it is a stream's: bits 19:16 are its number, 14:6 the number of a
+    /// 64-byte word in its buffer. Bit 15 takes the carry of a request that goes on at the buffer's beginning.
+    pub place: Signal<In, Bits<40>>,
 }
 
-/// The streams, from the engine: their registers and their data.
-#[bundle(InflowHub)]
-pub struct InflowUser<const W: usize> {
+/// The streams of a direction, from the engine: their registers.
+#[bundle(SettingsHub)]
+pub struct SettingsUser {
     /// Resets them.
     pub clear: Signal<Out, Bit>,
-    /// The stream that STREAM_SELECT names, writes of its registers, and the values that they show.
-    pub select: Signal<Out, Bits<4>>,
+    /// Writes of STREAM_SELECT and STREAM_CONTROL, and the value of STREAM_STATUS; 0 if a stream of the other direction
+    /// is selected.
+    pub select_we: Signal<Out, Bit>,
     pub control_we: Signal<Out, Bit>,
-    pub limit_we: Signal<Out, Bit>,
     pub writedata: Signal<Out, Bits<32>>,
     pub open: Signal<In, Bit>,
     pub waiting: Signal<In, Bits<16>>,
     /// Streams of the build.
     pub count: Signal<In, Bits<5>>,
+}
+
+/// The data of streams to peers, from the engine.
+#[bundle(InflowHub)]
+pub struct InflowUser<const W: usize> {
     /// The beats of all requests, in their order.
     pub beat: Signal<In, Bit>,
     pub data: Signal<In, Bits<W>>,
@@ -234,6 +244,23 @@ pub struct InflowUser<const W: usize> {
     /// The header of the oldest block that a request has closed.
     pub header: Signal<In, Bits<64>>,
     pub header_take: Signal<Out, Bit>,
+}
+
+/// Requests of streams from peers, from the engine. Their data are written as those of FPGA memory are.
+#[bundle(OutflowHub)]
+pub struct OutflowUser {
+    /// A request has retired, in the order of requests. All of its data are written.
+    pub retired: Signal<Out, Bit>,
+    pub number: Signal<Out, Bits<4>>,
+    pub channel: Signal<Out, Bits<6>>,
+    /// 0 if it had no data.
+    pub bytes: Signal<Out, Bits<10>>,
+    /// The last of its descriptor.
+    pub last: Signal<Out, Bit>,
+    /// It has failed, or an earlier one of its descriptor.
+    pub failed: Signal<Out, Bit>,
+    /// In the clock of FPGA memory: words of the burst that have been written.
+    pub beat: Signal<Out, Bits<4>>,
 }
 
 /// A look-up in the address translation table: `ask` and the index are held until `answer`, one cycle, with the
@@ -260,7 +287,7 @@ pub struct RequestSource {
     pub has_data: Signal<Out, Bit>,
     /// The bytes that it has, or would have.
     pub span: Signal<Out, Bits<10>>,
-    /// Its data are a stream's; then `local` has no meaning.
+    /// Its data are a stream's; see [`FlowSource`] for `local`.
     pub stream: Signal<Out, Bit>,
     /// The last of its descriptor.
     pub last: Signal<Out, Bit>,

@@ -4,7 +4,9 @@
 mod intake;
 mod retirement;
 
-use super::ports::{AnswerSink, EndSource, MemoryWriteMaster, ReadSource, RequestSink};
+use super::ports::{
+    AnswerSink, EndSource, MemoryWriteMaster, OutflowUser, ReadSource, RequestSink,
+};
 use super::receive::Receive;
 use super::words::{Failure, Note, ReadNext};
 use crate::prim::{Part, SmallFifo, SmallRam, parts};
@@ -63,6 +65,8 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub mem_reset: Signal<In, Bit>,
     pub mem_forgets: Signal<In, Bit>,
     pub mem_wr: MemoryWriteMaster,
+    /// Streams.
+    pub outflow: OutflowUser,
 
     /// One read that waits for the port, and no more: accepted reads go ahead of the channels' turns.
     reading: DFF<Bit>,

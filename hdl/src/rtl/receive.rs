@@ -49,6 +49,8 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     /// The memory is reset, too, and waits for nothing.
     pub mem_forgets: Signal<In, Bit>,
     pub mem_wr: MemoryWriteMaster,
+    /// Words of the burst that have been written.
+    pub burst_at: Signal<Out, Bits<4>>,
 
     /// Where the next chunk of each tag belongs.
     #[given]

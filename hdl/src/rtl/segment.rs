@@ -236,6 +236,8 @@ pub struct Segment<const W: usize, const B: usize> {
     beat_bytes: Constant<Bits<10>>,
     offset_mask: Constant<Bits<10>>,
     memory_bytes: Constant<Bits<41>>,
+    /// Bits of a length that a stream's descriptor may not have.
+    stream_odd: Constant<Bits<6>>,
     entries: Constant<Bits<26>>,
     /// Bit of an entry that permits this direction: 1 read by the board, 2 write by the board.
     permission: Constant<Bits<2>>,
@@ -284,6 +286,8 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             beat_bytes: Constant::new((B as u64).into()),
             offset_mask: Constant::new((B as u64 - 1).into()),
             memory_bytes: Constant::new((1u64 << config.memory_log2).into()),
+            // The last beat of a block is written whole.
+            stream_odd: Constant::new(if config.read { 0 } else { 63 }.into()),
             entries: Constant::new((1u64 << config.att_log2).into()),
             permission: Constant::new(if config.read { 1 } else { 2 }.into()),
             chain_own: Constant::new(if config.read { 2 } else { 1 }.into()),

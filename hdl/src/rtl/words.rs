@@ -98,6 +98,9 @@ words! {
         urgent: Bit,
         /// It has data.
         real: Bit,
+        /// They go to a stream, of this number.
+        streams: Bit,
+        stream: Bits<4>,
     }
 
     /// The first failure of a channel's descriptor; code 0: none.

@@ -2,12 +2,11 @@
 //!
 //! Beats come out of the FIFO between the clocks into one that counts. After the end of a block no further beat is
 //! taken until a request has closed that block. So at most one end is known, and it is that of all bytes that wait.
-//!
-//! A stream opens and closes as a whole: both sides of the FIFO are in reset until each has seen the other's. The
-//! logic's clock may have any rate, and may stand still; then the stream does not open. Requests that have left when a
-//! stream is closed still get their beats, so no other stream waits for them. The stream does not open before that.
 
+use super::gate::Gate;
 use super::pack::Pack;
+use super::ports::Unit;
+use super::waiter::Waiter;
 use crate::prim::{AsyncFifo, BitSync, BlockFifo, Part, parts};
 use peerlane_language::*;
 use peerlane_verilog::DocBlock;
@@ -29,51 +28,31 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     pub pcie_clk: Signal<In, Clock>,
     /// Number of the stream.
     pub id: Signal<In, Bits<4>>,
-    pub unit_clear: Signal<In, Bit>,
-    /// Registers of the stream `unit_select`.
-    pub unit_select: Signal<In, Bits<4>>,
-    pub unit_control_we: Signal<In, Bit>,
-    pub unit_limit_we: Signal<In, Bit>,
-    pub unit_writedata: Signal<In, Bits<32>>,
-    pub unit_open: Signal<Out, Bit>,
-    pub unit_waiting: Signal<Out, Bits<16>>,
+    /// The part that all inputs share.
+    pub unit_in: Unit,
+    pub unit_in_limit_we: Signal<In, Bit>,
     /// Time in cycles; one cycle in 256.
-    pub unit_now: Signal<In, Bits<48>>,
-    pub unit_tick: Signal<In, Bit>,
-    /// See [`crate::rtl::ports::FlowSource`].
-    pub unit_number: Signal<In, Bits<4>>,
-    pub unit_channel: Signal<In, Bits<6>>,
-    pub unit_granted: Signal<Out, Bit>,
-    pub unit_held: Signal<Out, Bits<13>>,
-    pub unit_sealed: Signal<Out, Bit>,
-    pub unit_claim: Signal<In, Bit>,
-    pub unit_starves: Signal<In, Bit>,
-    pub unit_bytes: Signal<In, Bits<10>>,
-    pub unit_closes: Signal<In, Bit>,
-    pub unit_wake: Signal<Out, Bits<64>>,
-    /// Header of the block that `unit_claim` closes.
-    pub unit_header: Signal<Out, Bits<64>>,
-    /// A beat of the stream `unit_from` is asked for, and given.
-    pub unit_from: Signal<In, Bits<4>>,
-    pub unit_pull: Signal<In, Bit>,
-    pub unit_given: Signal<Out, Bit>,
-    pub unit_data: Signal<Out, Bits<W>>,
+    pub unit_in_now: Signal<In, Bits<48>>,
+    pub unit_in_tick: Signal<In, Bit>,
+    /// The block ends with the bytes that wait.
+    pub unit_in_sealed: Signal<Out, Bit>,
+    /// Header of the block that `claim` closes.
+    pub unit_in_header: Signal<Out, Bits<64>>,
+    /// A beat of the stream `unit_in_from` is asked for, and given.
+    pub unit_in_from: Signal<In, Bits<4>>,
+    pub unit_in_pull: Signal<In, Bit>,
+    pub unit_in_given: Signal<Out, Bit>,
+    pub unit_in_data: Signal<Out, Bits<W>>,
 
     #[given]
     pack: Pack<U, F, G>,
     between: AsyncFifo<Bits<G>, 9, 10>,
-    logic_sees: BitSync,
+    gate: Gate,
+    waiter: Waiter,
     flush_seen: BitSync,
-    closed_seen: BitSync,
     some_seen: BitSync,
-    /// The driver's settings.
-    owner: DFF<Bits<6>>,
-    enabled: DFF<Bit>,
+    /// The driver's time limit.
     limit: DFF<Bits<16>>,
-    /// The logic's side is to be in reset.
-    hold: DFF<Bit>,
-    /// This side is in reset.
-    closed: DFF<Bit>,
     #[given]
     beats: BlockFifo<Bits<W>, 7, 8>,
     slice: DFF<Bits<2>>,
@@ -84,13 +63,6 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     lost: DFF<Bits<15>>,
     lost_after: DFF<Bits<15>>,
     began: DFF<Bits<48>>,
-    /// A request waits for so many bytes.
-    hungry: DFF<Bit>,
-    want: DFF<Bits<10>>,
-    want_closes: DFF<Bit>,
-    /// The channel of that request.
-    waiter: DFF<Bits<6>>,
-    wakes: DFF<Bit>,
     /// Time limit of a block: units since its first byte; the end was asked for, and the block has ended since.
     elapsed: DFF<Bits<16>>,
     flush: DFF<Bit>,
@@ -98,8 +70,6 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     stale: DFF<Bit>,
     /// Beats of requests that have not been given.
     owed: DFF<Bits<13>>,
-    /// Cycles since the stream was closed, 15 at most. The request maker may take some to know.
-    closed_for: DFF<Bits<4>>,
 
     selected: Signal<Local, Bit>,
     mine: Signal<Local, Bit>,
@@ -123,11 +93,8 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     subtracts: Signal<Local, Bits<13>>,
     held_next: Signal<Local, Bits<13>>,
     more_lost: Signal<Local, Bits<16>>,
-    enough: Signal<Local, Bit>,
     claimed_bytes: Signal<Local, Bits<13>>,
     given_beats: Signal<Local, Bits<13>>,
-    /// Closed, and no request is left.
-    drained: Signal<Local, Bit>,
 
     bytes_at: Constant<Bits<10>>,
     flags_at: Constant<Bits<10>>,
@@ -138,7 +105,6 @@ pub struct Input<const U: usize, const F: usize, const G: usize, const W: usize,
     beat_bits_log2: Constant<Bits<4>>,
     most_beats: Constant<Bits<8>>,
     most_lost: Constant<Bits<16>>,
-    one: Constant<Bits<64>>,
 }
 
 impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: usize>
@@ -160,7 +126,6 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             // The output register has one more.
             most_beats: Constant::new(120.into()),
             most_lost: Constant::new(32767.into()),
-            one: Constant::new(1.into()),
         })
     }
 }
@@ -194,11 +159,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         dff_setup!(
             self,
             pcie_clk,
-            owner,
-            enabled,
             limit,
-            hold,
-            closed,
             slice,
             held,
             sealed,
@@ -206,49 +167,32 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             lost,
             lost_after,
             began,
-            hungry,
-            want,
-            want_closes,
-            waiter,
-            wakes,
             elapsed,
             flush,
             asked,
             stale,
-            owed,
-            closed_for
+            owed
         );
-        self.selected.next = self.unit_select.val() == self.id.val();
-        if self.selected.val() & self.unit_control_we.val() {
-            self.enabled.d.next = self.unit_writedata.val().get_bit(0);
-            self.owner.d.next = self.unit_writedata.val().get_bits::<6>(8);
+        self.selected.next = self.unit_in.select.val() == self.id.val();
+        if self.selected.val() & self.unit_in_limit_we.val() {
+            self.limit.d.next = self.unit_in.writedata.val().get_bits::<16>(0);
         }
-        if self.selected.val() & self.unit_limit_we.val() {
-            self.limit.d.next = self.unit_writedata.val().get_bits::<16>(0);
-        }
-        // The logic's side follows `hold`, and this side opens after it.
-        self.logic_sees.clock.next = self.logic_clk.val();
-        self.logic_sees.unsynced.next = self.hold.q.val();
-        self.closed_seen.clock.next = self.pcie_clk.val();
-        self.closed_seen.unsynced.next = self.logic_sees.synced.val();
-        self.drained.next = self.closed_for.q.val().all() & !self.owed.q.val().any();
-        // It rises when the logic's side has seen that it fell, and falls when that side has seen that it rose.
-        if self.unit_clear.val() | !self.enabled.q.val() {
-            self.hold.d.next = self.hold.q.val() | !self.closed_seen.synced.val();
-        } else if self.closed_seen.synced.val() & self.drained.val() {
-            self.hold.d.next = false;
-        }
-        self.closed_for.d.next = self.closed_for.q.val();
-        if !self.closed.q.val() {
-            self.closed_for.d.next = 0.into();
-        } else if !self.closed_for.q.val().all() {
-            self.closed_for.d.next = self.closed_for.q.val() + 1;
-        }
-        self.closed.d.next =
-            self.hold.q.val() | self.closed_seen.synced.val() | !self.enabled.q.val();
+        self.gate.pcie_clk.next = self.pcie_clk.val();
+        self.gate.logic_clk.next = self.logic_clk.val();
+        self.gate.clear.next = self.unit_in.clear.val();
+        self.gate.write.next = self.selected.val() & self.unit_in.control_we.val();
+        self.gate.writedata.next = self.unit_in.writedata.val();
+        self.gate.owed.next = self.owed.q.val().any();
+        self.mine.next = self.unit_in.number.val() == self.id.val();
+        self.claims.next = self.mine.val() & self.unit_in.claim.val();
+        self.closes.next = self.claims.val() & self.unit_in.closes.val();
+        self.gate.claims.next = self.claims.val();
+        self.gate.closes.next = self.closes.val();
+        self.gate.fails.next = self.mine.val() & self.unit_in.fails.val();
+        self.gate.channel.next = self.unit_in.channel.val();
 
         self.pack.clock.next = self.logic_clk.val();
-        self.pack.reset.next = self.logic_sees.synced.val();
+        self.pack.reset.next = self.gate.logic_reset.val();
         self.pack.valid.next = self.logic_valid.val();
         self.logic_ready.next = self.pack.ready.val();
         self.pack.data.next = self.logic_data.val();
@@ -260,14 +204,14 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         self.some_seen.clock.next = self.pcie_clk.val();
         self.some_seen.unsynced.next = self.pack.some.val();
         self.between.write_clock.next = self.logic_clk.val();
-        self.between.write_reset.next = self.logic_sees.synced.val();
+        self.between.write_reset.next = self.gate.logic_reset.val();
         self.between.push.next = self.pack.push.val();
         self.between.data_in.next = self.pack.beat.val();
         self.pack.full.next = self.between.full.val();
         self.between.read_clock.next = self.pcie_clk.val();
-        self.between.read_reset.next = self.closed.q.val();
+        self.between.read_reset.next = self.gate.closed.val();
         self.beats.clock.next = self.pcie_clk.val();
-        self.beats.reset.next = self.drained.val() | self.unit_clear.val();
+        self.beats.reset.next = self.gate.drained.val() | self.unit_in.clear.val();
     }
 }
 
@@ -277,13 +221,10 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
     #[hdl_gen]
     fn update(&mut self) {
         // Not in a cycle in which a request takes bytes: the end of the block may be that request's.
-        self.mine.next = self.unit_number.val() == self.id.val();
-        self.claims.next = self.mine.val() & self.unit_claim.val();
-        self.closes.next = self.claims.val() & self.unit_closes.val();
         self.on.next = self.between.valid.val()
             & !self.sealed.q.val()
             & !self.claims.val()
-            & !self.closed.q.val()
+            & !self.gate.closed.val()
             & (self.beats.level.val() < self.most_beats.val());
         self.bytes.next = bit_cast::<7, G>(self.between.data.val() >> self.bytes_at.val());
         self.flags.next = bit_cast::<3, G>(self.between.data.val() >> self.flags_at.val());
@@ -334,13 +275,13 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
         }
         self.subtracts.next = 0.into();
         if self.claims.val() {
-            self.subtracts.next = bit_cast::<13, 10>(self.unit_bytes.val());
+            self.subtracts.next = bit_cast::<13, 10>(self.unit_in.bytes.val());
         }
         self.held_next.next = self.held.q.val() + self.adds.val() - self.subtracts.val();
         self.held.d.next = self.held_next.val();
         self.unseals.next = self.claims.val()
             & self.sealed.q.val()
-            & (self.held.q.val() == bit_cast::<13, 10>(self.unit_bytes.val()));
+            & (self.held.q.val() == bit_cast::<13, 10>(self.unit_in.bytes.val()));
         if self.seals.val() {
             self.sealed.d.next = true;
             self.ends_packet.d.next = self.flags.val().get_bit(1);
@@ -371,7 +312,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             }
         }
         if (!self.held.q.val().any() & self.takes.val()) | self.closes.val() {
-            self.began.d.next = self.unit_now.val();
+            self.began.d.next = self.unit_in_now.val();
         }
     }
 }
@@ -381,7 +322,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
 {
     #[hdl_gen]
     fn update(&mut self) {
-        if self.unit_tick.val() {
+        if self.unit_in_tick.val() {
             self.elapsed.d.next = self.elapsed.q.val() + 1;
         }
         if !self.asked.q.val()
@@ -406,23 +347,16 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             self.asked.d.next = false;
         }
 
-        // A request that waits. Its channel looks again at the bytes that wait when it has its turn.
-        self.enough.next = (self.held.q.val() > bit_cast::<13, 10>(self.want.q.val()))
-            | ((self.held.q.val() == bit_cast::<13, 10>(self.want.q.val()))
-                & self.want_closes.q.val())
-            | self.sealed.q.val()
-            | self.closed.q.val()
-            | (self.waiter.q.val() != self.owner.q.val());
-        self.wakes.d.next = self.hungry.q.val() & self.enough.val();
-        if self.hungry.q.val() & self.enough.val() {
-            self.hungry.d.next = false;
-        }
-        if self.mine.val() & self.unit_starves.val() {
-            self.hungry.d.next = true;
-            self.want.d.next = self.unit_bytes.val();
-            self.want_closes.d.next = self.unit_closes.val();
-            self.waiter.d.next = self.unit_channel.val();
-        }
+        self.waiter.clock.next = self.pcie_clk.val();
+        self.waiter.clear.next = self.unit_in.clear.val();
+        self.waiter.starves.next = self.mine.val() & self.unit_in.starves.val();
+        self.waiter.channel.next = self.unit_in.channel.val();
+        self.waiter.bytes.next = self.unit_in.bytes.val();
+        self.waiter.closes.next = self.unit_in.closes.val();
+        self.waiter.held.next = self.held.q.val();
+        self.waiter.ended.next = self.sealed.q.val() | self.gate.closed.val();
+        self.waiter.owner.next = self.gate.owner.val();
+        self.unit_in.wake.next = self.waiter.wake.val();
     }
 }
 
@@ -431,47 +365,44 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.unit_open.next = self.selected.val() & !self.closed.q.val();
-        self.unit_waiting.next = 0.into();
+        self.unit_in.open.next = self.selected.val() & !self.gate.closed.val();
+        self.unit_in.waiting.next = 0.into();
         if self.selected.val() {
-            self.unit_waiting.next = bit_cast::<16, 13>(self.held.q.val());
+            self.unit_in.waiting.next = bit_cast::<16, 13>(self.held.q.val());
         }
-        self.unit_granted.next = self.mine.val()
-            & !self.closed.q.val()
-            & (self.unit_channel.val() == self.owner.q.val());
-        self.unit_held.next = 0.into();
-        self.unit_sealed.next = false;
-        self.unit_header.next = 0.into();
+        self.unit_in.granted.next = self.mine.val()
+            & !self.gate.closed.val()
+            & (self.unit_in.channel.val() == self.gate.owner.val());
+        self.unit_in.held.next = 0.into();
+        self.unit_in_sealed.next = false;
+        self.unit_in_header.next = 0.into();
         if self.mine.val() {
-            self.unit_held.next = self.held.q.val();
-            self.unit_sealed.next = self.sealed.q.val();
-            self.unit_header.next = bit_cast::<64, 48>(self.began.q.val())
+            self.unit_in.held.next = self.held.q.val();
+            self.unit_in_sealed.next = self.sealed.q.val();
+            self.unit_in_header.next = bit_cast::<64, 48>(self.began.q.val())
                 | (bit_cast::<64, 15>(self.lost.q.val()) << 48)
                 | (bit_cast::<64, 1>((self.unseals.val() & self.ends_packet.q.val()).into()) << 63);
         }
-        self.unit_wake.next = 0.into();
-        if self.wakes.q.val() {
-            self.unit_wake.next = self.one.val() << self.waiter.q.val();
-        }
-        self.pulled.next =
-            self.unit_pull.val() & (self.unit_from.val() == self.id.val()) & self.beats.valid.val();
+        self.pulled.next = self.unit_in_pull.val()
+            & (self.unit_in_from.val() == self.id.val())
+            & self.beats.valid.val();
         self.claimed_bytes.next = 0.into();
         if self.claims.val() {
             self.claimed_bytes.next =
-                bit_cast::<13, 10>(self.unit_bytes.val()) + self.beat_round.val();
+                bit_cast::<13, 10>(self.unit_in.bytes.val()) + self.beat_round.val();
         }
         self.given_beats.next = bit_cast::<13, 1>(self.pulled.val().into());
         self.owed.d.next = self.owed.q.val()
             + (self.claimed_bytes.val() >> self.beat_bytes_log2.val())
             - self.given_beats.val();
         self.beats.pop.next = self.pulled.val();
-        self.unit_given.next = self.pulled.val();
-        self.unit_data.next = 0.into();
+        self.unit_in_given.next = self.pulled.val();
+        self.unit_in_data.next = 0.into();
         if self.pulled.val() {
-            self.unit_data.next = self.beats.data.val();
+            self.unit_in_data.next = self.beats.data.val();
         }
 
-        if self.closed.q.val() {
+        if self.gate.closed.val() {
             self.slice.d.next = 0.into();
             self.held.d.next = 0.into();
             self.sealed.d.next = false;
@@ -482,10 +413,8 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
             self.asked.d.next = false;
             self.stale.d.next = false;
         }
-        if self.unit_clear.val() {
+        if self.unit_in.clear.val() {
             self.owed.d.next = 0.into();
-            self.enabled.d.next = false;
-            self.hungry.d.next = false;
             self.limit.d.next = 0.into();
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     bus::{Bus, Message},
     config::{Backpressure, BoardConfig},
     ddr::DdrPort,
-    logic::Source,
+    logic::{Sink, Source},
     memory::{Gpu, HostMemory, Memory},
     stats::{Stats, TxsStats},
     stream::Stream,
@@ -34,12 +34,20 @@ impl Board {
         &mut self.bus.gpu
     }
 
-    /// Returns the logic at the block's stream of this number.
+    /// Returns the logic at the block's input of this number.
     ///
     /// # Panics
     /// If the design has no such stream.
     pub fn source_mut(&mut self, number: usize) -> &mut Source {
-        &mut self.sources[number]
+        &mut self.logic.sources[number]
+    }
+
+    /// Returns the logic at the block's output of this number.
+    ///
+    /// # Panics
+    /// If the design has no such stream.
+    pub fn sink_mut(&mut self, number: usize) -> &mut Sink {
+        &mut self.logic.sinks[number]
     }
 
     /// Returns FPGA memory.

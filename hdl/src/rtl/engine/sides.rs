@@ -3,8 +3,8 @@
 use super::Engine;
 use crate::prim::Part;
 use crate::rtl::ports::{
-    AnswerSink, FlowSource, FlushSource, MemoryReadMaster, MemoryWriteMaster, PostSource,
-    ReadSource, WriteSource,
+    AnswerSink, FlowSource, FlushSource, MemoryReadMaster, MemoryWriteMaster, OutflowUser,
+    PostSource, ReadSource, WriteSource,
 };
 use peerlane_language::*;
 
@@ -107,26 +107,29 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.port.release.next = self.registers.quarantine_drop_owed.val();
         self.port.pace.next = self.registers.port_pace_rate.val();
 
-        // Streams; the read direction has none.
-        self.inflow.clear.next = self.core_reset.q.val();
-        self.inflow.select.next = self.registers.stream_select_stream.val();
-        self.inflow.control_we.next = self.registers.stream_control_we.val();
-        self.inflow.limit_we.next = self.registers.stream_limit_we.val();
-        self.inflow.writedata.next = self.csr.writedata.val();
-        self.registers.caps3_inputs.next = self.inflow.count.val();
-        self.registers.stream_status_open.next = self.inflow.open.val();
-        self.registers.stream_status_waiting.next = self.inflow.waiting.val();
-        FlowSource::link(&mut self.flow, &mut self.write_segment.flow);
+        // Streams.
+        self.inputs.clear.next = self.core_reset.q.val();
+        self.inputs.select_we.next = self.registers.stream_select_we.val();
+        self.inputs.control_we.next = self.registers.stream_control_we.val();
+        self.inputs.writedata.next = self.csr.writedata.val();
+        self.inputs_limit_we.next = self.registers.stream_limit_we.val();
+        self.outputs.clear.next = self.core_reset.q.val();
+        self.outputs.select_we.next = self.registers.stream_select_we.val();
+        self.outputs.control_we.next = self.registers.stream_control_we.val();
+        self.outputs.writedata.next = self.csr.writedata.val();
+        self.registers.caps3_inputs.next = self.inputs.count.val();
+        self.registers.caps3_outputs.next = self.outputs.count.val();
+        self.registers.stream_status_open.next = self.inputs.open.val() | self.outputs.open.val();
+        self.registers.stream_status_waiting.next =
+            self.inputs.waiting.val() | self.outputs.waiting.val();
+        FlowSource::link(&mut self.write_flow, &mut self.write_segment.flow);
+        FlowSource::link(&mut self.read_flow, &mut self.read_segment.flow);
         self.write_path.stream_beat.next = self.inflow.beat.val();
         self.write_path.stream_data.next = self.inflow.data.val();
         self.inflow.take.next = self.write_path.stream_take.val();
         self.write_path.stream_header.next = self.inflow.header.val();
         self.inflow.header_take.next = self.write_path.stream_header_take.val();
-        self.read_segment.flow.exists.next = false;
-        self.read_segment.flow.granted.next = false;
-        self.read_segment.flow.held.next = 0.into();
-        self.read_segment.flow.sealed.next = false;
-        self.read_segment.flow.wake.next = 0.into();
+        OutflowUser::link(&mut self.outflow, &mut self.read_path.outflow);
 
         // FPGA memory.
         MemoryReadMaster::link(&mut self.mem_rd, &mut self.write_path.mem_rd);

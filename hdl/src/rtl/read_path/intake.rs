@@ -70,6 +70,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Intake> for ReadPath<W
         self.notes.data_in.next.descriptor = self.descriptor.val();
         self.notes.data_in.next.urgent = self.request.urgent.val();
         self.notes.data_in.next.real = self.real.val();
+        self.notes.data_in.next.streams = self.request.stream.val();
+        self.notes.data_in.next.stream = self.request.local.val().get_bits::<4>(16);
     }
 }
 

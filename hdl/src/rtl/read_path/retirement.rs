@@ -72,6 +72,13 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
         self.moved.next = self.note_bytes.val();
         self.moved_channel.next = self.note_channel.val();
         self.requested.next = self.retire.val() & self.note_real.val() & !self.failure.val().any();
+        self.outflow.retired.next = self.retire.val() & self.note.q.val().streams;
+        self.outflow.number.next = self.note.q.val().stream;
+        self.outflow.channel.next = self.note_channel.val();
+        self.outflow.bytes.next = self.note_bytes.val();
+        self.outflow.last.next = self.note_last.val();
+        self.outflow.failed.next = self.failure.val().any();
+        self.outflow.beat.next = self.receive.burst_at.val();
         self.done_bytes.write_enable.next = self.retire.val() | self.sweep.val();
         self.done_bytes.write_address.next = self.note_channel.val();
         self.done_bytes.write_data.next = self.total.val();

@@ -22,6 +22,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Memory> for Receive<W,
         self.mem_wr.address.next = bit_cast::<40, 34>(self.command.q.val().word) << 6;
         self.mem_wr.burstcount.next = bit_cast::<5, 4>(self.mem_count.val());
         self.mem_wr.writedata.next = self.words.data.val();
+        self.burst_at.next = self.burst_beat.q.val();
         self.mem_wr.byteenable.next = self.words.enable.val();
         if self.rinsing.q.val() & !self.stuck.q.val() {
             self.mem_wr.byteenable.next = 0.into();

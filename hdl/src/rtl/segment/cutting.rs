@@ -49,6 +49,7 @@ impl<const W: usize, const B: usize> Part<Flow> for Segment<W, B> {
         self.flow.bytes.next = self.chunk.q.val();
         self.flow.closes.next = self.final_chunk.q.val();
         self.flow.claim.next = self.issued.val() & self.streams.q.val() & !self.fails.q.val();
+        self.flow.fails.next = self.issued.val() & self.streams.q.val() & self.fails.q.val();
         self.starves_now.next =
             (self.state.q.val() == SegmentState::Lookup) & self.starving.q.val();
         self.flow.starves.next = self.starves_now.val();

@@ -48,10 +48,10 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                 self.bad_ends.d.next = self.whole_dwords.val()
                     & (self.queue.peer_low.val().get_bits::<2>(0).any()
                         | self.queue.length.val().get_bits::<2>(0).any());
-                // A stream's blocks begin and end at multiples of 64 bytes.
+                // A stream's blocks begin at multiples of 64 bytes; those from the logic also end there.
                 if self.queue.local_high.val().get_bit(28) & self.flow.exists.val() {
                     self.bad_ends.d.next = self.queue.peer_low.val().get_bits::<6>(0).any()
-                        | self.queue.length.val().get_bits::<6>(0).any();
+                        | (self.queue.length.val().get_bits::<6>(0) & self.stream_odd.val()).any();
                 }
                 self.waits.d.next = self.queue.control.val().get_bits::<2>(4);
                 self.stamp_at.d.next = self.queue.stamp.val();

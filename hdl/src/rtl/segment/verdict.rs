@@ -61,6 +61,9 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
         self.is_final.next = self.final_chunk.q.val() | self.fails.q.val();
         self.request.last.next = self.is_final.val();
         self.request.local.next = self.local_at.q.val();
+        if self.streams.q.val() {
+            self.request.local.next = self.flow.place.val();
+        }
         self.request.stream.next = self.streams.q.val();
         self.request.want_record.next = self.flags.q.val().get_bit(0);
         self.request.want_irq.next = self.flags.q.val().get_bit(1);

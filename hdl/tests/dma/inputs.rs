@@ -5,18 +5,18 @@ use crate::channels::{ABORT, ABORTED, ACCEPT, RUN, control, descriptor, map_for}
 use crate::port::hold;
 use crate::rig::{MIB, RECORD, Rig, library, near, same};
 use peerlane_core::regs::csr;
-use peerlane_hdl::{Irq, Params, Port, Stream, Streams};
-use peerlane_sim::{Backpressure, Space};
+use peerlane_hdl::{Input, Irq, Output, Params, Port, Streams};
+use peerlane_sim::{Backpressure, BoardConfig, Space};
 use std::collections::VecDeque;
 
 const DESCRIPTOR: u8 = 10;
-const LOCAL_RANGE: u8 = 12;
-const ALIGNMENT: u8 = 16;
+pub const LOCAL_RANGE: u8 = 12;
+pub const ALIGNMENT: u8 = 16;
 /// Bits 63:60 of a local address: a stream.
-const STREAM: u64 = 1 << 60;
+pub const STREAM: u64 = 1 << 60;
 
 /// The streams of all builds here, so that few models are compiled: plain ones of each width, of packets, lossy ones.
-const STREAMS: [Stream; 9] = [
+const INPUTS: [Input; 9] = [
     stream(64, false, false),
     stream(128, false, false),
     stream(256, false, false),
@@ -28,8 +28,16 @@ const STREAMS: [Stream; 9] = [
     stream(128, true, true),
 ];
 
-const fn stream(bits: u32, packets: bool, lossy: bool) -> Stream {
-    Stream {
+/// One of each width.
+pub const OUTPUTS: [Output; 4] = [
+    Output { bits: 64 },
+    Output { bits: 128 },
+    Output { bits: 256 },
+    Output { bits: 512 },
+];
+
+const fn stream(bits: u32, packets: bool, lossy: bool) -> Input {
+    Input {
         bits,
         packets,
         lossy,
@@ -38,12 +46,13 @@ const fn stream(bits: u32, packets: bool, lossy: bool) -> Stream {
 
 fn with_streams(params: Params) -> Params {
     Params {
-        streams: Streams::try_from(STREAMS.to_vec()).unwrap(),
+        inputs: Streams::try_from(INPUTS.to_vec()).unwrap(),
+        outputs: Streams::try_from(OUTPUTS.to_vec()).unwrap(),
         ..params
     }
 }
 
-fn tagged(port_bits: u32) -> Params {
+pub fn tagged(port_bits: u32) -> Params {
     Params {
         port: Port::Stream,
         irq: Irq::Msix,
@@ -52,16 +61,17 @@ fn tagged(port_bits: u32) -> Params {
     }
 }
 
-fn ports() -> [Params; 3] {
+pub fn ports() -> [Params; 3] {
     [Params::default(), tagged(128), tagged(256)].map(with_streams)
 }
 
 /// Bytes of a word.
 fn width(number: u32) -> usize {
-    STREAMS[number as usize].bits as usize / 8
+    INPUTS[number as usize].bits as usize / 8
 }
 
-fn open(rig: &mut Rig, number: u32, channel: u32) {
+/// Opens a stream, of which bit 4 says the direction, for a channel.
+pub fn open(rig: &mut Rig, number: u32, channel: u32) {
     rig.csr(csr::STREAM_SELECT, number);
     rig.csr(csr::STREAM_CONTROL, channel << 8 | 1);
     for _ in 0..100 {
@@ -74,8 +84,13 @@ fn open(rig: &mut Rig, number: u32, channel: u32) {
 }
 
 /// Makes a board with all channels open, and some streams: each for the channel of its place in the list.
-fn rig(params: &Params, streams: &[u32]) -> Rig {
-    let mut rig = Rig::new(&library(params), near());
+pub fn rig(params: &Params, streams: &[u32]) -> Rig {
+    rig_with(params, near(), streams)
+}
+
+/// The same on another board.
+pub fn rig_with(params: &Params, config: BoardConfig, streams: &[u32]) -> Rig {
+    let mut rig = Rig::new(&library(params), config);
     for channel in 0..params.channels {
         if channel != 0 {
             rig.open_channel(channel);
@@ -88,7 +103,7 @@ fn rig(params: &Params, streams: &[u32]) -> Rig {
 }
 
 /// Bytes that say where they belong: no two aligned words of a megabyte are equal.
-fn bytes(seed: u32, count: usize) -> Vec<u8> {
+pub fn bytes(seed: u32, count: usize) -> Vec<u8> {
     (0..count.div_ceil(4) as u32)
         .flat_map(|word| (word ^ seed.wrapping_mul(0x9E37_79B9)).to_le_bytes())
         .take(count)
@@ -402,7 +417,7 @@ fn a_packet_is_lost_from_the_first_missing_word_on() {
 fn streams_of_others_and_wrong_descriptors_are_refused() {
     let mut rig = rig(&ports()[0], &[0, 1]);
     let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
-    assert_eq!(rig.read_csr(csr::CAPS3), 9);
+    assert_eq!(rig.read_csr(csr::CAPS3), 4 << 8 | 9);
     rig.board.source_mut(0).send(&bytes(0, 4096));
     rig.board.source_mut(1).send(&bytes(1, 4096));
     rig.board.run(2_000).unwrap();
@@ -439,9 +454,9 @@ fn streams_of_others_and_wrong_descriptors_are_refused() {
         let record = rig.wait_on(channel, 20_000);
         assert_eq!((record.code, record.bytes), (code, 0), "{wrong:?}");
     }
-    // The read direction has no streams yet.
+    // A read names an output, which is not open.
     rig.queue_on(0, true, descriptor(peer, STREAM, 64, RECORD, 0));
-    assert_eq!(rig.wait_on(0, 20_000).code, DESCRIPTOR);
+    assert_eq!(rig.wait_on(0, 20_000).code, LOCAL_RANGE);
     // No word was taken by any of them.
     rig.csr(csr::STREAM_SELECT, 0);
     assert_eq!(rig.read_csr(csr::STREAM_STATUS), before);
@@ -643,6 +658,37 @@ fn a_request_of_a_closed_stream_takes_nothing_of_its_next_owner() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn a_descriptor_does_not_outlive_its_stream() {
+    for params in [ports()[0], ports()[2]] {
+        let mut rig = rig(&params, &[0]);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        // The descriptor has moved some of its words, and starves. Then the port takes nothing, so its channel has no
+        // turn when the stream is closed.
+        rig.board.source_mut(0).send(&bytes(1, 1024));
+        rig.queue_on(0, false, descriptor(peer, STREAM, 4096, RECORD, 1));
+        rig.board.run(2_000).unwrap();
+        hold(&mut rig, params.port, Backpressure::Random(100));
+        rig.queue_on(1, false, descriptor(peer + MIB, 0, 64 << 10, RECORD, 2));
+        rig.board.run(500).unwrap();
+        rig.csr(csr::STREAM_SELECT, 0);
+        rig.csr(csr::STREAM_CONTROL, 0);
+        rig.board.run(200).unwrap();
+        rig.csr(csr::STREAM_CONTROL, 1);
+        rig.board.run(500).unwrap();
+        rig.board.source_mut(0).send(&bytes(2, 8192));
+        hold(&mut rig, params.port, Backpressure::None);
+        let record = rig.wait_on(0, 20_000);
+        assert_eq!(record.code, LOCAL_RANGE, "{record:?}");
+        assert!(record.bytes <= 1024);
+        assert_eq!(rig.wait_on(1, 50_000).bytes, 64 << 10);
+        rig.queue_on(0, false, descriptor(peer, STREAM, 8192, RECORD, 3));
+        assert_eq!(rig.wait_on(0, 20_000).bytes, 8192);
+        same("the stream", &gpu(&rig, 0, 8192), &bytes(2, 8192));
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn starved_channels_cost_others_nothing() {
     for params in ports() {
         let mut rig = rig(&params, &[0, 1, 2, 3]);
@@ -736,10 +782,22 @@ fn a_dead_port_ends_descriptors_that_wait_for_streams() {
 
 /// Returns the cycles from the first doorbell to the last record of `count` blocks of `length` bytes.
 fn cycles(rig: &mut Rig, channel: u32, peer: u64, local: u64, length: u32, count: u32) -> u64 {
+    cycles_of(rig, false, channel, peer, local, (length, count))
+}
+
+/// The same of either direction.
+pub fn cycles_of(
+    rig: &mut Rig,
+    read: bool,
+    channel: u32,
+    peer: u64,
+    local: u64,
+    (length, count): (u32, u32),
+) -> u64 {
     let start = rig.board.cycles();
     for block in 0..count {
         let at = peer + u64::from(block * length);
-        rig.queue_on(channel, false, descriptor(at, local, length, RECORD, block));
+        rig.queue_on(channel, read, descriptor(at, local, length, RECORD, block));
     }
     for block in 0..count {
         let record = rig.wait_on(channel, 200_000);
@@ -756,7 +814,7 @@ fn cycles(rig: &mut Rig, channel: u32, peer: u64, local: u64, length: u32, count
 fn a_stream_is_as_fast_as_memory() {
     for params in ports() {
         let number = params.port_bits / 256 + 1;
-        assert_eq!(STREAMS[number as usize].bits, params.port_bits);
+        assert_eq!(INPUTS[number as usize].bits, params.port_bits);
         let mut rig = rig(&params, &[number]);
         let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
         rig.board.source_mut(number as usize).set_clock_ps(4_000);
