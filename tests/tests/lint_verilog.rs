@@ -1,6 +1,8 @@
 //! Checks the Verilog of the block with Verilator, Icarus Verilog and Yosys.
 
-use peerlane_hdl::{Design, Irq, Params, Port, Slaves, TOP, generate, pcie};
+use peerlane_hdl::{
+    Design, Input, Irq, Output, Params, Port, Slaves, Streams, TOP, generate, pcie,
+};
 use peerlane_tests::lint::{Finding, READERS, Reader, Source, Waiver, lint};
 use peerlane_tools::Cache;
 
@@ -143,6 +145,35 @@ fn the_block_behind_streams_with_an_msix_table_and_64_channels_is_clean() {
         receive_log2: 12,
         ..Params::default()
     });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_with_streams_is_clean() {
+    let widths = [64, 128, 256, 512];
+    let inputs = widths.into_iter().flat_map(|bits| {
+        let stream = move |packets, lossy| Input {
+            bits,
+            packets,
+            lossy,
+        };
+        [stream(false, false), stream(true, true)]
+    });
+    let inputs = Streams::try_from(inputs.collect::<Vec<_>>()).unwrap();
+    let outputs = Streams::try_from(widths.map(|bits| Output { bits }).to_vec()).unwrap();
+    for port_bits in [128, 256] {
+        let plain = Params {
+            port_bits,
+            ..Params::default()
+        };
+        the_block_is_clean(Params {
+            inputs,
+            outputs,
+            ..plain
+        });
+        the_block_is_clean(Params { inputs, ..plain });
+        the_block_is_clean(Params { outputs, ..plain });
+    }
 }
 
 #[test]
