@@ -35,12 +35,12 @@ pub struct Gate {
     pub logic_reset_seen: Signal<Out, Bit>,
 
     logic_sees: BitSync,
-    reset_seen: BitSync,
+    open_seen: BitSync,
     owned: DFF<Bits<6>>,
     enabled: DFF<Bit>,
-    /// The logic's side is to be in reset.
-    hold: DFF<Bit>,
-    is_closed: DFF<Bit>,
+    /// The logic's side is to be out of reset. At power-up both sides are in reset, whichever clock runs first.
+    opens: DFF<Bit>,
+    is_open: DFF<Bit>,
     /// Cycles since both sides are in reset, 31 at most. The request maker may take some to know that the stream is
     /// closed; and registers that the reset has cleared have settled for the other clock when the reset ends.
     closed_for: DFF<Bits<5>>,
@@ -54,12 +54,21 @@ impl Logic for Gate {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, pcie_clk, owned, enabled, hold, is_closed, closed_for, midway, mover
+            self, pcie_clk, owned, enabled, opens, is_open, closed_for, midway, mover
         );
+        // The logic's side follows `opens`, and this side opens after it.
+        self.logic_sees.clock.next = self.logic_clk.val();
+        self.logic_sees.unsynced.next = self.opens.q.val();
+        self.open_seen.clock.next = self.pcie_clk.val();
+        self.open_seen.unsynced.next = self.logic_sees.synced.val();
+        self.logic_reset.next = !self.logic_sees.synced.val();
+        self.logic_reset_seen.next = !self.open_seen.synced.val();
         // A new owner of an open stream closes it.
         if self.write.val() {
             self.enabled.d.next = self.writedata.val().get_bit(0)
                 & (!self.enabled.q.val()
+                    | !self.opens.q.val()
+                    | !self.open_seen.synced.val()
                     | (self.writedata.val().get_bits::<6>(8) == self.owned.q.val()));
             self.owned.d.next = self.writedata.val().get_bits::<6>(8);
         }
@@ -69,32 +78,25 @@ impl Logic for Gate {
         } else if self.fails.val() & (self.channel.val() == self.mover.q.val()) {
             self.midway.d.next = false;
         }
-        // The logic's side follows `hold`, and this side opens after it.
-        self.logic_sees.clock.next = self.logic_clk.val();
-        self.logic_sees.unsynced.next = self.hold.q.val();
-        self.reset_seen.clock.next = self.pcie_clk.val();
-        self.reset_seen.unsynced.next = self.logic_sees.synced.val();
-        self.logic_reset.next = self.logic_sees.synced.val();
-        self.logic_reset_seen.next = self.reset_seen.synced.val();
         self.is_drained.next =
             self.closed_for.q.val().all() & !self.owed.val() & !self.midway.q.val();
-        // It rises when the logic's side has seen that it fell, and falls when that side has seen that it rose.
+        // It falls when the logic's side has seen that it rose, and rises when that side has seen that it fell.
         if self.clear.val() | !self.enabled.q.val() {
-            self.hold.d.next = self.hold.q.val() | !self.reset_seen.synced.val();
+            self.opens.d.next = self.opens.q.val() & !self.open_seen.synced.val();
         } else if self.is_drained.val() {
-            self.hold.d.next = false;
+            self.opens.d.next = true;
         }
         self.closed_for.d.next = 0.into();
-        if self.hold.q.val() & self.reset_seen.synced.val() {
+        if !self.opens.q.val() & !self.open_seen.synced.val() {
             self.closed_for.d.next = self.closed_for.q.val();
             if !self.closed_for.q.val().all() {
                 self.closed_for.d.next = self.closed_for.q.val() + 1;
             }
         }
-        self.is_closed.d.next =
-            self.hold.q.val() | self.reset_seen.synced.val() | !self.enabled.q.val();
+        self.is_open.d.next =
+            self.opens.q.val() & self.open_seen.synced.val() & self.enabled.q.val();
         self.owner.next = self.owned.q.val();
-        self.closed.next = self.is_closed.q.val();
+        self.closed.next = !self.is_open.q.val();
         self.drained.next = self.is_drained.val();
         if self.clear.val() {
             self.enabled.d.next = false;

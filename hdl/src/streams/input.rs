@@ -367,7 +367,7 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
     fn update(&mut self) {
         self.unit_in.open.next = self.selected.val() & !self.gate.closed.val();
         self.unit_in.waiting.next = 0.into();
-        if self.selected.val() {
+        if self.selected.val() & !self.gate.closed.val() {
             self.unit_in.waiting.next = bit_cast::<16, 13>(self.held.q.val());
         }
         self.unit_in.granted.next = self.mine.val()
@@ -404,14 +404,17 @@ impl<const U: usize, const F: usize, const G: usize, const W: usize, const B: us
 
         if self.gate.closed.val() {
             self.slice.d.next = 0.into();
-            self.held.d.next = 0.into();
-            self.sealed.d.next = false;
-            self.lost.d.next = 0.into();
-            self.lost_after.d.next = 0.into();
             self.elapsed.d.next = 0.into();
             self.flush.d.next = false;
             self.asked.d.next = false;
             self.stale.d.next = false;
+        }
+        // Not earlier: a request that was judged before the stream was closed may close its block after that.
+        if self.gate.drained.val() {
+            self.held.d.next = 0.into();
+            self.sealed.d.next = false;
+            self.lost.d.next = 0.into();
+            self.lost_after.d.next = 0.into();
         }
         if self.unit_in.clear.val() {
             self.owed.d.next = 0.into();

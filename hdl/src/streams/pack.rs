@@ -6,6 +6,8 @@
 //! A stream whose logic can wait has no losses: `ready` is low while there is no room. Where the logic cannot wait,
 //! words that find no room are counted. In a stream of packets the rest of the packet is lost, too. Then the words in
 //! front of the gap end their block, and a mark follows with the count.
+//!
+//! A packet whose beginning was lost when the stream was closed is dropped up to its end.
 
 use crate::prim::Part;
 use crate::prim::parts;
@@ -51,6 +53,8 @@ pub struct Pack<const U: usize, const F: usize, const G: usize> {
     completes: Signal<Local, Bit>,
     partial: Signal<Local, Bit>,
     marks: Signal<Local, Bit>,
+    /// The block ends in front of a gap that has no end yet: a mark without a count.
+    ends_early: Signal<Local, Bit>,
     flush_due: Signal<Local, Bit>,
     between: Signal<Local, Bit>,
     ends: Signal<Local, Bit>,
@@ -113,7 +117,7 @@ impl<const U: usize, const F: usize, const G: usize> Part<Words> for Pack<U, F, 
         // A word is taken whole or not at all.
         self.take.next =
             self.valid.val() & !self.full.val() & !self.dropping.q.val() & !self.reset.val();
-        self.ready.next = !self.full.val() & !self.reset.val();
+        self.ready.next = (!self.full.val() | self.dropping.q.val()) & !self.reset.val();
         if self.is_lossy.val().any() {
             self.ready.next = true;
         }
@@ -133,7 +137,15 @@ impl<const U: usize, const F: usize, const G: usize> Part<Words> for Pack<U, F, 
             & !self.count.q.val().any()
             & ((self.flush_due.val() & !self.valid.val() & !self.dropping.q.val())
                 | (self.dropping.q.val() & self.between.val()));
-        self.push.next = self.completes.val() | self.partial.val() | self.marks.val();
+        self.ends_early.next = !self.full.val()
+            & !self.reset.val()
+            & !self.count.q.val().any()
+            & self.flush_due.val()
+            & self.dropping.q.val()
+            & !self.valid.val()
+            & !self.between.val();
+        self.push.next =
+            self.completes.val() | self.partial.val() | self.marks.val() | self.ends_early.val();
 
         // Lost words.
         self.lost_next.next = self.lost.q.val();
@@ -153,12 +165,12 @@ impl<const U: usize, const F: usize, const G: usize> Part<Words> for Pack<U, F, 
             self.dropping.d.next = false;
             self.lost.d.next = 0.into();
         }
-        // Words that a stream of packets is shown while it is closed belong to a packet that has begun.
-        if self.is_lossy.val().any() & self.valid.val() {
-            self.within.d.next = !self.ends.val();
+        // A stream that is lossy takes words also while it is closed.
+        if self.valid.val() & (self.ready.val() | self.is_lossy.val().any()) {
+            self.within.d.next = self.has_packets.val().any() & !self.ends.val();
         }
         if self.reset.val() {
-            self.dropping.d.next = self.is_lossy.val().any();
+            self.dropping.d.next = self.is_lossy.val().any() | self.within.q.val();
             self.lost.d.next = 0.into();
         }
     }

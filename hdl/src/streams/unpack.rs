@@ -88,7 +88,7 @@ impl<const U: usize> Logic for Unpack<U> {
     parts!(Choice, Words);
 }
 
-/// What the next cycle shows.
+/// The choice of the word that the next cycle shows.
 struct Choice;
 
 /// The word that is shown, and the places; and the reset.

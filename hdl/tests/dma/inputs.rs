@@ -689,6 +689,121 @@ fn a_descriptor_does_not_outlive_its_stream() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn the_header_of_a_block_is_right_also_if_the_stream_is_closed_then() {
+    for params in [ports()[0], ports()[2]] {
+        let mut rig = rig(&params, &[5]);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        let mut whole = 0;
+        for offset in 0..96 {
+            rig.csr(csr::STREAM_SELECT, 5);
+            open(&mut rig, 5, 0);
+            rig.board.source_mut(5).send_packet(&bytes(offset, 448));
+            rig.board.run(300).unwrap();
+            rig.queue_on(0, false, descriptor(peer, STREAM | 5, 512, RECORD, offset));
+            rig.board.run(u64::from(offset) / 2).unwrap();
+            rig.csr(csr::STREAM_CONTROL, 0);
+            let record = rig.wait_on(0, 20_000);
+            if record.code == 0 {
+                assert_eq!((record.bytes, record.fault >> 63), (448, 1), "{record:?}");
+                whole += 1;
+            } else {
+                assert_eq!(record.code, LOCAL_RANGE);
+            }
+            rig.board.run(200).unwrap();
+        }
+        assert!(whole > 0 && whole < 96, "{whole}");
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_time_limit_ends_a_block_in_front_of_a_gap_without_an_end() {
+    for params in ports() {
+        let mut rig = rig(&params, &[8]);
+        let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+        let data = bytes(1, 64 << 10);
+        rig.board.source_mut(8).send_packet(&data);
+        // Words are lost, and then the logic pauses in the middle of its packet.
+        rig.board.run(2_500).unwrap();
+        rig.board.source_mut(8).set_gaps(100);
+        rig.csr(csr::STREAM_SELECT, 8);
+        rig.csr(csr::STREAM_LIMIT, 4);
+        rig.queue(false, descriptor(peer, STREAM | 8, 64 << 10, RECORD, 1));
+        let record = rig.wait(20_000);
+        assert_eq!((record.code, record.fault >> 48), (0, 0), "{record:?}");
+        let head = record.bytes as usize;
+        assert!(head > 8192 && head < 32 << 10, "{head}");
+        same("in front of the gap", &gpu(&rig, 0, head), &data[..head]);
+        // The rest of the packet is lost, and the next one says how much.
+        rig.board.source_mut(8).set_gaps(0);
+        rig.board.source_mut(8).send_packet(&bytes(2, 640));
+        rig.queue(false, descriptor(peer, STREAM | 8, 64 << 10, RECORD, 2));
+        let record = rig.wait(20_000);
+        assert_eq!((record.code, record.bytes), (0, 640));
+        assert_eq!(record.fault >> 63, 1);
+        let lost = ((64 << 10) - head) / width(8);
+        assert_eq!((record.fault >> 48 & 0x7FFF) as usize, lost);
+        same("the next packet", &gpu(&rig, 0, 640), &bytes(2, 640));
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_rest_of_a_packet_reaches_no_later_owner() {
+    for params in ports() {
+        for number in [4, 5, 8] {
+            let mut rig = rig(&params, &[number]);
+            let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+            for round in 0..4 {
+                // More than the stream has room for, so the logic waits in the middle.
+                rig.board
+                    .source_mut(number as usize)
+                    .send_packet(&bytes(round, 80 << 10));
+                rig.board.run(1_000).unwrap();
+                rig.csr(csr::STREAM_SELECT, number);
+                rig.csr(csr::STREAM_CONTROL, 0);
+                rig.board.run(300).unwrap();
+                let next = bytes(100 + round, 700);
+                rig.board.source_mut(number as usize).send_packet(&next);
+                open(&mut rig, number, 1);
+                let local = STREAM | u64::from(number);
+                rig.queue_on(1, false, descriptor(peer, local, 1024, RECORD, round));
+                let record = rig.wait_on(1, 100_000);
+                assert_eq!((record.code, record.bytes), (0, 700), "{params:?}");
+                same("the next packet", &gpu(&rig, 0, 700), &next);
+                rig.csr(csr::STREAM_CONTROL, 0);
+                open(&mut rig, number, 0);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_last_owner_counts_while_a_stream_opens() {
+    let mut rig = rig(&ports()[0], &[]);
+    let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+    rig.csr(csr::STREAM_SELECT, 0);
+    for round in 0..3u32 {
+        rig.board.source_mut(0).set_clock_ps(0);
+        for owner in [6, 2] {
+            rig.csr(csr::STREAM_CONTROL, owner << 8 | 1);
+            rig.board.run(u64::from(round) * 40).unwrap();
+        }
+        assert_eq!(rig.read_csr(csr::STREAM_STATUS) & 1, 0);
+        rig.board.source_mut(0).set_clock_ps(5_000);
+        rig.board.run(500).unwrap();
+        assert_eq!(rig.read_csr(csr::STREAM_STATUS) & 1, 1, "round {round}");
+        rig.board.source_mut(0).send(&bytes(round, 512));
+        rig.queue_on(2, false, descriptor(peer, STREAM, 512, RECORD, 1));
+        assert_eq!(rig.wait_on(2, 20_000).bytes, 512);
+        rig.csr(csr::STREAM_CONTROL, 0);
+        rig.board.run(300).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn starved_channels_cost_others_nothing() {
     for params in ports() {
         let mut rig = rig(&params, &[0, 1, 2, 3]);
