@@ -82,7 +82,7 @@ impl Span {
 }
 
 /// Returns the offset at which a direction's memory begins.
-pub(crate) fn base(way: Way) -> u64 {
+fn base(way: Way) -> u64 {
     match way {
         Way::Write => 0,
         Way::Read => READS,
@@ -292,7 +292,7 @@ fn rate(
     Ok(row)
 }
 
-pub(crate) fn set_by(limit: &limits::Limit) -> String {
+fn set_by(limit: &limits::Limit) -> String {
     format!("the limit is set by {}", limit.set_by())
 }
 

@@ -4,7 +4,6 @@ use peerlane_core::regs::csr;
 use peerlane_sim::{BoardConfig, GPU_PAGE, Space};
 
 use crate::limits::{self, Port};
-use crate::measure;
 use crate::results::Row;
 use crate::rig::{Bench, Descriptor, Rig, STREAM, TOLD, TOLD_AT_ONCE, Way};
 use crate::{Bar, Error, Result, Scenario};
@@ -19,6 +18,17 @@ const COUNT: u64 = 64;
 const LOOK: u64 = 50;
 /// Period of the logic's clocks in picoseconds: 256 bits at 250 MHz are as much as the port takes.
 const CLOCK: u64 = 4000;
+
+fn board(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig, bytes: u64) -> Result<Rig> {
+    let bytes = bytes.next_multiple_of(GPU_PAGE);
+    Rig::new(
+        scenario.name,
+        bench.library,
+        &bench.params,
+        config.clone(),
+        bytes,
+    )
+}
 
 /// Opens streams 0 to `count`, each for the channel of its number.
 fn open(rig: &mut Rig, way: Way, count: u32) -> Result<()> {
@@ -61,15 +71,14 @@ pub(crate) fn rate(
     way: Way,
     streams: u32,
 ) -> Result<Row> {
-    let mut rig = measure::rig(bench, scenario.name, config, &[way])?;
-    let base = measure::base(way);
     let length = BYTES / u64::from(streams) / COUNT;
     let each = length * (COUNT + 1);
-    rig.fill(Way::Read, base, base, each * u64::from(streams))?;
+    let mut rig = board(bench, scenario, config, each * u64::from(streams))?;
+    rig.fill(Way::Read, 0, 0, each * u64::from(streams))?;
     open(&mut rig, way, streams)?;
     let mut sent = Vec::new();
     for number in 0..streams {
-        let start = base + u64::from(number) * each;
+        let start = u64::from(number) * each;
         let data = rig.gpu_bytes(start, each)?.to_vec();
         if way == Way::Write {
             // The logic has the words that the GPU's memory has now, and they are to come back to their place.
@@ -111,7 +120,7 @@ pub(crate) fn rate(
     }
     for (number, data) in sent.iter().enumerate() {
         let got = match way {
-            Way::Write => rig.gpu_bytes(base + number as u64 * each, each)?.to_vec(),
+            Way::Write => rig.gpu_bytes(number as u64 * each, each)?.to_vec(),
             Way::Read => received(&mut rig, number, each)?,
         };
         if let Some(offset) = got.iter().zip(data).position(|(a, b)| a != b) {
@@ -142,7 +151,8 @@ pub(crate) fn rate(
         Way::Read => after.read_rate(&before),
     };
     let mut row = Row::new(scenario, value, "B/s", Some(limit.smaller()));
-    row.notes.push(measure::set_by(&limit));
+    row.notes
+        .push(format!("the limit is set by {}", limit.set_by()));
     Ok(row)
 }
 
@@ -153,14 +163,15 @@ pub(crate) fn block_end(
     config: &BoardConfig,
 ) -> Result<Row> {
     const BLOCK: u64 = 1024;
-    let mut rig = measure::rig(bench, scenario.name, config, &[Way::Write])?;
+    const TRIALS: u64 = 16;
+    let mut rig = board(bench, scenario, config, TRIALS * GPU_PAGE)?;
     open(&mut rig, Way::Write, 1)?;
     let failed = |source| Error::Board {
         row: scenario.name,
         source,
     };
     let mut longest = 0;
-    for trial in 0..16u64 {
+    for trial in 0..TRIALS {
         let descriptor = Descriptor {
             peer: trial * GPU_PAGE,
             local: STREAM,

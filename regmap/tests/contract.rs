@@ -82,6 +82,7 @@ csr 0x400 x1
     31:16 expired ro
   0x058 CAPS3 32
     4:0 inputs ro
+    12:8 outputs ro
   0x070 WINDOW 64
     39:16 base rw
   0x080 CHANNEL_SELECT 32
@@ -105,7 +106,8 @@ csr 0x400 x1
   0x09c CHANNEL_MEM_END 32
     28:0 page wo
   0x0a0 STREAM_SELECT 32
-    3:0 stream rw
+    3:0 stream wo
+    4:4 to_logic wo
   0x0a4 STREAM_CONTROL 32
     0:0 enable wo
     13:8 channel wo
