@@ -52,18 +52,20 @@ pub(crate) enum Variant {
     Gen2,
     /// The same on a Gen3 x8 link, 256 bits.
     Gen3,
-    /// As `Gen2` and `Gen3` with eight streams from the logic and one to the logic, of 256 bits.
+    /// As `Asked`, `Gen2` and `Gen3` with eight streams from the logic and one to the logic, of 256 bits.
+    AskedStreams,
     Gen2Streams,
     Gen3Streams,
 }
 
 impl Variant {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Asked,
         Self::Tagged,
         Self::Alone256,
         Self::Gen2,
         Self::Gen3,
+        Self::AskedStreams,
         Self::Gen2Streams,
         Self::Gen3Streams,
     ];
@@ -76,6 +78,7 @@ impl Variant {
             Self::Alone256 => "the engine alone, 256 bits",
             Self::Gen2 => "the block with a TLP port, Gen2 x8",
             Self::Gen3 => "the block with a TLP port, Gen3 x8",
+            Self::AskedStreams => "the block with a Txs port and streams",
             Self::Gen2Streams => "the block with a TLP port and streams, Gen2 x8",
             Self::Gen3Streams => "the block with a TLP port and streams, Gen3 x8",
         }
@@ -108,6 +111,7 @@ impl Variant {
             ..params
         };
         match self {
+            Self::AskedStreams => streams(asked),
             Self::Gen2Streams => streams(Self::Gen2.params(asked)),
             Self::Gen3Streams => streams(Self::Gen3.params(asked)),
             Self::Asked => asked,
@@ -131,7 +135,7 @@ impl Variant {
     pub fn config(self) -> BoardConfig {
         let mut config = BoardConfig::default();
         config.link.max_read_request = match self {
-            Self::Asked => config.link.max_read_request,
+            Self::Asked | Self::AskedStreams => config.link.max_read_request,
             _ => 512,
         };
         if matches!(self, Self::Gen3 | Self::Gen3Streams) {
@@ -461,6 +465,20 @@ pub static SCENARIOS: &[Scenario] = &{
             bar: Some(Bar::ValueAtMost(40.0)),
             variant: Variant::Gen2,
             kind: Kind::Arrival,
+        },
+        Scenario {
+            name: "write.stream",
+            what: "as write.bulk, 16 MiB from a stream of the logic, 256 bits at 250 MHz",
+            bar: Some(Bar::RatioAtLeast(0.98)),
+            variant: Variant::AskedStreams,
+            kind: Kind::Streamed(Way::Write, 1),
+        },
+        Scenario {
+            name: "read.stream",
+            what: "as write.stream, from the GPU to the logic",
+            bar: Some(Bar::RatioAtLeast(0.98)),
+            variant: Variant::AskedStreams,
+            kind: Kind::Streamed(Way::Read, 1),
         },
         Scenario {
             name: "tlp.gen2.stream.in",

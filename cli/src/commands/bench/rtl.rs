@@ -18,7 +18,7 @@ use peerlane_demo::error::Error;
 
 /// The block's Verilog on the simulated board, compared with the limits of the link and the PCIe IP.
 ///
-/// First each model of the block that the rows need is compiled, of seven at most. That takes minutes the first time;
+/// First each model of the block that the rows need is compiled, of eight at most. That takes minutes the first time;
 /// the models are cached. Standard error shows the models that are built and the rows that are measured, and each row
 /// when it is done; the table comes at the end.
 ///
