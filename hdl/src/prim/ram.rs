@@ -482,8 +482,8 @@ impl<const W: usize, const A: usize> Logic for LaneRam<W, A> {
 }
 
 /// A block RAM of 512-bit words that are written by the dword, and read whole (latency one clock of `read_clock`). One
-/// array a dword: each has a block that would otherwise not be wider (Stratix V Device Handbook, volume 1, "Embedded
-/// Memory Blocks": 512 words of 40 bits).
+/// array a dword. A block has 512 words of up to 40 bits (Stratix V Device Handbook, volume 1, "Embedded Memory
+/// Blocks"), so wider arrays would take nearly as many.
 #[derive(DocBlock, Default)]
 #[module_name(shape)]
 pub struct DwordRam<const A: usize> {
