@@ -255,6 +255,15 @@ fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
     let mut worker = Beside::start(lab)?;
     worker.progress()?;
     let mut loader = Loader::open(library)?;
+    if !vfio::boards().is_empty() {
+        let answer = loader.ask("program /srv/1.bin")?;
+        ensure!(answer == "failed", "by VFIO a program got `{answer}`");
+        loader.obeys("close")?;
+        loader.obeys("open")?;
+        moves(lab, &mut loader)?;
+        worker.stop()?;
+        return Ok("refused by VFIO".to_owned());
+    }
     for image in ["1", "2"] {
         loader.obeys(&format!("program /srv/{image}.bin"))?;
         loader.obeys("printf")?;
