@@ -287,10 +287,14 @@ impl Rig {
         ring(channel) + u64::from(next % (1 << RING_LOG2)) * RECORD_BYTES
     }
 
+    /// Returns the phase bit that a channel's next record will have.
+    fn next_phase(&self, channel: u32) -> bool {
+        self.channels[channel as usize].next_record >> RING_LOG2 & 1 == 0
+    }
+
     /// Reports whether the next record of a channel is in host memory.
     pub fn is_recorded(&self, channel: u32) -> bool {
-        let next = self.channels[channel as usize].next_record;
-        let phase = next >> RING_LOG2 & 1 == 0;
+        let phase = self.next_phase(channel);
         let at = self.next_record_address(channel) + 4 * record::STATUS as u64;
         let status = self.board.host().read32(at);
         status.is_ok_and(|status| record::phase(status) == phase)
@@ -300,9 +304,8 @@ impl Rig {
     /// now and then.
     pub fn record(&mut self, channel: u32, mut tick: impl FnMut(&Stats)) -> Result<(u32, Way)> {
         const SLICE: u64 = 20_000;
-        let next = self.channels[channel as usize].next_record;
-        let slot = ring(channel) + u64::from(next % (1 << RING_LOG2)) * RECORD_BYTES;
-        let phase = next >> RING_LOG2 & 1 == 0;
+        let slot = self.next_record_address(channel);
+        let phase = self.next_phase(channel);
         let word = |board: &Board, n: usize| board.host().read32(slot + 4 * n as u64);
         let mut waited = 0;
         loop {

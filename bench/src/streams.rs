@@ -8,8 +8,6 @@ use crate::results::Row;
 use crate::rig::{Bench, Descriptor, Rig, STREAM, TOLD, TOLD_AT_ONCE, Way};
 use crate::{Bar, Error, Result, Scenario};
 
-/// Bit of STREAM_SELECT: a stream to the logic.
-const TO_LOGIC: u32 = 1 << 4;
 /// Bytes of all streams together.
 const BYTES: u64 = 16 << 20;
 /// Descriptors of each stream, and the one before the measured time.
@@ -33,11 +31,16 @@ fn board(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig, bytes: u6
 /// Opens streams 0 to `count`, each for the channel of its number.
 fn open(rig: &mut Rig, way: Way, count: u32) -> Result<()> {
     for number in 0..count {
-        let select = number | if way == Way::Read { TO_LOGIC } else { 0 };
-        match way {
-            Way::Write => (rig.board.source_mut(number as usize)).set_clock_ps(CLOCK),
-            Way::Read => (rig.board.sink_mut(number as usize)).set_clock_ps(CLOCK),
-        }
+        let select = match way {
+            Way::Write => {
+                rig.board.source_mut(number as usize).set_clock_ps(CLOCK);
+                number
+            }
+            Way::Read => {
+                rig.board.sink_mut(number as usize).set_clock_ps(CLOCK);
+                number | csr::STREAM_SELECT_TO_LOGIC_MASK
+            }
+        };
         let control = number << csr::STREAM_CONTROL_CHANNEL_LSB | csr::STREAM_CONTROL_ENABLE_MASK;
         for (register, value) in [(csr::STREAM_SELECT, select), (csr::STREAM_CONTROL, control)] {
             let written = (rig.board).bar_write32(Space::Csr, register as u64, value);

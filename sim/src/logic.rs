@@ -335,7 +335,6 @@ pub struct Sink {
     waits: Option<Shown>,
     open: Option<Packet>,
     packets: VecDeque<Packet>,
-    bytes: u64,
 }
 
 impl Sink {
@@ -362,7 +361,6 @@ impl Sink {
             waits: None,
             open: None,
             packets: VecDeque::new(),
-            bytes: 0,
         })
     }
 
@@ -379,16 +377,6 @@ impl Sink {
     /// Returns the oldest packet that has ended.
     pub fn packet(&mut self) -> Option<Packet> {
         self.packets.pop_front()
-    }
-
-    /// Returns the bytes of the packet that has begun and not ended.
-    pub fn begun(&self) -> Option<&[u8]> {
-        self.open.as_ref().map(|packet| &*packet.bytes)
-    }
-
-    /// Returns the bytes of all packets so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Reads the design before the edge, and chooses whether a word is taken at the next one.
@@ -425,7 +413,6 @@ impl Sink {
         if !word.error {
             let valid = self.width - word.empty;
             packet.bytes.extend_from_slice(&word.data[..valid]);
-            self.bytes += valid as u64;
         }
         packet.error = word.error;
         if word.ends {
