@@ -29,7 +29,8 @@ use peerlane_tools::Cache;
     bin_name = "cargo xtask",
     after_help = "Examples:\n  \
         cargo xtask demo                 extend a board package and move data through its Verilog\n  \
-        cargo xtask test                 run the test suites\n  \
+        cargo xtask test                 run the quick test suites\n  \
+        cargo xtask test --change        run those that a change has to pass\n  \
         cargo xtask test unit rtl        run two of them\n  \
         cargo xtask driver               build the kernel module\n  \
         cargo xtask tools                install the external tools and list their paths\n\n\
@@ -45,10 +46,13 @@ enum Task {
     /// Run test suites; each ends with a line `N passed, N failed`.
     #[command(after_help = suites::help())]
     Test {
-        /// The suites, in the order they run. Default: those that belong to every run.
+        /// The suites, in the order they run. Default: the quick ones.
         #[arg(value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
         suites: Vec<String>,
-        /// Run all suites.
+        /// Run the suites of a change that is proposed: an hour.
+        #[arg(long, conflicts_with_all = ["suites", "all"])]
+        change: bool,
+        /// Run all suites: a day.
         #[arg(long, conflicts_with = "suites")]
         all: bool,
         /// Skip a suite; can be given several times.
@@ -159,11 +163,17 @@ fn run(task: Task) -> miette::Result<ExitCode> {
     match task {
         Task::Test {
             suites,
+            change,
             all,
             skip,
             partition,
         } => {
-            let chosen = suites::choose(&suites, all, &skip);
+            let run = match (change, all) {
+                (false, false) => suites::Run::Quick,
+                (_, false) => suites::Run::Change,
+                (_, true) => suites::Run::Whole,
+            };
+            let chosen = suites::choose(&suites, run, &skip);
             let asked = env::var_os("PEERLANE_COMPLETE").is_some_and(|value| !value.is_empty());
             let complete = asked || !suites.is_empty();
             Ok(exit(runner::run(

@@ -262,7 +262,7 @@ fn slowest(mut tests: Vec<Test>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suites::Installed;
+    use crate::suites::{Installed, Runs};
 
     fn count(passed: u64, failed: u64) -> Count {
         Count { passed, failed }
@@ -290,7 +290,7 @@ mod tests {
         const SUITE: Suite = Suite {
             name: "things",
             about: "",
-            default: true,
+            runs: Runs::All,
             kernels: &[],
             steps: &[Step::Tests(Tests {
                 profile: "with-a-thing",

@@ -13,8 +13,8 @@ pub(crate) struct Suite {
     pub(crate) name: &'static str,
     /// One line for the help.
     pub(crate) about: &'static str,
-    /// Whether it runs when no suite is named.
-    pub(crate) default: bool,
+    /// The runs that it belongs to.
+    pub(crate) runs: Runs,
     /// The kernels of the virtual machines that it runs.
     pub(crate) kernels: &'static [Kernel],
     /// The steps, in order.
@@ -28,6 +28,42 @@ impl Suite {
         let failed = |kernel: &Kernel| kernel.set_up().err();
         let error = self.kernels.iter().find_map(failed);
         error.map(|error| error.to_string())
+    }
+}
+
+/// The runs that a suite belongs to, beside those that name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// The quick run alone: a sample of other suites.
+    Quick,
+    /// All runs.
+    All,
+    /// The run for a change that is proposed, and the whole run.
+    Change,
+    /// The whole run: suites that take long.
+    Whole,
+}
+
+/// A run of suites that no names choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// Minutes, while one works.
+    Quick,
+    /// For a change that is proposed.
+    Change,
+    /// Everything.
+    Whole,
+}
+
+impl Runs {
+    /// Returns whether the suite belongs to a run.
+    const fn belongs_to(self, run: Run) -> bool {
+        match self {
+            Self::Quick => matches!(run, Run::Quick),
+            Self::All => true,
+            Self::Change => !matches!(run, Run::Quick),
+            Self::Whole => matches!(run, Run::Whole),
+        }
     }
 }
 
@@ -179,20 +215,16 @@ const ADDRESSES: [(&str, &str); 2] = [
     ("RUSTFLAGS", "-Zsanitizer=address"),
 ];
 
-/// Defaults of the suites that run when no suite is named.
-const EVERY_RUN: Suite = Suite {
-    name: "",
-    about: "",
-    default: true,
-    kernels: &[],
-    steps: &[],
-};
-
-/// Defaults of the suites that take too long for every run.
-const ON_DEMAND: Suite = Suite {
-    default: false,
-    ..EVERY_RUN
-};
+/// Returns the defaults of the suites that belong to these runs.
+const fn suites_of(runs: Runs) -> Suite {
+    Suite {
+        name: "",
+        about: "",
+        runs,
+        kernels: &[],
+        steps: &[],
+    }
+}
 
 /// All suites, in the order they run.
 pub(crate) const SUITES: &[Suite] = &[
@@ -231,7 +263,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 &["run", "--quiet", "--bin", "xtask", "--", "deny"],
             ),
         ],
-        ..EVERY_RUN
+        ..suites_of(Runs::All)
     },
     Suite {
         name: "unit",
@@ -245,32 +277,39 @@ pub(crate) const SUITES: &[Suite] = &[
             ),
             external("unit-tools"),
         ],
-        ..EVERY_RUN
+        ..suites_of(Runs::All)
+    },
+    Suite {
+        name: "smoke",
+        about: "a sample of the suites rtl and bsp, in three minutes: the block, the host library on it, a board \
+                package extended, checked and simulated",
+        steps: &[external("smoke-rtl"), tests("smoke-bsp", ALL)],
+        ..suites_of(Runs::Quick)
     },
     Suite {
         name: "rtl",
         about: "the Verilog: linted, simulated, compared with the rust-hdl simulator",
         steps: &[external("rtl")],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "rtl-long",
         about: "the block's randomized tests, with many times as many rounds; routes with half a gigabyte",
         steps: &[external("rtl-long")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "pcie",
         about: "the PCIe transaction layer with every address, length and sequence of completions; faults injected \
                 into it and into the block",
         steps: &[external("pcie")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "python",
         about: "the Python package: installed by pip, and on the simulated board",
         steps: &[external("python")],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "runtime",
@@ -279,7 +318,7 @@ pub(crate) const SUITES: &[Suite] = &[
             tests("runtime", ALL),
             external("runtime-programs").needs(&RUNTIME),
         ],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "memcheck",
@@ -287,7 +326,7 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[external("memcheck")
             .needs(&RUNTIME)
             .with(&[("PEERLANE_MEMCHECK", "1")])],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "icd",
@@ -297,7 +336,7 @@ pub(crate) const SUITES: &[Suite] = &[
             external("icd"),
             external("icd-runtime").needs(&RUNTIME),
         ],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "icd-all",
@@ -318,19 +357,19 @@ pub(crate) const SUITES: &[Suite] = &[
                 ],
             ),
         ],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "bsp",
         about: "board packages extended and checked, and the `peerlane` command",
         steps: &[tests("bsp", ALL)],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "bsp-all",
         about: "hundreds of random board packages, and one with each of its elements removed or changed",
         steps: &[external("bsp-all")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "bench",
@@ -353,7 +392,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "latency.doorbell",
             ],
         )],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "bench-all",
@@ -362,7 +401,7 @@ pub(crate) const SUITES: &[Suite] = &[
             "rates and latencies",
             &["run", "--quiet", "--bin", "peerlane", "--", "bench", "rtl"],
         )],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "kernel",
@@ -379,7 +418,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 ],
             ),
         ],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "kernel-variants",
@@ -387,7 +426,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 kernel on other machines and boards: on a line, with another GPU",
         kernels: &[Kernel::Driver],
         steps: &[external("kernel-variants")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "kernels",
@@ -397,21 +436,21 @@ pub(crate) const SUITES: &[Suite] = &[
             external("kernels-6-12").with(&[("PEERLANE_KERNEL", "6.12")]),
             external("kernels-7-2").with(&[("PEERLANE_KERNEL", "7.2")]),
         ],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "kernel-long",
         about: "the driver in hundreds of rounds, and with the largest transfers",
         kernels: &[Kernel::Driver],
         steps: &[external("kernel-long")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "vfio",
         about: "a board without our driver, at `vfio-pci` of Debian 13's kernel, in a virtual machine",
         kernels: &[Kernel::Shipped(Series::Trixie)],
         steps: &[external("vfio")],
-        ..EVERY_RUN
+        ..suites_of(Runs::Change)
     },
     Suite {
         name: "vfio-variants",
@@ -423,27 +462,27 @@ pub(crate) const SUITES: &[Suite] = &[
             Kernel::Shipped(Series::Backports),
         ],
         steps: &[external("vfio-variants")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "secure-boot",
         about: "a computer with Secure Boot: the key of DKMS is enrolled, and the kernel accepts the driver",
         kernels: &[Kernel::Driver],
         steps: &[external("secure-boot")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "dkms",
         about: "the driver's package, installed on a Debian system by DKMS",
         kernels: &[Kernel::Driver],
         steps: &[external("dkms")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "dist",
         about: "the files of a release, as users install them on a Debian system",
         steps: &[external("dist")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "kernel-checks",
@@ -454,7 +493,7 @@ pub(crate) const SUITES: &[Suite] = &[
             external("kernel-locks").with(&[("PEERLANE_KERNEL", "locks")]),
             external("kernel-memory").with(&[("PEERLANE_KERNEL", "memory")]),
         ],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "semver",
@@ -466,7 +505,7 @@ pub(crate) const SUITES: &[Suite] = &[
             ),
             external("language"),
         ],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "sanitizer",
@@ -520,25 +559,25 @@ pub(crate) const SUITES: &[Suite] = &[
                 ("ASAN_OPTIONS", "detect_leaks=0"),
             ]),
         ],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "referee",
         about: "the block with independent Avalon and PCIe models (cocotb)",
         steps: &[external("referee")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "proofs",
         about: "properties of the blocks, proved on their Verilog",
         steps: &[external("proofs")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "coverage",
         about: "lines, branches and edges of the transaction layer that its tests reach, with a reason for each gap",
         steps: &[external("coverage")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "mutation",
@@ -548,21 +587,21 @@ pub(crate) const SUITES: &[Suite] = &[
             // It takes an hour, and prints its progress.
             &["--run-ignored=only", "--no-capture"],
         )],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "budgets",
         about: "the area of the default build, compared with the recorded area (a plain `cargo test` checks that \
                 the record is of the present Verilog)",
         steps: &[external("budgets")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
     Suite {
         name: "speed",
         about: "the area of the transaction layer, and the clocks that it and the default build reach on an ECP5, placed \
                 and routed",
         steps: &[external("speed")],
-        ..ON_DEMAND
+        ..suites_of(Runs::Whole)
     },
 ];
 
@@ -571,22 +610,18 @@ pub(crate) fn names() -> Vec<&'static str> {
     SUITES.iter().map(|suite| suite.name).collect()
 }
 
-/// Returns the suites asked for, in that order, without those to be left out; a name given twice runs once.
-pub(crate) fn choose(asked: &[String], all: bool, without: &[String]) -> Vec<&'static Suite> {
-    let mut chosen = chosen(asked, all);
-    chosen.retain(|suite| !without.iter().any(|name| name == suite.name));
-    chosen
-}
-
-fn chosen(asked: &[String], all: bool) -> Vec<&'static Suite> {
-    if asked.is_empty() {
-        return SUITES.iter().filter(|suite| all || suite.default).collect();
-    }
+/// Returns the suites asked for, in that order, or those of a run if none is, without those to be left out. A name given
+/// twice runs once.
+pub(crate) fn choose(asked: &[String], run: Run, without: &[String]) -> Vec<&'static Suite> {
     let mut chosen: Vec<&'static Suite> = Vec::new();
+    if asked.is_empty() {
+        chosen.extend(SUITES.iter().filter(|suite| suite.runs.belongs_to(run)));
+    }
     for name in asked {
         let found = SUITES.iter().find(|suite| suite.name == name);
         chosen.extend(found.filter(|suite| chosen.iter().all(|other| other.name != suite.name)));
     }
+    chosen.retain(|suite| !without.iter().any(|name| name == suite.name));
     chosen
 }
 
@@ -594,16 +629,20 @@ fn chosen(asked: &[String], all: bool) -> Vec<&'static Suite> {
 pub(crate) fn help() -> String {
     let mut text = "Suites:\n".to_owned();
     for suite in SUITES {
-        let when = if suite.default {
-            ""
-        } else {
-            " (only if named, or with --all)"
+        let when = match suite.runs {
+            Runs::Quick => " (not with --change or --all)",
+            Runs::All => "",
+            Runs::Change => " (with --change or --all)",
+            Runs::Whole => " (with --all)",
         };
-        text.push_str(&format!("  {:<13} {}{when}\n", suite.name, suite.about));
+        text.push_str(&format!("  {:<15} {}{when}\n", suite.name, suite.about));
     }
     text.push_str(
-        "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
-         cargo xtask test --skip kernel --skip vfio   without virtual machines\n  \
+        "\nExamples:\n  cargo xtask test                             minutes, while you work\n  \
+         cargo xtask test --change                    before you propose a change: an hour\n  \
+         cargo xtask test --all                       before a release: a day\n  \
+         cargo xtask test unit                        one suite\n  \
+         cargo xtask test --change --skip kernel --skip vfio   without virtual machines\n  \
          cargo xtask test rtl --partition slice:1/2   every second test of a suite\n\
          cargo nextest run --workspace --profile rtl --run-ignored only   the suite's tests by nextest itself\n\n\
          The results of the tests are in target/nextest/PROFILE/junit.xml. A profile has the name in the closing \
@@ -619,27 +658,34 @@ pub(crate) fn help() -> String {
 mod tests {
     use super::*;
 
-    fn names_of(asked: &[&str], all: bool, without: &[&str]) -> Vec<&'static str> {
+    fn names_of(asked: &[&str], run: Run, without: &[&str]) -> Vec<&'static str> {
         let [asked, without] = [asked, without].map(|names| {
             let names = names.iter().map(ToString::to_string);
             names.collect::<Vec<_>>()
         });
-        let chosen = choose(&asked, all, &without);
+        let chosen = choose(&asked, run, &without);
         chosen.iter().map(|suite| suite.name).collect()
     }
 
     #[test]
     fn suites_run_in_the_order_asked_and_once() {
-        assert_eq!(
-            names_of(&["rtl", "unit", "rtl"], false, &[]),
-            ["rtl", "unit"]
-        );
-        assert_eq!(names_of(&["rtl", "unit"], false, &["rtl"]), ["unit"]);
-        assert_eq!(names_of(&[], true, &[]), names());
-        let default = SUITES.iter().filter(|suite| suite.default).count();
-        assert_eq!(names_of(&[], false, &[]).len(), default);
-        let without = names_of(&[], false, &["kernel", "dkms"]);
-        assert_eq!(without.len(), default - 1);
+        let asked = |names: &[&str], without: &[&str]| names_of(names, Run::Quick, without);
+        assert_eq!(asked(&["rtl", "unit", "rtl"], &[]), ["rtl", "unit"]);
+        assert_eq!(asked(&["rtl", "unit"], &["rtl"]), ["unit"]);
+    }
+
+    #[test]
+    fn each_run_has_its_suites() {
+        let of = |run| names_of(&[], run, &[]);
+        assert_eq!(of(Run::Quick), ["lint", "unit", "smoke"]);
+        let change = of(Run::Change);
+        assert!(change.contains(&"unit") && change.contains(&"kernel"));
+        assert!(!change.contains(&"smoke") && !change.contains(&"kernel-long"));
+        let whole = of(Run::Whole);
+        assert!(change.iter().all(|name| whole.contains(name)));
+        assert_eq!(whole.len(), SUITES.len() - 1);
+        let without = names_of(&[], Run::Change, &["kernel", "dkms"]);
+        assert_eq!(without.len(), change.len() - 1);
         assert!(!without.contains(&"kernel"));
     }
 
@@ -686,7 +732,7 @@ mod tests {
     }
 
     /// Suites of a workflow: words of the list or lines below `suites:`.
-    fn suites_of(workflow: &str) -> Vec<&str> {
+    fn matrix(workflow: &str) -> Vec<&str> {
         let (_, text) = workflow.split_once("suites:").expect("a matrix");
         let (text, _) = text.split_once("name:").expect("its job");
         let is_in_name = |letter: char| letter.is_ascii_lowercase() || letter == '-';
@@ -700,10 +746,11 @@ mod tests {
             include_str!("../../.github/workflows/ci.yml"),
             include_str!("../../.github/workflows/nightly.yml"),
         ];
-        for (workflow, default) in workflows.into_iter().zip([true, false]) {
-            let suites = SUITES.iter().filter(|suite| suite.default == default);
-            let mut expected: Vec<_> = suites.map(|suite| suite.name).collect();
-            let mut found = suites_of(workflow);
+        let change = names_of(&[], Run::Change, &[]);
+        let mut night = names_of(&[], Run::Whole, &[]);
+        night.retain(|name| !change.contains(name));
+        for (workflow, mut expected) in workflows.into_iter().zip([change, night]) {
+            let mut found = matrix(workflow);
             expected.sort_unstable();
             found.sort_unstable();
             assert_eq!(found, expected);
