@@ -9,7 +9,7 @@ use peerlane_core::channel::Moderation;
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
 use peerlane_core::uapi;
-use rustix::fd::BorrowedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::any::Any;
 use std::fmt::Debug;
@@ -243,4 +243,13 @@ pub trait BoardWindow {
 
     /// Maps the window into the process.
     fn map(&self) -> Result<Mapping>;
+
+    /// Exports the window as a dma-buf.
+    ///
+    /// # Errors
+    /// [`Error::Export`], with `EOPNOTSUPP` where the driver or the kernel does not.
+    fn export(&self) -> Result<OwnedFd> {
+        let source = Errno::OPNOTSUPP;
+        Err(Error::Export { source })
+    }
 }

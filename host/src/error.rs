@@ -171,6 +171,12 @@ pub enum Error {
         /// Reason.
         source: Errno,
     },
+    /// The window was not exported as a dma-buf.
+    #[error("the window was not exported as a dma-buf: {source}")]
+    Export {
+        /// Reason.
+        source: Errno,
+    },
     /// The OpenCL side of the board is not available.
     #[error("the OpenCL side of the board: {source}")]
     OpenCl {
@@ -400,6 +406,7 @@ impl Error {
             | Self::Map { source, .. }
             | Self::Memory { source, .. }
             | Self::Window { source, .. }
+            | Self::Export { source }
             | Self::OpenCl { source } => Some(*source),
             Self::Backend(error) => error.errno(),
             _ => None,

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::sys::Process;
 use peerlane_core::uapi::{self, window};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -111,6 +112,19 @@ impl Window {
     /// dropped or moved: the GPU's stores go to the memory that the window shows then.
     pub fn address(&self) -> u64 {
         self.shown.0.base().as_ptr() as u64
+    }
+
+    /// Exports the window as a dma-buf of 64 KiB, for a device that writes to it or reads from it: a GPU, a network
+    /// adapter, or another board. The kernel takes it back when the board is reset or closed, so a driver can import it
+    /// only if its mappings can be revoked. It cannot be mapped into a process.
+    ///
+    /// The device accesses the memory that the window shows, wherever that is. So the device must have stopped before
+    /// this value moves the window, or is dropped: after that, the window may be another context's of this process.
+    ///
+    /// # Errors
+    /// [`Error::Export`]: boards at `vfio-pci` export it, by Linux 6.19 and later (`VFIO_DEVICE_FEATURE_DMA_BUF`).
+    pub fn export_dmabuf(&self) -> Result<OwnedFd> {
+        self.held.device.window(self.base)?.export()
     }
 
     /// Moves the window. Earlier stores have gone to the old place, later ones go to the new one.

@@ -249,6 +249,12 @@ pub trait Backend: Send {
         Err(BackendError::Other("the board has no window".into()))
     }
 
+    /// Exports the window as a dma-buf, for other devices: `None` where there are none. It is called only where
+    /// [`has_window`](Self::has_window) returns `true`.
+    fn export_window(&self) -> Option<BackendResult<OwnedFd>> {
+        None
+    }
+
     /// Returns the OpenCL side of the board, where it has one.
     fn opencl(&mut self) -> Option<&mut dyn Bar> {
         None

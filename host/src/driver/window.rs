@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use peerlane_core::uapi::{self, window};
 use peerlane_core::window::{Window, WindowError};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
 /// The context that has the window, and the window's place.
@@ -47,6 +48,18 @@ impl BoardWindow for Held {
 
     fn map(&self) -> Result<Mapping> {
         Ok(self.present()?.board.backend.window()?)
+    }
+
+    fn export(&self) -> Result<OwnedFd> {
+        let exported = self.present()?.board.backend.export_window();
+        let source = match exported {
+            Some(Ok(file)) => return Ok(file),
+            // The kernel does not know the call.
+            Some(Err(error)) => error.errno().filter(|errno| *errno != Errno::NOTTY),
+            None => None,
+        };
+        let source = source.unwrap_or(Errno::OPNOTSUPP);
+        Err(Error::Export { source })
     }
 }
 

@@ -208,6 +208,12 @@ impl Error {
                 }
                 _ => "Try again when the board has been started.",
             },
+            Self::Export { source } => match *source {
+                Errno::OPNOTSUPP => {
+                    "It takes a board at vfio-pci (peerlane bind), and Linux 6.19 or later with CONFIG_VFIO_PCI_DMABUF."
+                }
+                _ => "Look into the kernel's log for the reason.",
+            },
             Self::OpenCl { source } => match *source {
                 Errno::BUSY => {
                     "One program at a time runs OpenCL kernels on a board: end the other one."

@@ -687,6 +687,13 @@ impl Backend for Board {
         Ok(mapping)
     }
 
+    fn export_window(&self) -> Option<BackendResult<OwnedFd>> {
+        let offset = self.facts.places.window?;
+        let range = offset..offset + peerlane_core::window::BYTES;
+        let exported = self.function.export(self.facts.bar, range);
+        Some(exported.map_err(BackendError::from))
+    }
+
     fn opencl(&mut self) -> Option<&mut dyn Bar> {
         self.facts.shell.opencl.is_there().then_some(self)
     }

@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::{CString, c_ulong};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use vfio_bindings::bindings::vfio::{self, *};
 
@@ -33,6 +34,23 @@ const IOMMU_GET_INFO: c_ulong = number(12);
 const DEVICE_PCI_HOT_RESET: c_ulong = number(13);
 const IOMMU_MAP_DMA: c_ulong = number(13);
 const IOMMU_UNMAP_DMA: c_ulong = number(14);
+const DEVICE_FEATURE: c_ulong = number(17);
+
+/// `VFIO_DEVICE_FEATURE_DMA_BUF` (since Linux 6.19), which `vfio-bindings` does not have.
+const FEATURE_DMA_BUF: u32 = 11;
+
+/// `struct vfio_device_feature` with a `struct vfio_device_feature_dma_buf` of one range.
+#[repr(C)]
+struct Export {
+    size: u32,
+    flags: u32,
+    region: u32,
+    open_flags: u32,
+    export_flags: u32,
+    count: u32,
+    offset: u64,
+    length: u64,
+}
 
 /// A number of files that few programs have open: the usual limit.
 const HIGH: u64 = 1024;
@@ -390,6 +408,28 @@ impl Function {
         unsafe { with(self.fd(), DEVICE_PCI_HOT_RESET, what, &mut reset) }.map(drop)
     }
 
+    /// Exports a part of a region as a dma-buf: whole pages. Devices of which the kernel can take it back may import it.
+    ///
+    /// # Errors
+    /// `ENOTTY` before Linux 6.19, and of a kernel without `CONFIG_VFIO_PCI_DMABUF`.
+    pub(super) fn export(&self, region: u32, range: Range<u64>) -> Result<OwnedFd> {
+        let mut export = Export {
+            size: bytes::<Export>(),
+            flags: VFIO_DEVICE_FEATURE_GET | FEATURE_DMA_BUF,
+            region,
+            open_flags: (OFlags::RDWR | OFlags::CLOEXEC).bits(),
+            export_flags: 0,
+            count: 1,
+            offset: range.start,
+            length: range.end - range.start,
+        };
+        let what = "VFIO_DEVICE_FEATURE_DMA_BUF";
+        // SAFETY: the call's own structure, with as many ranges as it says.
+        let file = unsafe { with(self.fd(), DEVICE_FEATURE, what, &mut export) }?;
+        // SAFETY: the call returns a new file.
+        Ok(unsafe { OwnedFd::from_raw_fd(file) })
+    }
+
     /// Reads from configuration space.
     pub(super) fn config<const N: usize>(&self, offset: u64) -> Result<[u8; N]> {
         let place = self.region(vfio::VFIO_PCI_CONFIG_REGION_INDEX)?.offset + offset;
@@ -463,5 +503,7 @@ mod tests {
     fn the_numbers_are_those_of_the_kernels_header() {
         // _IO(';', 100) and _IO(';', 113).
         assert_eq!((GET_API_VERSION, IOMMU_MAP_DMA), (0x3b64, 0x3b71));
+        // _IO(';', 117), and the bytes of both structures and one range.
+        assert_eq!((DEVICE_FEATURE, bytes::<Export>()), (0x3b75, 40));
     }
 }

@@ -8,7 +8,7 @@ mod taken;
 
 use crate::fakegpu::{GRANULE, Gpu, GpuBuffer};
 use crate::faults::{self, away};
-use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, same, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, exports_bars, pci_device, same, told};
 use crate::process;
 use crate::suite::{Suite, skip};
 use crate::worker::{Count, is_expected};
@@ -44,19 +44,12 @@ const WAYS: [(&str, Way); 3] = [
     ("nvidia", Way::Nvidia),
 ];
 
-/// Returns the interfaces that the kernel has: memory that cannot be pinned is exported since Linux 6.19.
+/// Returns the interfaces that the kernel has.
 fn ways() -> impl Iterator<Item = (&'static str, Way)> {
-    let release = rustix::system::uname()
-        .release()
-        .to_string_lossy()
-        .into_owned();
-    let mut numbers = release
-        .split('.')
-        .map(|number| number.parse::<u32>().unwrap_or(0));
-    let series = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    let has = move |way: &Way| !matches!(way, Way::Unpinned) || series >= (6, 19);
-    if !has(&Way::Unpinned) {
-        println!("skipped: gpu.unpinned: this kernel, {release}, has no such exporter");
+    let exports = exports_bars();
+    let has = move |way: &Way| !matches!(way, Way::Unpinned) || exports;
+    if !exports {
+        println!("skipped: gpu.unpinned: this kernel has no such exporter");
     }
     WAYS.into_iter().filter(move |(_, way)| has(way))
 }

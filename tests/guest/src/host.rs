@@ -10,9 +10,9 @@ use peerlane_guest::{
 pub enum Board {
     /// The board of a machine with one.
     Only,
-    /// `peerlane0` of a machine with two boards.
+    /// The first of a machine with two boards: `peerlane0`, or that with the lower PCI address.
     First,
-    /// `peerlane1` of a machine with two boards.
+    /// The other one.
     Second,
 }
 
@@ -68,6 +68,11 @@ impl Host {
     /// Injects a fault into the board.
     pub fn fault(self, fault: Fault) -> Result<()> {
         self.order(&Request::Fault(fault))
+    }
+
+    /// Has the port above the board report an error, by QEMU's name of it.
+    pub fn bus_error(self, name: &str) -> Result<()> {
+        self.order(&Request::BusError(name.to_owned()))
     }
 
     /// Notifies the board's slot that the board is to be taken out.

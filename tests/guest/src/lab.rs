@@ -60,12 +60,13 @@ impl Lab {
 
     /// Opens the board.
     pub fn open(&self) -> Result<Device> {
-        match self.host.0 {
-            Board::Only => Device::first(),
-            Board::First => Device::open("/dev/peerlane0"),
-            Board::Second => Device::open("/dev/peerlane1"),
-        }
-        .map_err(told)
+        let number = match self.host.0 {
+            Board::Only => return Device::first().map_err(told),
+            Board::First => 0,
+            Board::Second => 1,
+        };
+        let name = Device::names().nth(number);
+        Device::open(name.with_context(|| format!("no board {number}"))?).map_err(told)
     }
 
     /// Returns the first byte of a context's FPGA memory. Allocates `PLACE` bytes for a context that has none.
@@ -448,4 +449,14 @@ pub fn interrupts() -> Result<u64> {
     };
     let ours = text.lines().filter(|line| line.contains("peerlane"));
     Ok(ours.map(of_line).sum())
+}
+
+/// Returns whether vfio-pci exports BARs as dma-bufs: since Linux 6.19.
+pub fn exports_bars() -> bool {
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy();
+    let mut numbers = release
+        .split('.')
+        .map(|number| number.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 19)
 }

@@ -41,6 +41,8 @@ pub enum Request {
     TakeOut {},
     /// Put the board that was taken out into its slot again. Answer: [`Reply::Done`].
     PutIn {},
+    /// Have the port above the board report an error, by QEMU's name of it: `COMP_TIME`. Answer: [`Reply::Done`].
+    BusError(String),
     /// From now on the board may touch these physical ranges of guest memory and any memory that the driver allocates.
     /// The first access elsewhere is recorded. An empty list ends the watch. Answer: [`Reply::Strayed`], for the time
     /// since the last list.

@@ -128,6 +128,8 @@ enum Scenario {
     Vfio,
     /// A board that is bound to vfio-pci is taken out of its slot, and put in again; as root
     VfioHotplug,
+    /// Two boards that are bound to vfio-pci
+    VfioTwo,
     /// Two boards in one machine; at the end the second one is dead for good
     Two,
     /// The board dies for good; must be the last scenario
@@ -173,6 +175,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Scattered => scattered::run(&mut suite, &mut lab),
             Scenario::Vfio => vfio::run(&mut suite, &mut lab),
             Scenario::VfioHotplug => vfio::run_hotplug(&mut suite, &mut lab),
+            Scenario::VfioTwo => two::run_by_vfio(&mut suite, &mut lab),
             Scenario::Two => two::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }

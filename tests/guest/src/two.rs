@@ -12,7 +12,8 @@ use crate::suite::{Suite, skip};
 use crate::worker::Worker;
 use anyhow::{Context, Result, ensure};
 use peerlane_guest::{Fault, pattern};
-use peerlane_host::{Device, Direction, Error, Memory, Permissions, Region};
+use peerlane_host::driver::BackendError;
+use peerlane_host::{Device, Direction, Error, Memory, Permissions, Region, vfio};
 use rand::Rng;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +22,10 @@ const MIB: usize = 1 << 20;
 
 /// Runs the tests of this module. The last one leaves one board.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
-    suite.run("two.of_one_process", || of_one_process(lab));
+    suite.run("two.of_one_process", || {
+        devices()?;
+        of_one_process(lab)
+    });
     suite.run("two.nothing_else_touched", || nothing_else(lab));
     suite.run("two.at_once", || at_once(lab));
     for (name, event) in EVENTS {
@@ -30,6 +34,42 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("two.dmabuf_without_a_name", || without_a_name(lab));
     suite.run("two.locked_memory", || locked(lab));
     suite.run("two.one_killed", || one_killed(lab));
+}
+
+/// Runs those tests that boards at `vfio-pci` have, too.
+pub fn run_by_vfio(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("two.of_one_process", || of_one_process(lab));
+    suite.run("two.of_a_process_each", || of_a_process_each(lab));
+}
+
+/// Checks that a board at `vfio-pci` that a process has is passed over, and that boards of two processes do not affect
+/// each other.
+fn of_a_process_each(lab: &mut Lab) -> Result<String> {
+    let names: Vec<_> = Device::names().collect();
+    ensure!(names.len() == 2, "boards: {names:?}");
+    let mut labs = both(lab);
+    let mut first = Worker::start(&mut labs[0], false)?;
+    first.progress()?;
+    let found = Device::first().map_err(told)?;
+    ensure!(found.name() == names[1], "{} is not free", found.name());
+    drop(found);
+    let mut second = Worker::start(&mut labs[1], false)?;
+    second.progress()?;
+    let none = Device::first();
+    ensure!(
+        matches!(
+            &none,
+            Err(Error::Backend(BackendError::Vfio(
+                vfio::Error::InUse { board, .. }
+            ))) if *board == names[1]
+        ),
+        "{none:?}"
+    );
+    let trips = first.stop()?;
+    second.progress()?;
+    let found = Device::first().map_err(told)?;
+    ensure!(found.name() == names[0], "{} is not free", found.name());
+    Ok(format!("{} round trips", trips + second.stop()?))
 }
 
 /// Makes a lab for each board.
@@ -56,7 +96,6 @@ fn register(device: &Device, memory: &Memory) -> peerlane_host::Result<Region> {
 /// A process has both boards, and the same memory is registered with both. Checks that data go where they belong, one
 /// board after the other and both together.
 fn of_one_process(lab: &mut Lab) -> Result<&'static str> {
-    devices()?;
     let mut labs = both(lab);
     let memory = Memory::new(2 * MIB)?;
     let mut movers = [Mover::fast(&labs[0])?, Mover::fast(&labs[1])?];

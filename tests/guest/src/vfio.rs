@@ -1,6 +1,6 @@
 //! Tests of a board that programs drive by VFIO: no module of ours is loaded.
 
-use crate::lab::{Buffer, LIMIT, Lab, Mover, same, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, exports_bars, same, told};
 use crate::opencl::{COPY_FINISHED, dword, start_copy};
 use crate::process::{Child, fork, pair};
 use crate::suite::{Suite, skip};
@@ -15,6 +15,7 @@ use peerlane_host::{
 use rand::Rng;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, getuid, setrlimit};
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -60,6 +61,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         });
     }
     suite.run("vfio.window", || window(lab));
+    suite.run("vfio.window_for_other_devices", || exported(lab));
     suite.run("vfio.registered_before_it_is_written", || {
         registered_first(lab)
     });
@@ -76,6 +78,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("vfio.silent_in_a_copy", || silent_in_a_copy(lab));
     suite.run("vfio.stuck_in_a_copy", || stuck_in_a_copy(lab));
     suite.run("vfio.reset", || reset(lab));
+    suite.run("vfio.error_of_the_bus", || error_of_the_bus(lab));
     suite.run("vfio.wanted_back", || wanted_back(lab));
 }
 
@@ -171,6 +174,92 @@ fn window(lab: &mut Lab) -> Result<&'static str> {
         "{freed:?}"
     );
     Ok("")
+}
+
+/// Address space of iommufd: `struct iommu_ioas_alloc` and `struct iommu_ioas_map_file` (include/uapi/linux/iommufd.h).
+mod iommufd {
+    use super::*;
+    use std::os::fd::{AsRawFd, OwnedFd};
+
+    /// `_IO(';', 0x81)` and `_IO(';', 0x8f)`.
+    const IOAS_ALLOC: libc::c_ulong = 0x3b81;
+    const IOAS_MAP_FILE: libc::c_ulong = 0x3b8f;
+    /// `IOMMU_IOAS_MAP_FIXED_IOVA`, `_WRITEABLE` and `_READABLE`.
+    const FLAGS: u32 = 7;
+
+    #[repr(C)]
+    #[derive(Default)]
+    struct MapFile {
+        size: u32,
+        flags: u32,
+        ioas: u32,
+        file: i32,
+        start: u64,
+        length: u64,
+        iova: u64,
+    }
+
+    /// Maps the first bytes of a file into a new address space.
+    pub(super) fn map(file: &OwnedFd, length: u64) -> Result<std::io::Result<()>> {
+        let iommu = fs::File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/iommu")?;
+        let mut alloc = [12_u32, 0, 0];
+        // SAFETY: the call's own structure.
+        let made = unsafe { libc::ioctl(iommu.as_raw_fd(), IOAS_ALLOC, &raw mut alloc) };
+        ensure!(made == 0, "{}", std::io::Error::last_os_error());
+        let mut map = MapFile {
+            size: 40,
+            flags: FLAGS,
+            ioas: alloc[2],
+            file: file.as_raw_fd(),
+            length,
+            iova: 1 << 20,
+            ..MapFile::default()
+        };
+        // SAFETY: the call's own structure.
+        let mapped = unsafe { libc::ioctl(iommu.as_raw_fd(), IOAS_MAP_FILE, &raw mut map) };
+        Ok(match mapped {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    }
+}
+
+/// Checks that the window is exported as a dma-buf of its size, which another address space takes until the board is
+/// closed. Kernels that cannot export it are named in the error.
+fn exported(lab: &mut Lab) -> Result<&'static str> {
+    const BYTES: u64 = 64 << 10;
+    let device = lab.open()?;
+    let window = device.window(lab.place(&device)?).map_err(told)?;
+    let exported = window.export_dmabuf();
+    if !exports_bars() {
+        ensure!(
+            matches!(&exported, Err(error @ Error::Export { .. }) if error.hint().contains("6.19")),
+            "{exported:?}"
+        );
+        return Ok("refused");
+    }
+    let file = exported.map_err(told)?;
+    let end = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))?;
+    ensure!(end == BYTES, "it has {end} bytes");
+    let info = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
+    let info = fs::read_to_string(info)?;
+    ensure!(info.contains("vfio-pci"), "{info}");
+    if !Path::new("/dev/iommu").exists() {
+        return Ok("exported");
+    }
+    iommufd::map(&file, BYTES)?.context("the whole window")?;
+    ensure!(
+        iommufd::map(&file, BYTES + 4096)?.is_err(),
+        "more than the window"
+    );
+    drop(window);
+    drop(device);
+    ensure!(iommufd::map(&file, BYTES)?.is_err(), "of a closed board");
+    moves(lab)?;
+    Ok("imported")
 }
 
 /// Checks that the board reads data that were written after their memory was registered for reading. Kernels before 6.2
@@ -272,6 +361,21 @@ impl Write {
         })
     }
 
+    /// Writes to the same memory again, with the board's user as it is.
+    fn again(self, lab: &mut Lab, device: &Device) -> Result<()> {
+        let place = lab.place(device)?;
+        let seed = lab.rng.random();
+        let mut expected = vec![0; Self::LENGTH as usize];
+        pattern(seed, &mut expected);
+        lab.host.fpga_write(place, seed, Self::LENGTH)?;
+        let part = self.region.part(0..Self::LENGTH);
+        let moved = self.queue.from_fpga(place, part).map_err(told)?;
+        moved.wait(LIMIT).map_err(told)?;
+        let mut found = vec![0; Self::LENGTH as usize];
+        self.memory.read(0, &mut found)?;
+        same(&expected, &found, 0)
+    }
+
     /// Checks that the board, which is gone, writes no bytes any more, and that the memory is released.
     fn check_end(self, lab: &mut Lab) -> Result<()> {
         let mut expected = vec![0; Self::LENGTH as usize];
@@ -339,18 +443,8 @@ fn reset(lab: &mut Lab) -> Result<&'static str> {
     ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
     let resets = device.query().map_err(told)?.resets;
     ensure!(resets == 1, "{resets} resets");
-    let place = lab.place(&device)?;
-    let seed = lab.rng.random();
-    let mut expected = vec![0; Write::LENGTH as usize];
-    pattern(seed, &mut expected);
-    lab.host.fpga_write(place, seed, Write::LENGTH)?;
-    let part = write.region.part(0..Write::LENGTH);
-    let moved = write.queue.from_fpga(place, part).map_err(told)?;
-    moved.wait(LIMIT).map_err(told)?;
-    let mut found = vec![0; Write::LENGTH as usize];
-    write.memory.read(0, &mut found)?;
-    same(&expected, &found, 0)?;
-    drop((moved, write, device));
+    write.again(lab, &device)?;
+    drop(device);
     // A thread that waits for kernels looks at them.
     let device = lab.open()?;
     device.allocate_all(0).map_err(told)?.keep();
@@ -364,6 +458,21 @@ fn reset(lab: &mut Lab) -> Result<&'static str> {
     );
     let resets = side.resets().map_err(told)?;
     ensure!(resets == before + 1, "{resets} resets after {before}");
+    Ok("")
+}
+
+/// Has the port above the board report an error that the kernel does not repair: nothing but VFIO's eventfd reports it,
+/// as the link stays. Transfers end, and the user goes on.
+fn error_of_the_bus(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let before = device.query().map_err(told)?.resets;
+    let write = Write::start(lab, &device)?;
+    lab.host.bus_error("COMP_TIME")?;
+    let ended = write.transfer.wait(LIMIT);
+    ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
+    let resets = device.query().map_err(told)?.resets;
+    ensure!(resets == before + 1, "{resets} resets after {before}");
+    write.again(lab, &device)?;
     Ok("")
 }
 

@@ -73,6 +73,11 @@ impl Outside {
                 qmp.device_add(self.device.clone())?;
                 Reply::Done {}
             }
+            Request::BusError(name) => {
+                let slot = self.device["bus"].as_str().ok_or("the board has no slot")?;
+                qmp.inject_aer(slot, name)?;
+                Reply::Done {}
+            }
             Request::Second(request) => match &mut self.second {
                 Some(second) => second.try_answer(qmp, request)?,
                 None => Reply::Failed("the machine has one board".into()),

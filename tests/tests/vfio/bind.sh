@@ -44,11 +44,14 @@ group() {
 	basename "$(readlink /sys/bus/pci/devices/$1/iommu_group)"
 }
 
-board=$(device "$board_id")
-[ "$board" ] || fail "no PCI device is a board ($board_id)"
+boards=$(device "$board_id")
+[ "$boards" ] || fail "no PCI device is a board ($board_id)"
+board=${boards%%[!0-9a-f:.]*}
 gpu=$(device "0x1af4 0x1110")
 [ "$gpu" ] || fail "no PCI device is the mock GPU"
-bind $board
+for each in $boards; do
+	bind $each
+done
 group=$(group $board)
 gpu_group=$(group $gpu)
 type=$(cat /sys/kernel/iommu_groups/$group/type)

@@ -69,6 +69,7 @@ pub(crate) struct Setup {
     user_mib: Option<u32>,
     locked_down: bool,
     iommufd: bool,
+    two: bool,
     more: Vec<More>,
 }
 
@@ -84,6 +85,7 @@ impl Setup {
             user_mib: None,
             locked_down: false,
             iommufd: false,
+            two: false,
             more: Vec::new(),
         }
     }
@@ -114,6 +116,12 @@ impl Setup {
         self.with(examples::command)
     }
 
+    /// Adds a second board of the same kind, in a slot of its own.
+    pub(crate) fn two_boards(mut self) -> Self {
+        self.two = true;
+        self
+    }
+
     /// Adds files to the machine.
     pub(crate) fn with(mut self, more: More) -> Self {
         self.more.push(more);
@@ -130,14 +138,24 @@ impl Setup {
             .unwrap_or_else(|error| panic!("{error}; {}", error.hint()));
         let work = tempfile::tempdir().unwrap();
         let vram = work.path().join("vram");
-        let socket = work.path().join("board");
         let mut config = next_to_gpu(self.params, &vram, VRAM);
         // The hard IP's reset reaches the fabric, as on boards whose BSP connects it.
         config.resets = Resets::Link;
         let model = peerlane_block::library(&config.block()).unwrap();
-        let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
-        let device = vfio_user("slot0", "board", &socket);
-        let mut outside = Outside::new(endpoint.handle(), device.clone(), None);
+        let boards = match self.two {
+            false => &[("slot0", "board")][..],
+            true => &[("slot0", "board"), ("slot2", "second")],
+        };
+        let (mut endpoints, mut devices, mut outside) = (Vec::new(), Vec::new(), None);
+        for (slot, id) in boards.iter().rev() {
+            let socket = work.path().join(id);
+            let endpoint = Endpoint::with_library(&model, &config, &socket).unwrap();
+            let device = vfio_user(slot, id, &socket);
+            outside = Some(Outside::new(endpoint.handle(), device.clone(), outside));
+            endpoints.push(endpoint);
+            devices.push(device);
+        }
+        let mut outside = outside.unwrap();
 
         let mut files = Initramfs::new(&qemu).unwrap();
         let guest = guest_program("peerlane-guest").unwrap();
@@ -170,12 +188,14 @@ impl Setup {
             // Examples and libraries with the simulator are large, and the files of a machine are in its memory.
             .memory(if self.more.is_empty() { 1024 } else { 3072 })
             .iommu()
-            .slots(2)
+            .slots(if self.two { 3 } else { 2 })
             .shared_memory("slot1", "gpu", &vram, VRAM)
-            .device(device)
             // The emulated processor lacks a mitigation, as older kernels report.
             .expect("Speculative Return Stack Overflow: WARNING")
             .deadline(Duration::from_secs(1800));
+        for device in devices {
+            machine = machine.device(device);
+        }
         if self.locked_down {
             machine = machine.parameter("lockdown=integrity");
         }
@@ -184,6 +204,8 @@ impl Setup {
             .and_then(|vm| vm.run(|qmp, request: Request| outside.answer(qmp, &request)));
         let log = ended.unwrap_or_else(|error| panic!("{error}"));
         println!("{}", log.console());
-        well_used(&endpoint, &config, &log);
+        for endpoint in &endpoints {
+            well_used(endpoint, &config, &log);
+        }
     }
 }

@@ -78,3 +78,12 @@ fn a_board_that_is_taken_out() {
         .with(examples::command)
         .run("peerlane-guest vfio-hotplug --rounds 2");
 }
+
+#[test]
+#[ignore = "external tools: cargo xtask test vfio-variants"]
+fn two_boards_of_an_ordinary_user() {
+    Setup::new(Series::Trixie)
+        .user(512)
+        .two_boards()
+        .run("peerlane-guest vfio-two --rounds 2");
+}

@@ -38,7 +38,7 @@ impl Qmp {
     }
 
     /// Makes the device report an error as PCIe's Advanced Error Reporting does. `error` is QEMU's
-    /// name of it: `SURP_DOWN`, `COMP_TIMEOUT`, `POISON_TLP`, `RCVR`, …
+    /// name of it: `SDN`, `COMP_TIME`, `POISON_TLP`, `RCVR`, …
     ///
     /// # Errors
     /// If the device has no such registers, or QEMU has ended.
