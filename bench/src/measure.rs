@@ -261,6 +261,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
             crate::streams::rate(bench, scenario, &config, way, streams)
         }
         Kind::BlockEnd => crate::streams::block_end(bench, scenario, &config),
+        Kind::Credit => crate::streams::credit(bench, scenario, &config),
         Kind::Fairness => crate::fairness::measure(bench, scenario, &config),
         Kind::Thesis(design) => Ok(calculated(scenario, design)),
         Kind::Simulator(stream) => {

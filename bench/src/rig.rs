@@ -281,6 +281,14 @@ impl Rig {
             .map_err(|source| self.failed(source))
     }
 
+    /// Rings the write doorbell of a channel without a descriptor: the one that its slot had a lap ago counts.
+    pub fn ring(&mut self, channel: u32) -> Result<()> {
+        self.make_room(channel, Way::Write)?;
+        let doorbell = page(channel) + chan::WRITE_DOORBELL as u64;
+        let written = self.board.bar_write32(Space::Chan, doorbell, 1);
+        written.map_err(|source| self.failed(source))
+    }
+
     /// Returns the bus address of a channel's next record.
     pub fn next_record_address(&self, channel: u32) -> u64 {
         let next = self.channels[channel as usize].next_record;

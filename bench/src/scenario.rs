@@ -244,6 +244,8 @@ pub(crate) enum Kind {
     Streamed(Way, u32),
     /// The last word of a block to the packet of its record.
     BlockEnd,
+    /// The return of a slot to the first packet of the next block.
+    Credit,
     /// 64 bytes on one channel while the others stream, against the same alone.
     Fairness,
     /// The thesis's design, modelled.
@@ -521,6 +523,13 @@ pub static SCENARIOS: &[Scenario] = &{
             bar: Some(Bar::ValueAtMost(60.0)),
             variant: Variant::Gen3Streams,
             kind: Kind::BlockEnd,
+        },
+        Scenario {
+            name: "tlp.gen3.stream.credit",
+            what: "the return of a slot by a doorbell to the first packet of the next block, whose data wait",
+            bar: Some(Bar::ValueAtMost(40.0)),
+            variant: Variant::Gen3Streams,
+            kind: Kind::Credit,
         },
         Scenario {
             name: "tlp.gen3.write",

@@ -210,3 +210,53 @@ pub(crate) fn block_end(
     );
     Ok(row)
 }
+
+/// Measures the cycles from the slave taking a doorbell without a descriptor, by which a consumer returns a slot, to the
+/// first packet of the next block, whose words wait.
+pub(crate) fn credit(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
+    const BLOCK: u64 = 1024;
+    const TRIALS: u64 = 16;
+    let mut rig = board(bench, scenario, config, GPU_PAGE)?;
+    let failed = |source| Error::Board {
+        row: scenario.name,
+        source,
+    };
+    // While the stream is closed, its descriptors end at once. The queue keeps them.
+    let queue = bench.params.queue_depth();
+    for n in 0..queue {
+        let descriptor = Descriptor {
+            peer: 0,
+            local: STREAM,
+            length: BLOCK as u32,
+            control: TOLD_AT_ONCE,
+            cookie: n,
+        };
+        rig.queue(0, Way::Write, &descriptor)?;
+        rig.board.run(200).map_err(failed)?;
+        while rig.is_recorded(0) {
+            rig.record(0, |_| ())?;
+        }
+    }
+    open(&mut rig, Way::Write, 1)?;
+    let mut longest = 0;
+    for trial in 0..TRIALS {
+        rig.board
+            .source_mut(0)
+            .send(&vec![trial as u8; BLOCK as usize]);
+        rig.board.run(3000 + 7 * trial).map_err(failed)?;
+        rig.board.mark();
+        rig.ring(0)?;
+        rig.board.drain_host().map_err(failed)?;
+        let rung = rig.board.last_host_write_cycle();
+        rig.record(0, |_| ())?;
+        let first = rig.board.stats().txs.first_request_cycle;
+        longest = longest.max(first.map_or(u64::MAX, |first| first.saturating_sub(rung)));
+    }
+    let bar = match scenario.bar {
+        Some(Bar::ValueAtMost(bar)) => Some(bar),
+        _ => None,
+    };
+    let mut row = Row::new(scenario, longest as f64, "cycles", bar);
+    row.notes.push("the longest of 16".to_owned());
+    Ok(row)
+}

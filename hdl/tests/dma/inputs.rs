@@ -4,9 +4,9 @@
 use crate::channels::{ABORT, ABORTED, ACCEPT, RUN, control, descriptor, map_for};
 use crate::port::hold;
 use crate::rig::{MIB, RECORD, Rig, library, near, same};
-use peerlane_core::regs::csr;
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::{Input, Irq, Output, Params, Port, Streams};
-use peerlane_sim::{Backpressure, BoardConfig, Space};
+use peerlane_sim::{Access, Backpressure, BoardConfig, Space};
 use std::collections::VecDeque;
 
 const DESCRIPTOR: u8 = 10;
@@ -945,5 +945,114 @@ fn a_stream_is_as_fast_as_memory() {
             streamed as f64 <= 1.01 * stored as f64,
             "{params:?}: {streamed} cycles, {stored} from memory"
         );
+    }
+}
+
+/// Rings the write doorbell of channel 0 without a descriptor: the one that the slot at the tail had a lap ago counts.
+fn ring_again(rig: &mut Rig, freed: u32) {
+    let doorbell = chan::WRITE_DOORBELL as u64;
+    rig.board.bar_write32(Space::Chan, doorbell, freed).unwrap();
+}
+
+/// A consumer that returns the slots of a ring by one store each, as a GPU's kernel does.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_doorbell_without_a_descriptor_returns_a_slot() {
+    const SLOTS: u32 = 8;
+    const SLOT: usize = 1024;
+    for params in ports() {
+        let mut rig = rig(&params, &[0]);
+        let peer = map_for(&mut rig, 0xFF, 0, MIB);
+        let queue = params.queue_depth();
+        // The descriptors of a closed stream end at once, and leave the queue's memory as it is to be.
+        rig.csr(csr::STREAM_SELECT, 0);
+        rig.csr(csr::STREAM_CONTROL, 0);
+        for cookie in 0..queue {
+            let at = peer + u64::from(cookie % SLOTS) * SLOT as u64;
+            let slot = descriptor(at, STREAM, SLOT as u32, RECORD, cookie);
+            rig.queue_on(0, false, slot);
+            let record = rig.wait_on(0, 10_000);
+            assert_eq!((record.code, record.cookie), (LOCAL_RANGE, cookie));
+        }
+        open(&mut rig, 0, 0);
+        let blocks = 2 * queue + SLOTS + 3;
+        let data = bytes(7, blocks as usize * SLOT);
+        rig.board.source_mut(0).send(&data);
+        ring_again(&mut rig, 1);
+        for _ in 1..SLOTS {
+            ring_again(&mut rig, 0);
+        }
+        for (block, sent) in (0..).zip(data.chunks(SLOT)) {
+            let record = rig.wait_on(0, 100_000);
+            assert_eq!(
+                (record.code, record.cookie),
+                (0, block % queue),
+                "{params:?}"
+            );
+            if block == queue + 2 {
+                // No slot is filled that was not returned.
+                let filled = gpu(&rig, 0, SLOTS as usize * SLOT);
+                for _ in 1..SLOTS {
+                    rig.board.run(4000).unwrap();
+                }
+                let later = gpu(&rig, 0, SLOTS as usize * SLOT);
+                let first = (block % SLOTS) as usize * SLOT;
+                same(
+                    "the slot in use",
+                    &later[first..first + SLOT],
+                    &filled[first..first + SLOT],
+                );
+            }
+            let at = u64::from(block % SLOTS) * SLOT as u64;
+            same("a block", &gpu(&rig, at, SLOT), sent);
+            ring_again(&mut rig, 1);
+        }
+    }
+}
+
+/// The records of a channel lie in the GPU's memory, beside the blocks: neither has to go through host memory.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn records_lie_in_the_gpus_memory() {
+    const BLOCKS: u32 = 40;
+    const SLOT: usize = 512;
+    const RING: u64 = MIB;
+    for params in ports() {
+        let mut rig = rig(&params, &[0]);
+        let peer = map_for(&mut rig, 0xFF, 0, MIB);
+        let page = rig.board.gpu_mut().pin(RING, 4096).unwrap()[0];
+        rig.board.bus_mut().allow(page..page + 4096, Access::Write);
+        rig.csr(csr::CHANNEL_SELECT, 0);
+        rig.csr(csr::CHANNEL_RING_HI, (page >> 32) as u32);
+        // 16 records.
+        rig.csr(csr::CHANNEL_RING_LO, page as u32 | 4 << 4 | 1);
+        let data = bytes(3, BLOCKS as usize * SLOT);
+        rig.board.source_mut(0).send(&data);
+        for (block, sent) in (0..BLOCKS).zip(data.chunks(SLOT)) {
+            let at = u64::from(block) * SLOT as u64;
+            let slot = descriptor(peer + at, STREAM, SLOT as u32, RECORD, block);
+            rig.queue_telling(0, false, slot, u32::from(block != 0));
+            let record = RING + u64::from(block % 16) * 32;
+            let lap = block / 16;
+            let there = |rig: &Rig| {
+                let words = gpu(rig, record, 8);
+                words[..4] == block.to_le_bytes() && u32::from(words[4] & 1) == (lap & 1 ^ 1)
+            };
+            let end = rig.board.cycles() + 50_000;
+            while !there(&rig) {
+                assert!(
+                    rig.board.cycles() < end,
+                    "{params:?}: no record of block {block}"
+                );
+                rig.board.run(16).unwrap();
+            }
+            // The data are there when the record is.
+            same("a block", &gpu(&rig, at, SLOT), sent);
+            let ended = gpu(&rig, record, 12);
+            assert_eq!(
+                (ended[6], ended[8..].to_vec()),
+                (0, (SLOT as u32).to_le_bytes().to_vec())
+            );
+        }
     }
 }
