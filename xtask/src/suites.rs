@@ -31,7 +31,7 @@ impl Suite {
     }
 }
 
-/// The runs that a suite belongs to, beside those that name it.
+/// The runs that a suite belongs to, in addition to those that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
     /// The quick run alone: a sample of other suites.

@@ -1010,7 +1010,7 @@ fn a_doorbell_without_a_descriptor_returns_a_slot() {
     }
 }
 
-/// The records of a channel lie in the GPU's memory, beside the blocks: neither has to go through host memory.
+/// The records of a channel lie in the GPU's memory, as the blocks do: neither has to go through host memory.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn records_lie_in_the_gpus_memory() {
