@@ -163,6 +163,9 @@ fn computers_are_found_as_they_are() {
         let text = fs::read_to_string(&path).unwrap();
         let root = tempfile::tempdir().unwrap();
         let expected = build(root.path(), &text);
+        fs::create_dir_all(root.path().join("etc")).unwrap();
+        let system = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\n";
+        fs::write(root.path().join("etc/os-release"), system).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
             .args(["doctor", "--json", "--root"])
             .arg(root.path())
@@ -189,6 +192,9 @@ fn computers_are_found_as_they_are() {
             .count();
         assert_eq!(faults, of, "{}: {all}", path.display());
         assert_eq!(said["faults"], faults);
+        let version = said["version"].as_str().unwrap();
+        assert!(version.starts_with(env!("CARGO_PKG_VERSION")), "{version}");
+        assert_eq!(said["system"], "Debian GNU/Linux 13 (trixie)");
         assert_eq!(output.status.code(), Some(if faults == 0 { 0 } else { 2 }));
         for finding in findings {
             let hint = finding["remedy"].as_str();

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::commands::{FAILED, Outcome, count, table};
 use crate::doctor::{self, Finding, Reads, State, Where};
+use peerlane_demo::provenance;
 
 /// Find the reasons why a board and a GPU cannot exchange data directly, and hints for each.
 ///
@@ -50,6 +51,10 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Said<'a> {
+    /// Of the command; then the kernel and the distribution of the computer that it runs on.
+    version: &'static str,
+    kernel: Option<String>,
+    system: Option<String>,
     faults: usize,
     findings: &'a [Finding],
 }
@@ -72,7 +77,11 @@ pub fn run(args: &Args) -> Outcome {
     let wrong = |finding: &&Finding| finding.state == State::Wrong;
     let faults = findings.iter().filter(wrong).count();
     if args.json {
+        let root = args.root.as_deref().unwrap_or(Path::new("/"));
         let said = Said {
+            version: provenance::VERSION,
+            kernel: line(&root.join("proc/sys/kernel/osrelease"), ""),
+            system: line(&root.join("etc/os-release"), "PRETTY_NAME="),
             faults,
             findings: &findings,
         };
@@ -91,6 +100,13 @@ pub fn run(args: &Args) -> Outcome {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(FAILED),
     })
+}
+
+/// Returns the rest of the first line that begins like this, without quotation marks.
+fn line(path: &Path, begin: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let rest = text.lines().find_map(|line| line.strip_prefix(begin))?;
+    Some(rest.trim_matches('"').to_owned())
 }
 
 fn print(findings: &[Finding]) {

@@ -14,7 +14,7 @@ impl Error {
         }
         match self {
             Self::None => {
-                "Load the driver (modprobe peerlane), and read in the kernel's log why it uses no board. Or use the board without it: peerlane bind."
+                "Load the driver (modprobe peerlane), and read in the kernel's log why it uses no board. Or use the board without it: peerlane bind. Without a board: PEERLANE_DEVICE=simulated, in Python and C."
             }
             Self::Open { source, .. } => match *source {
                 Errno::ACCESS => {
