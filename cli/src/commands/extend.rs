@@ -1,11 +1,12 @@
 //! `peerlane extend`.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use comfy_table::{Cell, Color};
 
-use crate::commands::{Outcome, table, wrapped};
+use crate::commands::{Outcome, count, table, wrapped};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::extend::{self, Options, report::Report};
 use peerlane_bsp::layout::REPORT;
@@ -64,7 +65,11 @@ pub fn run(args: &Args) -> Outcome {
             args.report.as_deref(),
         )?;
         drop(step);
-        out!("{}", report.markdown());
+        // A file or another program gets the whole report.
+        match std::io::stdout().is_terminal() {
+            true => print_report(&report, None),
+            false => out!("{}", report.markdown()),
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let step = Step::on_terminal("extending the BSP");
@@ -76,12 +81,20 @@ pub fn run(args: &Args) -> Outcome {
         board: args.board.clone(),
     })?;
     drop(step);
-    print_report(&report, out);
+    print_report(&report, Some(out));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the BAR's map and the notes of an extension.
-pub fn print_report(report: &Report, out: &Path) {
+pub fn print_report(report: &Report, out: Option<&Path>) {
+    if out.is_none() {
+        outln!(
+            "The BSP of the board `{}` fits: a port of {} bits, and {} to do by hand",
+            report.bsp,
+            report.port_bits,
+            count(report.to_do.len(), "thing")
+        );
+    }
     if !report.missing_in_input.is_empty() {
         outln!("Missing, in the BSP and in the copy:");
     }
@@ -125,6 +138,14 @@ pub fn print_report(report: &Report, out: &Path) {
             outln!("{}", wrapped(&format!("· {note}"), width));
         }
     }
+    let Some(out) = out else {
+        outln!(
+            "{} changes in the BSP's files, {} files to add; nothing was written. `--report FILE` writes the whole report",
+            report.changes.len(),
+            report.added.len()
+        );
+        return;
+    };
     outln!(
         "{}: {} changes in the BSP's files, {} files added; {} lists them with their reasons",
         out.display(),

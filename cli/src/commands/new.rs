@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> Outcome {
         config,
     })?;
     drop(step);
-    extend::print_report(&report, out);
+    extend::print_report(&report, Some(out));
     outln!(
         "{} has the remaining steps: none of this was tried in Quartus",
         out.join("README.md").display()

@@ -128,7 +128,7 @@ impl Source for Simulated {
                 let (mut both, way) = ([0; 2], user.direction as usize);
                 both[way] = user.queue.under_way() as u64;
                 channel.under_way = Some(both);
-                channel.owner = Some("this program".into());
+                channel.owner = Some("you".into());
                 channel.regions = Some(1);
             }
         }
