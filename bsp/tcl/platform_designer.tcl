@@ -35,7 +35,7 @@ set avalon_properties [list \
     timingUnits {^(Cycles|Nanoseconds)$}]
 set streaming_properties [list \
     ENABLED $boolean associatedClock $name associatedReset $name beatsPerCycle $count dataBitsPerSymbol $count \
-    maxChannel $count readyLatency $count symbolsPerBeat $count]
+    firstSymbolInHighOrderBits $boolean maxChannel $count readyLatency $count symbolsPerBeat $count]
 # Type and side -> properties; type and side -> role {direction width-pattern}.
 array set interface_properties [list \
     {avalon end} [concat $avalon_properties [list bridgesToMaster $name isMemoryDevice $boolean \

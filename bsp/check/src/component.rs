@@ -208,7 +208,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         }
     }
     let roles = block::roles(config, build.bar);
-    for &(interface, role) in &roles {
+    for (interface, role) in &roles {
         let want = match role {
             Role::Master => "avalon start",
             Role::Slave => "avalon end",
@@ -222,7 +222,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             Role::StreamSink => "avalon_streaming end",
             _ => "reset end",
         };
-        if component.interfaces.get(interface).map(String::as_str) != Some(want) {
+        if component.interfaces.get(&**interface).map(String::as_str) != Some(want) {
             let what = format!("interface {interface} is not declared as \"{want}\"");
             findings.bad(TEST, place.clone(), what, AGAIN);
         }

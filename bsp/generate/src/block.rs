@@ -1,7 +1,10 @@
 //! The interfaces of `peerlane_dma` as Platform Designer sees them: the contract between the RTL's
 //! port list and the system around it.
 
+pub mod logic;
 pub mod stream;
+
+use std::borrow::Cow;
 
 use crate::config::{Config, Irq, MSIX_BYTES};
 use peerlane_bsp_platform::roles::{NEW_DMA, Role};
@@ -69,13 +72,13 @@ pub struct Port {
 #[derive(Debug, Clone)]
 pub struct Interface {
     /// Name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Role.
     pub role: Role,
     /// The clock interface that the interface belongs to; empty for clocks.
-    pub clock: &'static str,
+    pub clock: Cow<'static, str>,
     /// The reset interface that the interface belongs to; empty for clocks and resets.
-    pub reset: &'static str,
+    pub reset: Cow<'static, str>,
     /// Properties in Platform Designer other than clock and reset.
     pub properties: Vec<(&'static str, String)>,
     /// Ports, each with its role in Platform Designer.
@@ -120,7 +123,7 @@ const INSIDE: [&str; 8] = [
 ];
 
 /// Returns every interface with its role. `bar` is the BAR by which the host reaches the block.
-pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
+pub fn roles(config: &Config, bar: u32) -> Vec<(Cow<'static, str>, Role)> {
     let more: &[_] = match config.irq {
         Irq::Rxm => &[],
         Irq::Msix => &MSIX_ROLES,
@@ -130,13 +133,15 @@ pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
         list.retain(|(name, _)| !INSIDE.contains(name));
         list.extend(stream::roles(config, bar));
     }
-    list
+    let list = list.into_iter().map(|(name, role)| (name.into(), role));
+    list.chain(logic::roles(&config.streams)).collect()
 }
 
 /// Returns the name of the component's top module.
 pub fn top(config: &Config) -> &'static str {
     match (config.has_tlp_port(), config.irq) {
         (true, _) => stream::TOP,
+        (false, Irq::Rxm) if !config.streams.is_empty() => logic::TOP,
         (false, Irq::Rxm) => NEW_DMA,
         (false, Irq::Msix) => MSIX_TOP,
     }
@@ -226,10 +231,10 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
         ..memory(0, true, true)
     };
     let irq = Interface {
-        name: "dma_irq",
+        name: "dma_irq".into(),
         role: Role::IrqSender,
-        clock: "pcie_clk",
-        reset: "pcie_reset",
+        clock: "pcie_clk".into(),
+        reset: "pcie_reset".into(),
         properties: vec![("associatedAddressablePoint", "csr".to_string())],
         ports: vec![("irq", port("dma_irq".into(), Direction::Output, 1))],
     };
@@ -253,9 +258,10 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
         list.extend(interrupt_interfaces());
     }
     if config.has_tlp_port() {
-        list.retain(|interface| !INSIDE.contains(&interface.name));
+        list.retain(|interface| !INSIDE.contains(&&*interface.name));
         list.extend(stream::interfaces(config, port_bits, bar));
     }
+    list.extend(logic::interfaces(&config.streams));
     list
 }
 
@@ -264,19 +270,19 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
 /// roles are those of the hard IP's component (Quartus 13.1): a connection compares them.
 fn interrupt_interfaces() -> [Interface; 3] {
     use Direction::{Input, Output};
-    let conduit = |name, ports| Interface {
-        name,
+    let conduit = |name: &'static str, ports| Interface {
+        name: name.into(),
         role: Role::Conduit,
-        clock: "",
-        reset: "",
+        clock: "".into(),
+        reset: "".into(),
         properties: Vec::new(),
         ports,
     };
     let kernel = Interface {
-        name: "kernel_irq",
+        name: "kernel_irq".into(),
         role: Role::IrqReceiver,
-        clock: "pcie_clk",
-        reset: "pcie_reset",
+        clock: "pcie_clk".into(),
+        reset: "pcie_reset".into(),
         properties: vec![
             ("associatedAddressablePoint", "\"\"".to_string()),
             ("irqScheme", "INDIVIDUAL_REQUESTS".to_string()),
@@ -303,25 +309,27 @@ fn port(name: String, direction: Direction, width: u32) -> Port {
     }
 }
 
-fn clock(name: &'static str) -> Interface {
+fn clock(name: impl Into<Cow<'static, str>>) -> Interface {
+    let name = name.into();
     Interface {
-        name,
         role: Role::ClockSink,
-        clock: "",
-        reset: "",
+        clock: "".into(),
+        reset: "".into(),
         properties: Vec::new(),
-        ports: vec![("clk", port(name.into(), Direction::Input, 1))],
+        ports: vec![("clk", port(name.to_string(), Direction::Input, 1))],
+        name,
     }
 }
 
-fn reset(name: &'static str, clock: &'static str) -> Interface {
+fn reset(name: impl Into<Cow<'static, str>>, clock: impl Into<Cow<'static, str>>) -> Interface {
+    let name = name.into();
     Interface {
-        name,
         role: Role::ResetSink,
-        clock,
-        reset: "",
+        clock: clock.into(),
+        reset: "".into(),
         properties: vec![("synchronousEdges", "BOTH".to_string())],
-        ports: vec![("reset", port(name.into(), Direction::Input, 1))],
+        ports: vec![("reset", port(name.to_string(), Direction::Input, 1))],
+        name,
     }
 }
 
@@ -362,10 +370,10 @@ fn avalon(
         .map(|(role, direction, width)| (role, port(format!("{name}_{role}"), direction, width)))
         .collect();
     Interface {
-        name,
+        name: name.into(),
         role,
-        clock,
-        reset,
+        clock: clock.into(),
+        reset: reset.into(),
         properties,
         ports,
     }
@@ -452,7 +460,7 @@ mod tests {
                 ..Config::default()
             };
             let list = interfaces(&config, 256, 0);
-            let have: Vec<_> = list.iter().map(|i| (i.name, i.role)).collect();
+            let have: Vec<_> = list.iter().map(|i| (i.name.clone(), i.role)).collect();
             assert_eq!(have, roles(&config, 0));
             let enable = list[7].ports.iter().find(|p| p.0 == "byteenable").unwrap();
             assert_eq!(enable.1.width, 32);

@@ -8,6 +8,7 @@ pub use crate::toml_values::Places;
 pub use peerlane_bsp_platform::key::Key;
 pub use peerlane_hdl::Irq;
 
+use crate::logic::{self, Stream};
 use crate::toml_values::{Section, Source, Table};
 use peerlane_bsp_platform::error::{Place, Result};
 use peerlane_bsp_platform::text;
@@ -142,6 +143,9 @@ pub struct Config {
     /// Version of the OpenCL SDK that the board is for; unset takes it from the vendor's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sdk: Option<String>,
+    /// Streams between the block and the FPGA's logic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<Stream>,
     /// Places in the file of the keys that the BSP may not have room for.
     #[serde(skip)]
     pub places: Places,
@@ -161,6 +165,7 @@ impl Default for Config {
             bar: Bar::default(),
             identity: Identity::default(),
             sdk: None,
+            streams: Vec::new(),
             places: Places::default(),
         }
     }
@@ -178,11 +183,11 @@ struct Asked {
 }
 
 /// The keys of a file.
-const SECTIONS: [Section; 4] = [
+const SECTIONS: [Section; 5] = [
     Section::of(
         "",
         "",
-        "port_bits att_entries queue_depth channels irq interconnect_stages port bar identity sdk",
+        "port_bits att_entries queue_depth channels irq interconnect_stages port bar identity sdk streams",
     ),
     Section::of("port", "", "kind gen"),
     Section::of("bar", "", "chan_base att_base msix_base"),
@@ -191,6 +196,7 @@ const SECTIONS: [Section; 4] = [
         "",
         "vendor device subsystem_vendor subsystem_device version_id board_suffix",
     ),
+    logic::SECTION,
 ];
 
 impl Config {
@@ -313,6 +319,7 @@ impl Config {
             }
             config.sdk = Some(sdk.into());
         }
+        config.streams = logic::read(source, file)?;
         for key in Key::ALL {
             if let Some(value) = file.get(key.name()) {
                 config.places.note(key, source.place(value.span()));
@@ -544,9 +551,9 @@ mod tests {
             .collect();
         for section in SECTIONS {
             for key in section.keys() {
-                let inner = format!("[{key}");
+                let inner = [format!("[{key}"), format!("[[{key}")];
                 assert!(
-                    starts.contains(&key) || starts.contains(&inner.as_str()),
+                    starts.contains(&key) || inner.iter().any(|i| starts.contains(&i.as_str())),
                     "{key}"
                 );
             }

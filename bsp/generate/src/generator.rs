@@ -5,8 +5,10 @@ use std::path::Path;
 use askama::Template;
 use peerlane_hdl::{Params, Port as Form, Slaves, pcie};
 
+use crate::block::logic::Names;
 use crate::block::{self, Port};
 use crate::config::{Config, Irq};
+use crate::logic::{self, Direction, Stream};
 use crate::memory_blocks::Blocks;
 use crate::verilog;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
@@ -60,6 +62,7 @@ const STREAM_RECEIVE_LOG2: u32 = 10;
 
 /// Returns the build parameters of the block.
 pub fn params(config: &Config, board: Board) -> Params {
+    let (inputs, outputs) = logic::params(&config.streams);
     let params = Params {
         irq: config.irq,
         port_bits: board.port_bits,
@@ -70,6 +73,8 @@ pub fn params(config: &Config, board: Board) -> Params {
         memory_log2: board.memory_log2,
         slaves: Some(board.slaves),
         shell: board.shell,
+        inputs,
+        outputs,
         ..Params::default()
     };
     if !config.has_tlp_port() {
@@ -92,6 +97,10 @@ pub fn params(config: &Config, board: Board) -> Params {
 pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
     let params = params(config, board);
     let mut modules = taken(peerlane_hdl::generate(&params))?;
+    if let Some(block) = modules.last().filter(|_| !config.streams.is_empty()) {
+        let top = logic_top(&config.streams, block)?;
+        modules.push(top);
+    }
     let Some(top) = modules.last() else {
         return Ok(modules);
     };
@@ -161,6 +170,90 @@ struct StreamTop<'a> {
     status: Vec<(&'static str, Port)>,
     /// Ports that both have.
     shared: Vec<Port>,
+}
+
+/// A stream of the module between the block and Platform Designer's interfaces.
+struct OneStream<'a> {
+    names: Names,
+    stream: &'a Stream,
+}
+
+impl OneStream<'_> {
+    fn is_input(&self) -> bool {
+        self.stream.direction == Direction::FromLogic
+    }
+
+    fn is_channel(&self) -> bool {
+        self.stream.is_channel()
+    }
+
+    fn has_packets(&self) -> bool {
+        self.stream.has_packets()
+    }
+
+    fn empty_bits(&self) -> u32 {
+        block::logic::empty_bits(self.stream)
+    }
+
+    /// Returns the condition under which words move.
+    fn runs(&self) -> String {
+        format!("~{}", self.names.reset)
+    }
+
+    /// Returns `empty` with the bits that the block has: 6.
+    fn padded(&self) -> String {
+        let words = &self.names.words;
+        match (self.empty_bits(), self.is_input()) {
+            (6.., _) => format!("{words}_empty"),
+            (bits, true) => format!("{{{}'d0, {words}_empty}}", 6 - bits),
+            (_, false) => format!("{{{words}_unused, {words}_empty}}"),
+        }
+    }
+}
+
+/// The module between the block and Platform Designer's interfaces of its streams.
+#[derive(Template)]
+#[template(path = "peerlane_dma_logic.v")]
+struct LogicTop<'a> {
+    /// Header of the block's own file.
+    header: Vec<&'a str>,
+    name: &'a str,
+    block: &'a str,
+    /// Ports that both have.
+    shared: Vec<Port>,
+    /// Ports of the streams.
+    ports: Vec<Port>,
+    streams: Vec<OneStream<'a>>,
+}
+
+fn logic_top(streams: &[Stream], block: &VerilogModule) -> Result<VerilogModule> {
+    let interfaces: Vec<_> = block::logic::interfaces(streams).collect();
+    let ports = interfaces.iter().flat_map(|interface| &interface.ports);
+    let ports: Vec<Port> = ports.map(|(_, port)| port.clone()).collect();
+    let streams: Vec<_> = logic::numbered(streams)
+        .map(|(number, stream)| OneStream {
+            names: Names::of(number, stream),
+            stream,
+        })
+        .collect();
+    let mut shared = ports_but(block, &[])?;
+    let of_stream = |port: &Port| {
+        let mut all = streams.iter();
+        all.any(|stream| port.name.starts_with(&format!("{}_", stream.names.words)))
+    };
+    shared.retain(|port| !of_stream(port));
+    let template = LogicTop {
+        header: header(block),
+        name: block::logic::TOP,
+        block: &block.name,
+        shared,
+        ports,
+        streams,
+    };
+    Ok(VerilogModule {
+        name: template.name.into(),
+        text: peerlane_bsp_platform::text::render(&template),
+    })
 }
 
 /// Ports of the block that the module with an MSI-X table derives from the hard IP's interfaces.

@@ -11,6 +11,7 @@ pub mod build;
 pub mod config;
 pub mod generator;
 pub mod hip_parameters;
+pub mod logic;
 pub mod memory_blocks;
 pub mod toml_values;
 mod toml_words;

@@ -261,6 +261,20 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Reads the flag of a key, `false` without the key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] if the value is neither `true` nor `false`.
+    pub fn flag(self, key: &str) -> Result<bool> {
+        match self.get(key) {
+            None => Ok(false),
+            Some(value) => match value.get_ref().as_bool() {
+                Some(flag) => Ok(flag),
+                None => Err(self.mistyped(key, "true or false")),
+            },
+        }
+    }
+
     /// Reads the number of a key, if `good` accepts it.
     ///
     /// # Errors

@@ -57,6 +57,29 @@ pub fn module(path: &Path, text: &str, name: &str) -> Result<Module> {
     })
 }
 
+/// Returns the line of the first instance of a kind in a file.
+pub fn instantiation(text: &str, kind: &str) -> Option<usize> {
+    let tokens = tokens(text);
+    let at = |n: usize| {
+        tokens
+            .get(n)
+            .map_or("", |token: &Token| token.text.as_str())
+    };
+    let is_instance = |n: usize| {
+        // A module's own name is not an instance.
+        let before = n.checked_sub(1).map_or("", at);
+        let name = match at(n + 1) {
+            "#" => past_parenthesis(&tokens, n + 2),
+            _ => n + 1,
+        };
+        let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+        at(n) == kind && before != "module" && at(name).starts_with(begins) && at(name + 1) == "("
+    };
+    (0..tokens.len())
+        .find(|&n| is_instance(n))
+        .map(|n| tokens[n].line)
+}
+
 /// Splits a text into identifiers, numbers and single characters; comments, strings and attributes are dropped.
 fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
@@ -283,6 +306,14 @@ mod tests {
                     always @(posedge a) begin if (a) x <= f(a); end\nendmodule";
         let found: Vec<_> = read(text).unwrap().instances.into_iter().collect();
         assert_eq!(found, [("fifo".to_string(), 1), ("sync".to_string(), 2)]);
+    }
+
+    #[test]
+    fn finds_where_a_system_is() {
+        let text = "module system(input a);\nendmodule\nmodule top;\n // system x (\n system #(.W(1)) s (\n .a(1));\n\
+                    endmodule";
+        assert_eq!(instantiation(text, "system"), Some(5));
+        assert_eq!(instantiation(text, "top"), None);
     }
 
     #[test]

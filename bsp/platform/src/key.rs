@@ -19,11 +19,13 @@ pub enum Key {
     MsixBase,
     /// PCI subsystem ID.
     SubsystemDevice,
+    /// Streams of the FPGA's logic.
+    Streams,
 }
 
 impl Key {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::PortBits,
         Self::PortKind,
         Self::Generation,
@@ -31,6 +33,7 @@ impl Key {
         Self::AttBase,
         Self::MsixBase,
         Self::SubsystemDevice,
+        Self::Streams,
     ];
 
     /// Returns the name with the section, for errors.
@@ -43,6 +46,7 @@ impl Key {
             Self::AttBase => "bar.att_base",
             Self::MsixBase => "bar.msix_base",
             Self::SubsystemDevice => "identity.subsystem_device",
+            Self::Streams => "streams",
         }
     }
 }

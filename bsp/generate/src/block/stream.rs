@@ -179,10 +179,10 @@ pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
 pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     let (forward, back) = (Output, Input);
     let reset = Interface {
-        name: "nreset_status",
+        name: "nreset_status".into(),
         role: Role::ResetSource,
-        clock: "pcie_clk",
-        reset: "",
+        clock: "pcie_clk".into(),
+        reset: "".into(),
         properties: vec![("synchronousEdges", "BOTH".to_string())],
         ports: vec![("reset_n", port("nreset_status".into(), Output, 1))],
     };
@@ -233,10 +233,10 @@ fn stream(
         Input => Role::StreamSink,
     };
     Interface {
-        name,
+        name: name.into(),
         role,
-        clock: "pcie_clk",
-        reset: "pcie_reset",
+        clock: "pcie_clk".into(),
+        reset: "pcie_reset".into(),
         properties: vec![
             ("beatsPerCycle", "1".to_string()),
             ("dataBitsPerSymbol", port_bits.to_string()),
@@ -275,7 +275,7 @@ fn master(bar: u32) -> Interface {
         properties,
         &shape,
     );
-    interface.name = board(bar);
+    interface.name = board(bar).into();
     interface
 }
 
@@ -305,7 +305,7 @@ fn cra() -> Interface {
         properties,
         &shape,
     );
-    interface.name = "Cra";
+    interface.name = "Cra".into();
     interface
 }
 
@@ -314,10 +314,10 @@ fn conduit(name: &'static str, wires: &[Wire]) -> Interface {
         .iter()
         .map(|(role, direction, width)| (*role, port((*role).into(), *direction, *width)));
     Interface {
-        name,
+        name: name.into(),
         role: Role::Conduit,
-        clock: "",
-        reset: "",
+        clock: "".into(),
+        reset: "".into(),
         properties: Vec::new(),
         ports: ports.collect(),
     }
