@@ -18,7 +18,7 @@ pub use peerlane_bsp_compare as check;
 pub use peerlane_bsp_design as system;
 pub use peerlane_bsp_extend as extend;
 pub use peerlane_bsp_generate::{
-    block, build, config, generator, hip_parameters, memory_blocks, verilog,
+    block, build, config, generator, hip_parameters, logic, memory_blocks, verilog,
 };
 pub use peerlane_bsp_platform::{
     error, finding, hash, hexadecimal, hint, interrupt, kept, layout, message, output, revert,

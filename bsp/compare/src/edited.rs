@@ -7,7 +7,7 @@ use peerlane_bsp_platform::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp_platform::finding::Findings;
 use peerlane_bsp_platform::hint::Hint;
 use peerlane_bsp_platform::kept::{self, Entry};
-use peerlane_bsp_platform::layout::{BUILD_FILE, has_extension};
+use peerlane_bsp_platform::layout::{BUILD_FILE, EXAMPLES, has_extension};
 use peerlane_bsp_platform::text;
 use peerlane_bsp_platform::xml::Document;
 
@@ -40,6 +40,11 @@ pub(crate) fn judge(states: &States<'_>, name: &str, findings: &mut Findings) ->
     let path = states.path(name);
     let (now, made) = (states.now.get(name), states.made.get(name));
     let vendor = states.vendors(name);
+    if path.file_name() == Some(EXAMPLES.as_ref()) && vendor.is_none() {
+        let what = "edited or removed; it has examples for your own logic";
+        findings.note(EDITS, Place::file(&path), what);
+        return Ok(());
+    }
     if !has_content(now) {
         if has_content(made) {
             findings.bad(EXTENSION, Place::file(&path), "the file was removed", BACK);

@@ -352,6 +352,30 @@ impl System {
         text + eol + " </module>"
     }
 
+    /// Exports an interface of an instance, after the other exports.
+    pub fn export(&self, edits: &mut Edits, name: &str, internal: &End, kind: &str, dir: &str) {
+        let root = &self.document.root;
+        let tag = Tag::new("interface")
+            .with("name", name)
+            .with("internal", &internal.to_string())
+            .with("type", kind)
+            .with("dir", dir);
+        let (at, is_after) = match (
+            root.children("interface").last(),
+            root.children("module").next(),
+        ) {
+            (Some(last), _) => (last.span.end, true),
+            (None, Some(first)) => (first.span.start, false),
+            (None, None) => return,
+        };
+        let eol = self.document.line_end_after(at);
+        let text = format!("{} />", tag.text(eol, " />".len()));
+        match is_after {
+            true => edits.insert(at, format!("{eol} {text}")),
+            false => edits.insert(at, format!("{text}{eol} ")),
+        }
+    }
+
     /// Returns the text of a connection that follows `at`, with the line end before it.
     pub fn connection_text(&self, at: &Element, new: &NewConnection<'_>) -> String {
         let eol = self.document.line_end_after(at.span.end);

@@ -6,12 +6,15 @@ use askama::Template;
 
 use crate::file_edits::marker;
 use crate::hard_ip::OWN_CVP;
+use crate::logic;
 use crate::parameters::{self, Parameter};
 use crate::settings::{Import, Settings};
 use peerlane_bsp_design::kinds::OWN_HIP;
+use peerlane_bsp_generate::block::logic::Names;
 use peerlane_bsp_generate::block::{self, Interface};
 use peerlane_bsp_generate::config::{Config, Irq};
 use peerlane_bsp_generate::generator::{Board, Ids, VerilogModule};
+use peerlane_bsp_generate::logic::Stream;
 use peerlane_bsp_platform::layout::SCRIPT_DIR;
 use peerlane_bsp_platform::roles::{NEW_DMA, Role};
 use peerlane_bsp_platform::text::render;
@@ -70,6 +73,8 @@ struct Help<'a> {
     last_vector: u32,
     /// Offset of the pending bits in the slave `msix`.
     pba: String,
+    /// Streams of the FPGA's logic, with their interfaces.
+    logic: Vec<(Names, &'a Stream)>,
 }
 
 #[derive(Template)]
@@ -266,6 +271,7 @@ pub fn ip_files(
         stream,
         last_vector: config.vectors() - 1,
         pba: format!("{:#x}", block::PBA_OFFSET),
+        logic: logic::at_the_block(&config.streams).collect(),
     };
     let sdc = Sdc {
         kind,

@@ -8,10 +8,11 @@ use crate::rewrite::Rewritten;
 use crate::step::{Step, Written};
 use peerlane_bsp_design::shell::{self, Shell};
 use peerlane_bsp_design::site::Site;
-use peerlane_bsp_generate::block;
+use peerlane_bsp_generate::block::{self, MEM_ADDR_BITS};
 use peerlane_bsp_generate::build;
-use peerlane_bsp_generate::config::Config;
+use peerlane_bsp_generate::config::{Config, Key};
 use peerlane_bsp_generate::generator::{self, Ids, VerilogModule};
+use peerlane_bsp_generate::logic::{Direction, Stream};
 use peerlane_bsp_generate::memory_blocks::Blocks;
 use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
 use peerlane_bsp_platform::layout::{BOARD_FILE, OWN_DIR};
@@ -45,6 +46,16 @@ impl Block {
     ) -> Result<Self> {
         let port_bits = new.port_bits;
         let memory_log2 = resources::memory_log2(specification)?;
+        if memory_log2 >= MEM_ADDR_BITS && config.streams.iter().any(is_to_logic) {
+            let error = Error::new(
+                ErrorKind::Unsupported,
+                specification.place(&specification.root),
+                "the board has 512 GiB of memory or more, for which the block needs all address bits; a stream to the \
+                 logic needs one of them",
+                "Leave out the streams with direction = \"to_logic\".",
+            );
+            return Err(config.places.point(error.of_key(Key::Streams)));
+        }
         // `BUILD_ID` covers the places, so they are decided before the block is generated.
         let places = new.bar_after.slaves_of(&new.instance);
         let slaves = build::slaves(new.bar_after.bar, &places)
@@ -123,6 +134,10 @@ impl Block {
             ..Step::default()
         }
     }
+}
+
+fn is_to_logic(stream: &Stream) -> bool {
+    stream.direction == Direction::ToLogic
 }
 
 fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {

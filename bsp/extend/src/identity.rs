@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::hard_ip;
-use crate::step::{Change, Written};
+use crate::step::Change;
 use peerlane_bsp_design::qsys::{Module, System};
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::config::{Config, Identity};
@@ -75,42 +75,6 @@ fn version(module: &Module) -> Option<u32> {
         Err(_) => u32::try_from(number).ok()?,
     };
     (version & !0xf == BOARD_VERSION).then_some(version)
-}
-
-/// Sets the version in systems other than the DMA's.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes.
-pub fn other_systems(
-    site: &Site<'_>,
-    config: &Config,
-    changes: &mut Vec<Change>,
-) -> Result<Vec<Written>> {
-    let mut others = Vec::new();
-    for system in site
-        .library
-        .systems()
-        .filter(|s| s.kind != site.system.kind)
-    {
-        let mut edits = Edits::default();
-        for module in &system.modules {
-            if let Some(what) = set_version(system, module, &config.identity, &mut edits) {
-                let file = system.document.path.clone();
-                changes.push(Change {
-                    file,
-                    what,
-                    why: WHY.into(),
-                });
-            }
-        }
-        if !edits.is_empty() {
-            others.push(Written {
-                path: system.document.path.clone(),
-                text: edits.apply(&system.document.path, &system.document.source)?,
-            });
-        }
-    }
-    Ok(others)
 }
 
 /// The board's PCI IDs, in four digits each, or "not set" if the hard IP has none.

@@ -1,6 +1,7 @@
 //! The input of the plan's steps.
 
 use crate::identity::Name;
+use crate::logic::Ends;
 use crate::platform::Platform;
 use crate::rewrite::{self, Rewritten};
 use peerlane_bsp_design::host_bus;
@@ -19,6 +20,8 @@ pub(crate) struct Input<'a> {
     pub(crate) site: Site<'a>,
     /// Files that the BSP names but does not have, for people.
     pub(crate) missing: Vec<String>,
+    /// The ends of the streams of the FPGA's logic.
+    pub(crate) ends: Ends,
     /// The rewritten system.
     pub(crate) new: Rewritten,
     /// The configuration, with the values that the hard IP determines.
@@ -52,7 +55,9 @@ impl<'a> Input<'a> {
             tracing::debug!(file = %system.document.path.display(), instances = system.modules.len(), "system of the design");
         }
         let missing = missing::files(layout)?;
-        let new = rewrite::rewrite(&site, config).map_err(|e| config.places.point(e))?;
+        let point = |e| config.places.point(e);
+        let ends = Ends::of(&site, &hardware, config).map_err(point)?;
+        let new = rewrite::rewrite(&site, config, &ends).map_err(point)?;
         let config = match &new.hip {
             Some(hip) => hip.settle(config),
             None => config.clone(),
@@ -75,6 +80,7 @@ impl<'a> Input<'a> {
             missing: (missing.iter())
                 .map(|missing| missing.words(&hardware))
                 .collect(),
+            ends,
             new,
             config,
             specification,

@@ -30,6 +30,7 @@ mod interconnect;
 pub mod interrupts;
 pub mod ipx;
 mod leftovers;
+pub mod logic;
 pub mod migration;
 mod notes;
 pub mod old_master;

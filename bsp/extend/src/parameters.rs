@@ -4,6 +4,7 @@
 //! compare, is their hash. A parameter that can be set in Platform Designer would have no effect, or make a board that
 //! every driver refuses.
 
+use crate::logic;
 use peerlane_bsp_generate::config::{Config, Irq};
 use peerlane_bsp_generate::generator::{Board, Ids};
 
@@ -67,7 +68,7 @@ pub fn parameters(config: &Config, board: &Board, ids: Ids) -> Vec<Parameter> {
         Irq::Rxm => ("line", 0),
         Irq::Msix => ("MSI-X", config.vectors()),
     };
-    vec![
+    let mut list = vec![
         number(
             "CHANNELS",
             config.channels,
@@ -165,5 +166,17 @@ pub fn parameters(config: &Config, board: &Board, ids: Ids) -> Vec<Parameter> {
             "BUILD_ID",
             "Hash of the register map and of all values here, which software compares.",
         ),
-    ]
+    ];
+    if !config.streams.is_empty() {
+        let streams: Vec<_> = (logic::at_the_block(&config.streams))
+            .map(|(names, stream)| format!("{} {} {} bits", names.words, stream.name, stream.bits))
+            .collect();
+        list.push(words(
+            "STREAMS",
+            streams.join("; "),
+            "Streams of the FPGA's logic",
+            "Interface, name and width of each.",
+        ));
+    }
+    list
 }

@@ -13,6 +13,7 @@ use crate::hard_ip::HardIp;
 use crate::identity::PciIds;
 use crate::input::Input;
 use crate::ipx;
+use crate::logic;
 use crate::notes;
 use crate::port;
 use crate::project_files;
@@ -67,6 +68,7 @@ impl Plan {
         let Input {
             site,
             missing,
+            ends,
             new,
             config,
             specification,
@@ -89,6 +91,8 @@ impl Plan {
             resources,
             old_bits: site.dma.number("DATA_WIDTH"),
             not_forced: config.port.generation == Some(3),
+            ends: &ends,
+            streams: &config.streams,
         };
         let described = specification::step(layout, &project, &specification, &described)?;
         let moved = Moved::new(&site, &new, &config);
@@ -111,6 +115,7 @@ impl Plan {
             vendor: &vendor,
         };
         let build = build_file::step(&config, &new, &block, &block_files.added, &recorded);
+        let streams = logic::step(layout, &site, &config)?;
         let notes = notes::step(&name, title.is_none(), &version, &new);
         let mentions = compiled::mentions(layout, &new, block::top(&config), &settled.step)?;
 
@@ -128,6 +133,7 @@ impl Plan {
             components,
             runtime,
             build,
+            streams,
             notes,
             mentions,
             version.step(),
@@ -146,6 +152,7 @@ impl Plan {
             loses_cvp: cvp.as_ref().is_some_and(Cvp::is_lost),
             to_do: steps.iter().map(|step| step.to_do.len()).sum(),
             streaming: hip.map(HardIp::link),
+            streams: &config.streams,
             set_aside: &set_aside,
             replaced: readme::replaces(layout),
         };

@@ -8,6 +8,7 @@ use crate::component::Compile;
 use crate::identity::PciIds;
 use crate::step::{Change, Step, Written};
 use crate::version::{Description, Source, Version};
+use peerlane_bsp_generate::logic::Stream;
 use peerlane_bsp_platform::layout::{Layout, SCRIPT_DIR};
 use peerlane_bsp_platform::text::render;
 
@@ -43,6 +44,8 @@ pub(crate) struct Facts<'a> {
     pub to_do: usize,
     /// The link of a TLP port.
     pub streaming: Option<String>,
+    /// Streams of the FPGA's logic.
+    pub streams: &'a [Stream],
     /// Directories of the vendor's runtime that were set aside.
     pub set_aside: &'a [PathBuf],
     /// Whether the vendor's README was in the same place.

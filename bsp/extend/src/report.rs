@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
+use crate::logic;
 use crate::port;
 use crate::resources::Resources;
 use crate::step::shown;
@@ -157,6 +158,7 @@ impl Report {
             "PCIe addressing: 64-bit bus addresses. Interrupt: {irq}.\n"
         )?;
         writeln!(out, "{}", port::section(c))?;
+        logic::section(out, &c.streams)?;
         self.write_bars(out)?;
         writeln!(out, "## Changes\n")?;
         let mut files: Vec<&Path> = self.changes.iter().map(|c| c.file.as_path()).collect();

@@ -8,6 +8,7 @@ use crate::host_bus::{HostBus, NewBridge};
 use crate::identity;
 use crate::interconnect;
 use crate::interrupts;
+use crate::logic::{self, Ends};
 use crate::old_master::OldMaster;
 use crate::step::{Change, Step, Written};
 use crate::stream::{self, Streaming};
@@ -22,7 +23,7 @@ use peerlane_bsp_platform::error::{Error, ErrorKind, Result};
 use peerlane_bsp_platform::key::Key;
 use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::roles::NEW_DMA;
-use peerlane_bsp_platform::xml::Document;
+use peerlane_bsp_platform::xml::{Document, Edits};
 
 /// The rewritten system, with the report's messages about it.
 #[derive(Debug)]
@@ -135,9 +136,9 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`], with the place.
-pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
+pub fn rewrite(site: &Site<'_>, config: &Config, ends: &Ends) -> Result<Rewritten> {
     if config.has_tlp_port() {
-        return rewrite_streaming(site, config);
+        return rewrite_streaming(site, config, ends);
     }
     let port_bits = port_bits(site, config)?;
     check_connections(site)?;
@@ -173,6 +174,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         writer.interrupts(table, kernel);
         notes.extend(table.notes(site, kernel));
     }
+    writer.logic(&config.streams, ends);
     writer.bonus(&old, &bus);
     writer.leftovers(&old, &bus);
     notes.extend(assumption_notes(&bar_before));
@@ -197,7 +199,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
 }
 
 /// Rewrites the system for a TLP port.
-fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
+fn rewrite_streaming(site: &Site<'_>, config: &Config, ends: &Ends) -> Result<Rewritten> {
     let streaming = stream::plan(site, config)?;
     let config = &streaming.hip.settle(config);
     let Streaming {
@@ -231,6 +233,7 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.reconfiguration(hip);
     writer.identity(&config.identity);
     writer.interconnect(config.interconnect_stages);
+    writer.logic(&config.streams, ends);
     writer.bonus(&old, bus);
     notes.extend(table.map(|table| table.note(site, *kernel)));
     notes.extend(hip.notes());
@@ -287,7 +290,7 @@ impl Outcome<'_> {
             places,
         )?;
         let mut changes = writer.changes;
-        let others = identity::other_systems(site, config, &mut changes)?;
+        let others = other_systems(site, config, &mut changes)?;
         Ok(Rewritten {
             text,
             others,
@@ -357,6 +360,44 @@ impl After {
             map,
         })
     }
+}
+
+/// Changes the systems other than the DMA's: their version, and the exports of streams.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes.
+fn other_systems(
+    site: &Site<'_>,
+    config: &Config,
+    changes: &mut Vec<Change>,
+) -> Result<Vec<Written>> {
+    let mut others = Vec::new();
+    for system in site
+        .library
+        .systems()
+        .filter(|s| s.kind != site.system.kind)
+    {
+        let mut edits = Edits::default();
+        for module in &system.modules {
+            if let Some(what) = identity::set_version(system, module, &config.identity, &mut edits)
+            {
+                let file = system.document.path.clone();
+                changes.push(Change {
+                    file,
+                    what,
+                    why: identity::WHY.into(),
+                });
+            }
+        }
+        logic::export_up(site, system, &config.streams, &mut edits, changes);
+        if !edits.is_empty() {
+            others.push(Written {
+                path: system.document.path.clone(),
+                text: edits.apply(&system.document.path, &system.document.source)?,
+            });
+        }
+    }
+    Ok(others)
 }
 
 /// Refuses connections that the new block cannot take over.

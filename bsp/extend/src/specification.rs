@@ -1,10 +1,12 @@
 //! The new `board_spec.xml`: with the board's name, the block's resources and the type for the SDK.
 
 use crate::identity::Name;
+use crate::logic::Ends;
 use crate::migration;
 use crate::resources::{self, Resources};
 use crate::step::Step;
 use peerlane_bsp_design::project::Project;
+use peerlane_bsp_generate::logic::Stream;
 use peerlane_bsp_platform::error::Result;
 use peerlane_bsp_platform::layout::Layout;
 use peerlane_bsp_platform::xml::{Document, Edits};
@@ -19,6 +21,10 @@ pub(crate) struct New<'a> {
     pub(crate) old_bits: Option<u64>,
     /// Whether the hard reset controller must not be forced.
     pub(crate) not_forced: bool,
+    /// The ends of the streams.
+    pub(crate) ends: &'a Ends,
+    /// The streams of the FPGA's logic.
+    pub(crate) streams: &'a [Stream],
 }
 
 /// Replaces the board's specification.
@@ -39,6 +45,8 @@ pub(crate) fn step(
     step.changes.extend(named);
     let raised = resources::raise(specification, new.resources, &mut edits)?;
     step.changes.extend(raised);
+    let channels = (new.ends).in_specification(specification, new.streams, &mut edits);
+    step.changes.extend(channels);
     let detected = migration::detected(layout, project);
     let told = migration::tell(specification, detected, new.not_forced, &mut edits);
     step.changes.extend(told.changes);

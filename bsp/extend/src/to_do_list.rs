@@ -34,7 +34,7 @@ const fn change(
 }
 
 /// Headlines of the notes. A note gets the first one whose words it has.
-const HEADLINES: [Headline; 28] = [
+const HEADLINES: [Headline; 29] = [
     line(
         "says FAMILY",
         "Check whether Peerlane knows the device's family.",
@@ -163,6 +163,10 @@ const HEADLINES: [Headline; 28] = [
     line(
         "has no <compile>, where an unwanted fix",
         "Set this platform's type for the SDK's migration of platforms.",
+    ),
+    line(
+        "has ports for the streams",
+        "Connect the streams to your logic in the top module.",
     ),
     change(
         "These lines name the old DMA",

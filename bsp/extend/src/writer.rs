@@ -6,6 +6,7 @@ use crate::bonus::{self, Base};
 use crate::hard_ip;
 use crate::host_bus::{HostBus, Placed};
 use crate::identity;
+use crate::logic::{self, Ends};
 use crate::old_master::OldMaster;
 use crate::step::Change;
 use peerlane_bsp_design::host_bus::{HostPath, bar_number};
@@ -14,6 +15,7 @@ use peerlane_bsp_design::qsys::{Connection, End, Module, NewConnection};
 use peerlane_bsp_design::site::Site;
 use peerlane_bsp_generate::block::{self, stream::CLOCK};
 use peerlane_bsp_generate::config::Identity;
+use peerlane_bsp_generate::logic::Stream;
 use peerlane_bsp_platform::error::Result;
 use peerlane_bsp_platform::roles::NEW_DMA;
 use peerlane_bsp_platform::xml::{Edits, Element};
@@ -165,6 +167,40 @@ impl<'a> Writer<'a> {
         self.edits
             .replace(old.element.span.clone(), text.trim_start());
         self.removed(old, gone);
+    }
+
+    /// Leads the block's streams out of the system, and those that are channels to the kernels' clock and reset.
+    pub(super) fn logic(&mut self, streams: &[Stream], ends: &Ends) {
+        let site = self.site;
+        let dma = &site.dma.name;
+        for (names, stream) in logic::at_the_block(streams) {
+            let inside = [&names.words, &names.clock, &names.reset];
+            for ((name, kind, dir), inside) in logic::kinds(stream).into_iter().zip(inside) {
+                let internal = End::new(dma, inside);
+                site.system
+                    .export(&mut self.edits, &name, &internal, kind, dir);
+                self.note(
+                    format!("export added: {name} is {internal}"),
+                    logic::EXPORTED,
+                );
+            }
+            let (Some(kernels), Some(at)) = (&ends.kernels, site.of_dma("clock", "clk")) else {
+                continue;
+            };
+            if !stream.is_channel() {
+                continue;
+            }
+            let new = |kind, start: &End, end: &str| NewConnection {
+                kind,
+                version: &at.version,
+                start: start.clone(),
+                end: End::new(dma, end),
+                base: None,
+            };
+            let mut all = vec![new("clock", &kernels.clock, &names.clock)];
+            all.extend((kernels.resets.iter()).map(|reset| new("reset", reset, &names.reset)));
+            self.add_after(at, &all, logic::CHANNEL);
+        }
     }
 
     fn removed(&mut self, old: &Connection, why: &str) {

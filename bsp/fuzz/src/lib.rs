@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use peerlane_bsp::config::{Config, Irq};
+use peerlane_bsp::extend::logic::Ends;
 use peerlane_bsp::extend::regions::{Hip, Moved, NewBridge, Way};
 use peerlane_bsp::extend::{ipx, migration, resources, rewrite, settings};
 use peerlane_bsp::kept::Record;
@@ -73,7 +74,7 @@ pub fn qsys(data: &[u8]) {
             irq,
             ..Config::default()
         };
-        if let Ok(new) = rewrite::rewrite(&site, &config) {
+        if let Ok(new) = rewrite::rewrite(&site, &config, &Ends::default()) {
             let after = Document::parse(Path::new("fuzz"), new.text);
             after
                 .and_then(System::from_document)

@@ -26,6 +26,9 @@ pub const BUILD_FILE: &str = "iface/peerlane/build.json";
 /// The description of the board for the kernel driver, in the hardware directory.
 pub const BOARD_FILE: &str = "peerlane.board";
 
+/// Examples of logic for the streams, in the hardware directory. Users replace the examples by their own logic.
+pub const EXAMPLES: &str = "peerlane_streams.v";
+
 /// A BSP on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {

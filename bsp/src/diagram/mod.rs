@@ -130,6 +130,21 @@ pub struct Clock {
     pub sinks: Vec<(String, State)>,
 }
 
+/// A stream between the block and the FPGA's logic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stream {
+    /// Its name.
+    pub name: String,
+    /// The block's interface, `instance.interface`.
+    pub interface: String,
+    /// Its direction, in words.
+    pub direction: &'static str,
+    /// Bits of a word.
+    pub bits: u32,
+    /// Whether it is an OpenCL channel.
+    pub channel: bool,
+}
+
 /// A board as its BSP describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagram {
@@ -149,6 +164,9 @@ pub struct Diagram {
     pub interrupts: Vec<Interrupt>,
     /// Clocks, in the order of the system's file.
     pub clocks: Vec<Clock>,
+    /// Streams of the FPGA's logic.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<Stream>,
 }
 
 #[derive(Template)]

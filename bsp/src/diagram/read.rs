@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use crate::block::logic::Names;
 use crate::build::Build;
-use crate::diagram::{Address, Clock, Diagram, Instance, Interrupt, Part, State, Wire};
+use crate::diagram::{Address, Clock, Diagram, Instance, Interrupt, Part, State, Stream, Wire};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::hash::digest_of;
 use crate::kept::{self, Entry, Record};
 use crate::layout::Layout;
+use crate::logic;
 use crate::roles::NEW_DMA;
 use crate::system::clocks;
 use crate::system::host_bus::{bar_map, bar_number, slaves};
@@ -33,8 +35,10 @@ fn read(bsp: &Path) -> Result<Diagram> {
     let extended = library
         .systems()
         .any(|s| s.modules.iter().any(|m| m.kind == NEW_DMA));
+    let mut streams = Vec::new();
     let old = if extended {
         let build = Build::read(&layout)?;
+        streams = streams_of(&build);
         library.set_inside(&build.slaves);
         library.set_block(build.config);
         vendors(&layout, &library)?
@@ -58,7 +62,23 @@ fn read(bsp: &Path) -> Result<Diagram> {
     let specification = Document::read(&hardware.join("board_spec.xml"))?;
     let board = specification.root.attribute("name").unwrap_or("a board");
     let board = board.to_string();
-    Ok(of(board, &before, after.as_ref()))
+    Ok(Diagram {
+        streams,
+        ..of(board, &before, after.as_ref())
+    })
+}
+
+/// Returns the streams of a build.
+fn streams_of(build: &Build) -> Vec<Stream> {
+    let all = logic::numbered(&build.config.streams);
+    all.map(|(number, stream)| Stream {
+        name: stream.name.clone(),
+        interface: format!("{}.{}", build.instance, Names::of(number, stream).words),
+        direction: stream.direction.words(),
+        bits: stream.bits,
+        channel: stream.is_channel(),
+    })
+    .collect()
 }
 
 /// Returns the design before it was extended, with the stored systems of the vendor.
@@ -155,6 +175,7 @@ fn of(board: String, before: &Site<'_>, after: Option<&Site<'_>>) -> Diagram {
         addresses: address_table(before, after),
         interrupts,
         clocks,
+        streams: Vec::new(),
     }
 }
 

@@ -55,6 +55,23 @@ pub(super) fn of(diagram: &Diagram) -> Vec<Table> {
         columns: vec!["clock", "drives"],
         rows: clocks.collect(),
     });
+    if !diagram.streams.is_empty() {
+        let streams = diagram.streams.iter().map(|stream| {
+            let row = [
+                stream.name.clone(),
+                stream.interface.clone(),
+                stream.direction.into(),
+                stream.bits.to_string(),
+                if stream.channel { "channel" } else { "ports" }.into(),
+            ];
+            (row.into(), State::New)
+        });
+        tables.push(Table {
+            title: "Streams".into(),
+            columns: vec!["stream", "interface", "direction", "bits", "connection"],
+            rows: streams.collect(),
+        });
+    }
     tables
 }
 

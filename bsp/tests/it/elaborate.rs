@@ -19,7 +19,7 @@ const MSIX: &str = "irq = \"msix\"";
 const STREAM: &str = "[port]\nkind = \"tlp\"";
 
 /// Runs the mock on a system or a script; returns whether there was no error, and the messages.
-fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
+pub(crate) fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tcl/elaborate.tcl");
     let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
     let run = tclsh
@@ -36,7 +36,7 @@ fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
 }
 
 /// Returns the warnings of a system that has no error, and its summary.
-fn sound(file: &Path) -> (BTreeSet<String>, String) {
+pub(crate) fn sound(file: &Path) -> (BTreeSet<String>, String) {
     let (good, mut said) = elaborate(file, &[]);
     assert!(good, "{}: {said:#?}", file.display());
     let summary = said.pop().unwrap();

@@ -45,6 +45,7 @@ mod stream_hip;
 mod stream_names;
 mod stream_reset;
 mod stream_to_do;
+mod streams;
 mod variations;
 mod vendor_lines;
 mod verilog;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 use peerlane_bsp::config::{Config, Irq};
+use peerlane_bsp::extend::logic::Ends;
 use peerlane_bsp::extend::rewrite::rewrite;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::library::Library;
@@ -29,7 +30,7 @@ fn attempt_with(path: &Path, text: String, irq: Irq) -> usize {
         irq,
         ..Config::default()
     };
-    let Ok(new) = rewrite(&site, &config) else {
+    let Ok(new) = rewrite(&site, &config, &Ends::default()) else {
         return 0;
     };
     let document = Document::parse(path, new.text).unwrap();

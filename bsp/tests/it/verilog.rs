@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::Work;
+use crate::streams::STREAMS;
 use peerlane_tools::Cache;
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ fn extended(config: &str) -> (Work, PathBuf, Vec<String>) {
 #[ignore = "external tools: cargo xtask test bsp"]
 fn verilator_has_nothing_to_say_about_the_outer_module() {
     for (config, top) in [
+        (STREAMS, "peerlane_dma_logic"),
         ("irq = \"msix\"", "peerlane_dma_msix"),
         ("[port]\nkind = \"tlp\"", "peerlane_dma_stream"),
         ("[port]\nkind = \"tlp\"\ngen = 3", "peerlane_dma_stream"),
@@ -47,10 +49,16 @@ type Sources = BTreeMap<Clock, String>;
 
 const MEMORY: Clock = "clk";
 const PCIE: Clock = "pcie_clk";
+/// Clocks of the streams that a build can have here.
+const LOGIC: [Clock; 4] = ["input0_clk", "input1_clk", "output0_clk", "output1_clk"];
 
 /// Returns the clock of a port, as the component declares it.
 fn clock_of_port(name: &str) -> Clock {
     let prefixes = ["clk", "reset", "mem_", "s_nondma"];
+    let of_stream = |clock: &&Clock| name.starts_with(clock.trim_end_matches("clk"));
+    if let Some(clock) = LOGIC.iter().find(of_stream) {
+        return clock;
+    }
     match name {
         "kernel_irq" | "reset_status" | "pld_clk_inuse" | "pcie_reset" | "dlup" => "asynchronous",
         _ if prefixes.iter().any(|p| name.starts_with(p)) => MEMORY,
@@ -88,8 +96,10 @@ impl Design {
     fn read(text: &str, top: &str) -> Self {
         let mut json: Value = serde_json::from_str(text).unwrap();
         let json = json["modules"][top].take();
-        let clock = |name: Clock| (bits(&json["ports"][name]["bits"])[0], name);
-        let clocks = BTreeMap::from([clock(MEMORY), clock(PCIE)]);
+        let clock = |name: Clock| Some((*bits(&json["ports"][name]["bits"]).first()?, name));
+        let clocks = [MEMORY, PCIE].into_iter().chain(LOGIC);
+        let clocks: BTreeMap<_, _> = clocks.filter_map(clock).collect();
+        assert!(clocks.len() >= 2);
         let mut names: BTreeMap<u64, String> = BTreeMap::new();
         for (name, net) in fields(&json["netnames"]) {
             // A register's own name has priority over that of a port that it drives.
@@ -272,6 +282,8 @@ fn relaxed(own: &Path, file: &str, names: &BTreeSet<String>) -> BTreeSet<String>
 fn every_clock_crossing_is_one_that_the_constraints_find() {
     crossings_of("irq = \"msix\"", "peerlane_dma");
     crossings_of("[port]\nkind = \"tlp\"", "peerlane_dma_stream");
+    let streams = format!("irq = \"msix\"\n{STREAMS}");
+    crossings_of(&streams, "peerlane_dma_msix");
 }
 
 fn crossings_of(config: &str, top: &str) {

@@ -99,8 +99,12 @@ fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
         return Ok(());
     };
     let mut paths = Vec::new();
-    let is_gen_3 = build.config.port.generation == Some(3);
-    compare(&was, &now, "board", is_gen_3, &mut paths);
+    let channels = build.config.streams.iter().filter(|s| s.is_channel());
+    let asked = Asked {
+        is_gen_3: build.config.port.generation == Some(3),
+        channels: channels.map(|stream| stream.name.as_str()).collect(),
+    };
+    compare(&was, &now, "board", &asked, &mut paths);
     for (line, what) in paths {
         bad(findings, TEST, Place::line(&path, line), what);
     }
@@ -141,10 +145,25 @@ fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
+/// Changes of the board's specification that depend on the configuration.
+struct Asked<'a> {
+    is_gen_3: bool,
+    /// Names of the channels, which the test of streams checks.
+    channels: Vec<&'a str>,
+}
+
+impl Asked<'_> {
+    fn has_channel(&self, node: &Node) -> bool {
+        let name = node.get("chan_id").unwrap_or_default();
+        node.tag == "interface" && self.channels.contains(&name)
+    }
+}
+
 /// Compares an element of the board's specification with the vendor's. It leaves out the board's name, the resources
-/// that the block adds to, the platform's type, and at Gen3 the list of excluded fixes; the test of automigration
-/// checks the latter two.
-fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(usize, String)>) {
+/// that the block adds to, the channels, the platform's type, and at Gen3 the list of excluded fixes; the test of
+/// automigration checks the latter two.
+fn compare(was: &Node, now: &Node, at: &str, asked: &Asked<'_>, found: &mut Vec<(usize, String)>) {
+    let is_gen_3 = asked.is_gen_3;
     let ours = |name: &str| {
         (at == "board" && name == "name")
             || (is_gen_3 && at == "board/compile/auto_migrate/exclude" && name == "fixes")
@@ -176,14 +195,19 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
                 && was.all("compile").next().is_none()
                 && node.inside.iter().all(|inner| inner.tag == "auto_migrate")
         }
+        ("board", "channels") => {
+            was.all("channels").next().is_none()
+                && node.inside.iter().all(|inner| asked.has_channel(inner))
+        }
+        ("board/channels", _) => asked.has_channel(node),
         _ => false,
     };
-    let is_new = |node: &&Node| node.tag == "compile" && told(node);
+    let is_new = |node: &&Node| matches!(&*node.tag, "compile" | "channels") && told(node);
     let mut rest = now.inside.iter().filter(|node| !is_new(node));
     for old in &was.inside {
         let path = format!("{at}/{}", old.tag);
         match rest.next() {
-            Some(new) if new.tag == old.tag => compare(old, new, &path, is_gen_3, found),
+            Some(new) if new.tag == old.tag => compare(old, new, &path, asked, found),
             // `resources` reports on the figures.
             Some(new) => {
                 if !USED.contains(&old.tag.as_str()) {

@@ -10,6 +10,7 @@ mod identity;
 mod interrupts;
 mod lines;
 mod lists;
+mod logic;
 mod memory;
 mod migration;
 mod names;
@@ -231,6 +232,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         avalon::check(&bsp, findings);
         wiring::check(&bsp, findings);
         stream::check(&bsp, build, findings);
+        logic::check(&bsp, build, findings)?;
         to_do::check(&bsp, build, &pairs, findings)?;
         addresses::check(&bsp, build, findings);
         receive::check(&bsp, findings);

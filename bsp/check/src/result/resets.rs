@@ -11,7 +11,7 @@ use crate::Findings;
 use crate::read::design::{Design, Instance, Wire, instance};
 use crate::result::avalon::is_bar;
 use crate::result::names::{is_bridge, is_hard_ip, is_streaming};
-use crate::result::{Bsp, bad};
+use crate::result::{Bsp, bad, logic};
 
 const TEST: &str = "resets";
 
@@ -279,7 +279,10 @@ impl Ours<'_> {
             let ours = [from, to].contains(&self.block) || self.is_bar_bridge(to);
             // A connection from or to an instance that a user added is judged by its root.
             let by_hand = self.is_new(from) || self.is_new(to) && !self.is_bar_bridge(to);
-            ours && !by_hand && !old.contains(&(&wire.from, &wire.to)) && !self.is_of_host(wire)
+            // The test of streams judges the resets of channels.
+            let of_stream = to == self.block && logic::is_reset(&wire.to);
+            let known = old.contains(&(&wire.from, &wire.to)) || self.is_of_host(wire);
+            ours && !by_hand && !known && !of_stream
         })
     }
 
