@@ -435,10 +435,10 @@ pub(crate) fn step(layout: &Layout, site: &Site<'_>, config: &Config) -> Result<
     let place = instantiation(layout, top)?.unwrap_or_else(|| "the top module".into());
     let names: Vec<_> = examples.iter().map(|e| e.stream.name.as_str()).collect();
     step.to_do.push(format!(
-        "The system {top} has ports for the streams {}. Connect them where the system is instantiated ({place}), by \
-         the lines at the end of {EXAMPLES}: CLOCK is the clock of your logic there, RESET its reset, active high and \
-         in that clock. Then name the file in the settings of each revision: set_global_assignment -name VERILOG_FILE \
-         {EXAMPLES}. It has an example for each stream, to be replaced by your logic. A stream without a clock stays \
+        "`{top}.qsys` has ports for the streams {}. Connect them where the system is instantiated ({place}), by \
+         the lines at the end of `{EXAMPLES}`: CLOCK is the clock of your logic there, RESET its reset, active high and \
+         in that clock. Then name the file in the settings of each revision: `set_global_assignment -name VERILOG_FILE \
+         {EXAMPLES}`. It has an example for each stream, to be replaced by your logic. A stream without a clock stays \
          closed, and the block works without it.",
         names.join(", ")
     ));

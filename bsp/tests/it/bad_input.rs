@@ -260,6 +260,7 @@ fn a_key_below_another_section_is_told_its_own() {
         let error = Config::parse(Path::new("c.toml"), &text).unwrap_err();
         let own = match section {
             "" => format!("The key {key} belongs to the first lines"),
+            list if list.starts_with('[') => format!("The key {key} belongs below [{list}]]."),
             section => format!("The key {key} belongs below [{section}]."),
         };
         assert!(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::faults::{faults, proved};
 use crate::common::{
-    Work, bad, expect, finds_in, one_paragraph, reference, reference_net, snapshot,
+    Work, bad, expect, finds_in, one_paragraph, reference, reference_net, snapshot, vendor_bsp,
 };
 use crate::elaborate::{elaborate, sound};
 use peerlane_bsp::check;
@@ -244,6 +244,27 @@ fn streams_are_the_same_again_and_go_with_the_extension() {
         })
         .unwrap();
         assert!(snapshot(&back) == snapshot(&bsp));
+    }
+}
+
+/// The BSP of a real board, whose top module is not among its files here.
+#[test]
+fn a_vendors_bsp_gets_streams() {
+    let Some(bsp) = vendor_bsp() else {
+        return;
+    };
+    for port in ["", "[port]\nkind = \"tlp\""] {
+        let work = Work::of(&bsp);
+        let report = work.extend(&format!("{port}\n{STREAMS}")).unwrap();
+        let mut tasks = report.to_do.iter();
+        assert!(tasks.any(|task| task.contains("is instantiated (the top module)")));
+        let system = words(&work.made("acl_iface_system.qsys"));
+        for wire in [
+            "start=\"acl_kernel_clk.kernel_clk\" end=\"dma_0.input1_clk\" />",
+            "internal=\"dma_0.output0\"",
+        ] {
+            assert!(system.contains(wire), "{wire}");
+        }
     }
 }
 
