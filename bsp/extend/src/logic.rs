@@ -97,17 +97,17 @@ impl Ends {
         let there = there.and_then(|all| all.children.last());
         // Without channels: in front of the interfaces, or at the end.
         let last = root.children("interfaces").next();
-        let (at, indent) = match (there, last) {
-            (Some(last), _) => (last.span.end, "    "),
-            (None, Some(next)) => (specification.whole_lines(&next.span).start, "    "),
-            (None, None) => (root.children.last()?.span.end, "    "),
+        let at = match (there, last) {
+            (Some(last), _) => last.span.end,
+            (None, Some(next)) => specification.whole_lines(&next.span).start,
+            (None, None) => root.children.last()?.span.end,
         };
         let eol = specification.line_end_after(at);
         let mut lines = Vec::new();
         for stream in streams.iter().filter(|stream| stream.is_channel()) {
             let name = &stream.name;
             lines.push(format!(
-                "{indent}<interface name=\"{}\" port=\"{name}\" type=\"{}\" width=\"{}\" chan_id=\"{name}\"/>",
+                "    <interface name=\"{}\" port=\"{name}\" type=\"{}\" width=\"{}\" chan_id=\"{name}\"/>",
                 kernels.instance,
                 channel_type(stream),
                 stream.bits
