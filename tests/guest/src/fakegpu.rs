@@ -10,7 +10,7 @@ use rustix::ioctl::{Opcode, opcode};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Content of VRAM that belongs to no buffer.
 pub const POISON: u8 = 0xdb;
@@ -126,8 +126,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Fails if another driver still has anything of the GPU's, or has ever broken a rule.
-    pub fn clean(&self) -> Result<()> {
+    fn clean(&self) -> Result<()> {
         let left = [
             self.dmabufs,
             self.attachments,
@@ -162,6 +161,9 @@ const FREE_REVOKE: u32 = 1;
 const EXPORT_NO_PIN: u32 = 1;
 const EXPORT_READ_ONLY: u32 = 2;
 const MOVE_PINNED: u32 = 1;
+
+/// The longest time that the kernel takes to release a file.
+const RELEASED: Duration = Duration::from_secs(2);
 
 /// Time that a move waits for importers before the GPU counts an error, in milliseconds.
 const MOVE_MS: u32 = 10_000;
@@ -201,6 +203,22 @@ impl Gpu {
     /// Returns the counters since the module was loaded.
     pub fn counts(&self) -> Result<Counts> {
         Ok(self.0.call(COUNTS, Counts::default())?)
+    }
+
+    /// Fails if another driver still has anything of the GPU's, or has ever broken a rule. The kernel releases a file
+    /// whose last reference was a kernel thread's a moment later (`delayed_fput` in fs/file_table.c), so the dma-bufs are
+    /// waited for.
+    pub fn clean(&self) -> Result<()> {
+        let begin = Instant::now();
+        loop {
+            let counts = self.counts()?;
+            let clean = counts.clean();
+            let lags = counts.dmabufs > 0 && counts.attachments == 0;
+            if clean.is_ok() || !lags || begin.elapsed() > RELEASED {
+                return clean;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Allocates a buffer of zeros that begins `offset` bytes after the start of a granule and lies in `pieces` pieces;

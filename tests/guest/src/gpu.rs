@@ -229,7 +229,7 @@ pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
 fn with_gpu<R>(test: impl FnOnce(&Gpu) -> Result<R>) -> Result<R> {
     let gpu = Gpu::open()?;
     let result = test(&gpu)?;
-    gpu.counts()?.clean()?;
+    gpu.clean()?;
     Ok(result)
 }
 

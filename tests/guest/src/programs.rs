@@ -187,7 +187,7 @@ fn gpu(lab: &mut Lab, pinnable: bool) -> Result<&'static str> {
     buffer.read(0, &mut found)?;
     same(&around, &found, 0)?;
     drop(buffer);
-    gpu.counts()?.clean()?;
+    gpu.clean()?;
     Ok("")
 }
 
@@ -211,7 +211,7 @@ fn gpu_killed(lab: &mut Lab) -> Result<&'static str> {
         ensure!(status.signal() == Some(libc::SIGKILL), "{status}");
         let pieces = buffer.pieces()?;
         drop(buffer);
-        gpu.counts()?.clean().context("after a kill")?;
+        gpu.clean().context("after a kill")?;
         gpu.is_poisoned(&pieces)?;
         worker.progress()?;
         is_free()?;

@@ -51,7 +51,7 @@ pub(super) fn by_its_driver(lab: &mut Lab) -> Result<&'static str> {
                 );
             }
             drop(set);
-            gpu.counts()?.clean()?;
+            gpu.clean()?;
         }
         drop(registered(&device, &buffer, Way::DmaBuf)?);
         drop(device);
@@ -124,7 +124,7 @@ pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         drop((device, other));
-        gpu.counts()?.clean()
+        gpu.clean()
     })?;
     Ok("")
 }

@@ -188,7 +188,7 @@ pub(super) fn removed(lab: &mut Lab) -> Result<&'static str> {
     end(transfers)?;
     drop(held);
     goes_on(lab, mover, &Gpu::open()?)?;
-    gpu.counts()?.clean()?;
+    gpu.clean()?;
     Ok("")
 }
 
@@ -227,6 +227,6 @@ pub(super) fn closes(lab: &mut Lab, way: Way) -> Result<&'static str> {
             child.kill()?
         }
     }
-    gpu.counts()?.clean()?;
+    gpu.clean()?;
     Ok("")
 }
