@@ -330,9 +330,10 @@ fn others_go_on(lab: &mut Lab) -> Result<String> {
         configured == before.configured,
         "they waited for the configuration: {took:?}"
     );
-    ensure!(taken == Err(Errno::BUSY), "{taken:?}");
-    ensure!(freed == Err(Errno::AGAIN), "{freed:?}");
-    ensure!(opened.is_err());
+    ensure!(taken == Err(Errno::BUSY), "OPENCL gave {taken:?}");
+    // The board reaches no memory, and the next start clears the channel's range.
+    ensure!(freed == Ok(()), "FREE gave {freed:?}");
+    ensure!(opened.is_err(), "a channel was opened");
     child.wait()?;
     let device = holder(lab)?;
     is_there(&*take(&device)?)?;

