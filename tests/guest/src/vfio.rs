@@ -246,7 +246,7 @@ fn exported(lab: &mut Lab) -> Result<&'static str> {
     ensure!(end == BYTES, "it has {end} bytes");
     let info = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
     let info = fs::read_to_string(info)?;
-    ensure!(info.contains("vfio-pci"), "{info}");
+    ensure!(info.contains("exp_name:\tvfio_pci_core"), "{info:?}");
     if !Path::new("/dev/iommu").exists() {
         return Ok("exported");
     }
