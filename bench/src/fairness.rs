@@ -5,7 +5,7 @@ use peerlane_sim::{BoardConfig, GPU_PAGE};
 
 use crate::results::Row;
 use crate::rig::{Bench, Descriptor, Rig, TOLD_AT_ONCE, Way};
-use crate::{Bar, Error, Result, Scenario};
+use crate::{Error, Result, Scenario};
 
 /// Bytes that each streaming channel moves over and over.
 const STREAMED: u64 = 4 << 20;
@@ -54,11 +54,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConf
             worst = (requests, way, alone, each);
         }
     }
-    let bar = match scenario.bar {
-        Some(Bar::ValueAtMost(bar)) => Some(bar),
-        _ => None,
-    };
-    let mut row = Row::new(scenario, worst.0, "requests", bar);
+    let mut row = Row::new(scenario, worst.0, "requests", scenario.at_most());
     row.notes.push(format!(
         "the longest of {TRIALS} delays in each direction, {}; unloaded the request comes {} cycles after \
          the doorbell, and a request of the streams takes {:.1} cycles",

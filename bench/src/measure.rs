@@ -382,11 +382,7 @@ fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Res
     };
     let read = cycles(Way::Read)?;
     let write = cycles(Way::Write)?;
-    let bar = match scenario.bar {
-        Some(crate::Bar::ValueAtMost(bar)) => Some(bar),
-        _ => None,
-    };
-    let mut row = Row::new(scenario, read as f64, "cycles", bar);
+    let mut row = Row::new(scenario, read as f64, "cycles", scenario.at_most());
     row.notes.push(format!(
         "a write's first request comes after {write} cycles: its data are fetched first, from a memory \
          that takes {} cycles of its own clock",
@@ -434,11 +430,7 @@ fn arrival(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Resu
     let memory_ns = f64::from(config.ddr.latency) * config.clk_ps as f64 / 1e3;
     let cycles = first.saturating_sub(rung) as f64;
     let own = cycles - memory_ns / cycle_ns;
-    let bar = match scenario.bar {
-        Some(crate::Bar::ValueAtMost(bar)) => Some(bar),
-        _ => None,
-    };
-    let mut row = Row::new(scenario, own, "cycles", bar);
+    let mut row = Row::new(scenario, own, "cycles", scenario.at_most());
     let behind = arrived - rung_ns - cycles * cycle_ns;
     row.notes.push(format!(
         "from the host's store of the descriptor to the last byte at the GPU: {:.0} ns, of which {:.0} ns until the \

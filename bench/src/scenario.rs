@@ -25,6 +25,14 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Returns the bar of a row that is better the smaller its value is.
+    pub(crate) fn at_most(&self) -> Option<f64> {
+        match self.bar {
+            Some(Bar::ValueAtMost(bar)) => Some(bar),
+            _ => None,
+        }
+    }
+
     /// Returns the thesis's design, of a row that is calculated and needs no model of the block.
     pub(crate) fn design(&self) -> Option<Design> {
         match self.kind {

@@ -6,7 +6,7 @@ use peerlane_sim::{BoardConfig, GPU_PAGE, Space};
 use crate::limits::{self, Port};
 use crate::results::Row;
 use crate::rig::{Bench, Descriptor, Rig, STREAM, TOLD, TOLD_AT_ONCE, Way};
-use crate::{Bar, Error, Result, Scenario};
+use crate::{Error, Result, Scenario};
 
 /// Bytes of all streams together.
 const BYTES: u64 = 16 << 20;
@@ -199,11 +199,7 @@ pub(crate) fn block_end(
         let first = rig.board.stats().txs.first_request_cycle;
         longest = longest.max(first.map_or(u64::MAX, |first| first.saturating_sub(taken)));
     }
-    let bar = match scenario.bar {
-        Some(Bar::ValueAtMost(bar)) => Some(bar),
-        _ => None,
-    };
-    let mut row = Row::new(scenario, longest as f64, "cycles", bar);
+    let mut row = Row::new(scenario, longest as f64, "cycles", scenario.at_most());
     row.notes.push(
         "the longest of 16; without the flush read, whose time is the link's and the GPU's"
             .to_owned(),
@@ -250,11 +246,7 @@ pub(crate) fn credit(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfi
         let first = rig.board.stats().txs.first_request_cycle;
         longest = longest.max(first.map_or(u64::MAX, |first| first.saturating_sub(rung)));
     }
-    let bar = match scenario.bar {
-        Some(Bar::ValueAtMost(bar)) => Some(bar),
-        _ => None,
-    };
-    let mut row = Row::new(scenario, longest as f64, "cycles", bar);
+    let mut row = Row::new(scenario, longest as f64, "cycles", scenario.at_most());
     row.notes.push("the longest of 16".to_owned());
     Ok(row)
 }

@@ -66,10 +66,11 @@ pub fn run(args: &Args) -> Outcome {
         probe: !args.no_reads,
         prove: args.prove_reads,
     };
+    let root = args.root.as_deref().unwrap_or(Path::new("/"));
     if args.simulated {
         findings = doctor::probe(Where::Simulated, reads);
     } else {
-        findings.extend(doctor::look(args.root.as_deref().unwrap_or(Path::new("/"))));
+        findings.extend(doctor::look(root));
         if args.root.is_none() && !args.no_probes {
             findings.extend(doctor::probe(Where::Here, reads));
         }
@@ -77,7 +78,6 @@ pub fn run(args: &Args) -> Outcome {
     let wrong = |finding: &&Finding| finding.state == State::Wrong;
     let faults = findings.iter().filter(wrong).count();
     if args.json {
-        let root = args.root.as_deref().unwrap_or(Path::new("/"));
         let said = Said {
             version: provenance::VERSION,
             kernel: line(&root.join("proc/sys/kernel/osrelease"), ""),
