@@ -93,12 +93,15 @@ impl Ends {
     ) -> Option<Change> {
         let kernels = self.kernels.as_ref()?;
         let root = &specification.root;
-        let there = root.children("channels").next();
-        let there = there.and_then(|all| all.children.last());
+        let old = root.children("channels").next();
         // Without channels: in front of the interfaces, or at the end.
-        let last = root.children("interfaces").next();
-        let at = match (there, last) {
-            (Some(last), _) => last.span.end,
+        let next = root.children("interfaces").next();
+        let at = match (old, next) {
+            (Some(old), _) => match (old.children.last(), &old.content) {
+                (Some(last), _) => last.span.end,
+                (None, Some(content)) => content.start,
+                (None, None) => old.span.start,
+            },
             (None, Some(next)) => specification.whole_lines(&next.span).start,
             (None, None) => root.children.last()?.span.end,
         };
@@ -114,15 +117,13 @@ impl Ends {
             ));
         }
         let lines = lines.join(eol);
-        let whole = format!("  <channels>{eol}{lines}{eol}  </channels>");
-        edits.insert(
-            at,
-            match (there, last) {
-                (Some(_), _) => format!("{eol}{lines}"),
-                (None, Some(_)) => format!("{whole}{eol}"),
-                (None, None) => format!("{eol}{whole}"),
-            },
-        );
+        let whole = format!("<channels>{eol}{lines}{eol}  </channels>");
+        match (old, next) {
+            (Some(old), _) if old.content.is_none() => edits.replace(old.span.clone(), whole),
+            (Some(_), _) => edits.insert(at, format!("{eol}{lines}")),
+            (None, Some(_)) => edits.insert(at, format!("  {whole}{eol}")),
+            (None, None) => edits.insert(at, format!("{eol}  {whole}")),
+        }
         let names = streams.iter().filter(|s| s.is_channel());
         let names: Vec<_> = names.map(|s| s.name.as_str()).collect();
         Some(Change {

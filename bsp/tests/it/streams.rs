@@ -405,6 +405,23 @@ fn boards_that_cannot_have_a_stream_are_refused() {
         text.contains("chan_id=\"old\"/> <interface name=\"acl_iface\" port=\"ch\""),
         "{text}"
     );
+    // An element without a channel gets the first ones.
+    for empty in [
+        "<channels/>",
+        "<channels>\n  </channels>",
+        "<channels>  <!-- none yet --> </channels>",
+    ] {
+        let work = Work::new();
+        work.edit(
+            "board_spec.xml",
+            "  <interfaces>",
+            &format!("  {empty}\n  <interfaces>"),
+        );
+        work.sound(&only("ch", "channel"));
+        let text = work.made("board_spec.xml");
+        assert_eq!(text.matches("<channels").count(), 1, "{text}");
+        assert_eq!(text.matches("port=\"ch\"").count(), 1, "{text}");
+    }
     // The block needs an address bit for the streams.
     let work = Work::new();
     work.edit(

@@ -530,6 +530,14 @@ impl Handle {
         self.call(move |machine| machine.stick_port(after))
     }
 
+    /// Slows the port towards PCIe down: it takes about one word in a hundred cycles.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn slow_port(&self) -> Result<()> {
+        self.call(Machine::slow_port)
+    }
+
     /// Configures the FPGA again, with the same design and program: block and kernels are then as after power-up. FPGA
     /// memory and the function's configuration space stay as they are.
     ///

@@ -509,13 +509,22 @@ impl Machine {
 
     /// Holds the port, or releases it.
     pub(crate) fn hold_port(&mut self, hold: bool) {
-        self.stick_at = None;
         let config = self.board.config();
         let (txs, stream) = if hold {
             (Backpressure::Random(100), Backpressure::Random(100))
         } else {
             (config.txs.backpressure, config.stream.backpressure)
         };
+        self.press_port(txs, stream);
+    }
+
+    /// Has the port take a word in few cycles.
+    pub(crate) fn slow_port(&mut self) {
+        self.press_port(Backpressure::Random(99), Backpressure::Random(99));
+    }
+
+    fn press_port(&mut self, txs: Backpressure, stream: Backpressure) {
+        self.stick_at = None;
         self.board.set_txs_backpressure(txs);
         self.board.set_stream_backpressure(stream);
     }

@@ -85,6 +85,8 @@ pub enum Fault {
         /// Words that it still takes.
         after: u64,
     },
+    /// The port takes about one word in a hundred cycles, so that a transfer is under way for long.
+    SlowPort {},
     /// Register reads of the guest are answered late, after `skip` prompt ones, `times` times.
     StallRegisters {
         /// Reads before the fault that are answered at once.

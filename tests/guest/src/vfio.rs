@@ -334,7 +334,7 @@ fn kernels(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A long write to memory of the process that is under way.
+/// A long write to memory of the process. It is under way until the faults are cleared, as the port is slow.
 struct Write {
     memory: Memory,
     region: Region,
@@ -352,6 +352,7 @@ impl Write {
         let region = device.register_all(&memory, both).map_err(told)?;
         let queue = device.queue().map_err(told)?;
         let part = region.part(0..Self::LENGTH);
+        lab.host.fault(Fault::SlowPort {})?;
         let transfer = queue.from_fpga(place, part).map_err(told)?;
         Ok(Self {
             memory,
@@ -410,6 +411,7 @@ fn silent_in_a_copy(lab: &mut Lab) -> Result<&'static str> {
     let queue = device.queue().map_err(told)?;
     let mut bytes = vec![0; 4 << 20];
     let host = lab.host;
+    host.fault(Fault::SlowPort {})?;
     let silencer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         host.fault(Fault::Absent {})
@@ -468,6 +470,7 @@ fn error_of_the_bus(lab: &mut Lab) -> Result<&'static str> {
     let before = device.query().map_err(told)?.resets;
     let write = Write::start(lab, &device)?;
     lab.host.bus_error("COMP_TIME")?;
+    lab.host.fault(Fault::Clear {})?;
     let ended = write.transfer.wait(LIMIT);
     ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
     let resets = device.query().map_err(told)?.resets;
@@ -737,6 +740,7 @@ fn wanted_back(lab: &mut Lab) -> Result<&'static str> {
     let gone = Device::first();
     ensure!(matches!(gone, Err(Error::None)), "{gone:?}");
     fs::write(driver.join("bind"), &board)?;
+    lab.host.fault(Fault::Clear {})?;
     moves(lab)?;
     Ok("")
 }
@@ -761,12 +765,7 @@ fn taken_out(lab: &mut Lab) -> Result<String> {
         let write = Write::start(&branch, &device)?;
         ensure!(locked_kib()? >= Write::LENGTH >> 10, "memory is not locked");
         theirs.signal()?;
-        let mut ended = write.transfer.wait(LIMIT);
-        while ended.is_ok() {
-            let place = branch.place(&device)?;
-            let part = write.region.part(0..Write::LENGTH);
-            ended = (write.queue.from_fpga(place, part)).and_then(|next| next.wait(LIMIT));
-        }
+        let ended = write.transfer.wait(LIMIT);
         ensure!(matches!(ended, Err(Error::Gone)), "{ended:?}");
         write.check_end(&mut branch)?;
         drop(device);

@@ -132,6 +132,7 @@ impl Outside {
                 self.board.fail_reads(answer, 0..u64::MAX, skip, times)
             }
             Fault::StickPort { after } => self.board.stick_port(after),
+            Fault::SlowPort {} => self.board.slow_port(),
             Fault::StallRegisters { skip, times, ms } => {
                 let length = Duration::from_millis(ms);
                 self.board.stall_reads(skip, times, length);
