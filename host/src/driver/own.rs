@@ -18,7 +18,7 @@ use peerlane_core::ring::Slots;
 use std::time::Duration;
 
 /// The longest time that such a transfer may take: far longer than it does.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Doorbells of a channel.
 struct Page<'a>(&'a mut Inner, u32, Result<()>);
