@@ -11,6 +11,7 @@
 #endif
 
 #include <linux/debugfs.h>
+#include <linux/security.h>
 #include <linux/timer.h>
 
 #include "compat.h"
@@ -52,6 +53,13 @@
 #include "wait.c"
 #include "workqueue.c"
 #include "xarray.c"
+
+#ifndef CONFIG_SECURITY
+__rust_helper void rust_helper_security_cred_getsecid(const struct cred *c, u32 *secid)
+{
+	security_cred_getsecid(c, secid);
+}
+#endif
 
 #ifndef PEERLANE_HAS_DEBUGFS_FULL
 __rust_helper struct dentry *

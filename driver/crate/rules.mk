@@ -91,12 +91,14 @@ quiet_cmd_bindgen = BINDGEN $@
 	--ctypes-prefix ffi --no-layout-tests --no-debug '.*' --enable-function-attribute-detection -o $@ -- $(c-flags)
 helpers := -I$(crates)/helpers
 parameters = $(shell grep -v -e '^\#' -e '^$$' $(crates)/bindgen_parameters)
+# Types of the helpers, which a module need not use.
+helper-types := dma_resv|ww_acquire_ctx
 # The names that the sources use, and the enumerations of constants: bindings of all that these headers declare take as
 # long to compile as all the rest.
 names = $(shell grep -rhoE 'bindings::[A-Za-z_][A-Za-z0-9_]*' $(crates)/kernel $(crates)/macros $(src) --include=*.rs | \
 	sed -E 's/.*:://; s/^([a-z][a-z_]*)_[A-Z][A-Z0-9_]*$$/\1/' | sort -u)
 $(rust)/bindings/bindings_generated.rs: private bindgen-flags = $(parameters) \
-	--allowlist-item '$(subst $(space),|,$(names))|E[A-Z0-9_]+|(RUST_CONST_HELPER|KERN|TAINT|SZ|PCI|pci_read_config|pci_write_config)_.*'
+	--allowlist-item '$(subst $(space),|,$(names))|$(helper-types)|E[A-Z0-9_]+|(RUST_CONST_HELPER|KERN|TAINT|SZ|PCI|pci_read_config|pci_write_config)_.*'
 $(rust)/bindings/bindings_generated.rs: $(ours)/bindings.h $(ours)/compat.h $(rust)/probes.h
 	$(call cmd,bindgen)
 	$(Q)sed -i 's/pub const RUST_CONST_HELPER_/pub const /g' $@
@@ -169,6 +171,8 @@ quiet_cmd_link_rust = LD      $@
 	$(OBJCOPY) -w -W '__rust__*' $(rust)/compiler_builtins.o && \
 	$(LD) $(ld_flags) -r -o $@ $(main) $(rust)/core_redirected.o \
 	$(filter-out %/core.o %/build_error.o,$(crate-objects)) $(cmd_objtool)
+# For kernels without IBT and LTO, whose objects are checked one by one.
+$(rust)/$(rust-module)_rust.o: private objtool-args-y += --link
 $(rust)/$(rust-module)_rust.o: $(main) $(crate-objects) FORCE
 	$(call if_changed,link_rust)
 
