@@ -114,10 +114,11 @@ $(rust)/bindings/bindings_helpers_generated.rs: $(ours)/helpers.c $(ours)/compat
 
 # Crates of the kernel, with its flags for this compiler. Its lints are for its own build.
 # A kernel without Rust has the flags of an old compiler.
+# The kernel's build knows none of these objects, so it leaves its checks of memory (KASAN) out.
 jump-tables := -Zno-jump-tables -Cjump-tables=n
 kernel-flags = $(filter-out -W% -D% -A% --edition=% --target=% @% $(jump-tables),$(rust_flags)) \
 	$(if $(filter $(jump-tables),$(rust_flags)),$(if $(call at-least,109300),-Cjump-tables=n,-Zno-jump-tables)) \
-	--target=$(rust)/target.json @$(rust)/cfg --sysroot=/dev/null -Zunstable-options
+	$(RUSTFLAGS_KASAN) --target=$(rust)/target.json @$(rust)/cfg --sysroot=/dev/null -Zunstable-options
 quiet_cmd_crate = RUSTC   $@
       cmd_crate = RUSTC_BOOTSTRAP=1 OBJTREE=$(abspath $(obj)) CARGO_PKG_VERSION=0 $(RUSTC) $(kernel-flags) \
 	$(or $(edition-$(crate)),--edition=2021) --cap-lints=allow $(flags-$(crate)) --crate-type rlib --crate-name $(crate) \
