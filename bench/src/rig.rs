@@ -1,7 +1,7 @@
 //! The Verilated block on the simulated board, driven register by register.
 
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
-use peerlane_core::descriptor::{self, Control, Direction};
+use peerlane_core::descriptor::{self, Control, Direction, Local};
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::{Port, chan, csr};
 use peerlane_hdl::Params;
@@ -260,18 +260,19 @@ impl Rig {
         let encoded = AttAddress::new(PAGES, 0, d.peer).map(|peer| {
             let descriptor = descriptor::Descriptor {
                 peer,
-                local: d.local & !STREAM,
+                local: match d.local & STREAM {
+                    0 => Local::Memory(d.local),
+                    _ => Local::Stream((d.local & !STREAM) as u32),
+                },
                 length: d.length,
                 control: d.control,
                 cookie: d.cookie,
             };
             descriptor.encode()
         });
-        let Some(Ok(mut dwords)) = encoded else {
+        let Some(Ok(dwords)) = encoded else {
             return Err(self.outside(d.peer.max(d.local), d.length.into()));
         };
-        // The upper half of the local address.
-        dwords[3] |= ((d.local & STREAM) >> 32) as u32;
         let board = &mut self.board;
         // Each doorbell frees as many slots of the ring as it takes: few of the descriptors want a record, and each
         // record is read long before its slot comes again.

@@ -80,6 +80,8 @@ pub(crate) mod shell;
 pub(crate) mod stage;
 #[path = "../core/src/steps.rs"]
 pub(crate) mod steps;
+#[path = "../core/src/streams.rs"]
+pub(crate) mod streams;
 #[path = "../core/src/table.rs"]
 pub(crate) mod table;
 #[path = "../core/src/uapi.rs"]

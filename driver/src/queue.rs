@@ -10,7 +10,7 @@ use crate::{
     logic::{
         att::AttAddress,
         channel::{self, LocalRange},
-        descriptor::{Control, Descriptor, Direction},
+        descriptor::{Control, Descriptor, Direction, Local},
         ends::Cut,
         orders::{self, Beside, Orders, Standing},
         record::{Record, DWORDS, STATUS},
@@ -346,7 +346,7 @@ impl Context {
             peer(&mut |peer| {
                 let mut descriptor = Descriptor {
                     peer,
-                    local,
+                    local: Local::Memory(local),
                     length,
                     control: Control {
                         record: true,
@@ -453,10 +453,7 @@ fn ring_doorbell(
     dwords: &[u32],
     freed: u16,
 ) -> impl Iterator<Item = Step> + use<'_> {
-    let (slot, doorbell) = match direction {
-        Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-        Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
-    };
+    let (slot, doorbell) = channel::entrance(direction);
     let write = move |(index, dword): (usize, &u32)| {
         Step::Write(channel::page(number, slot + 4 * index), *dword)
     };

@@ -95,6 +95,7 @@ impl Quick {
                 bytes_done: descriptor.length,
                 sequence,
                 fault_address: None,
+                header: 0,
             };
             let slot = &self.0.ring[sequence as usize % self.0.ring.len()];
             for (place, word) in slot.iter().zip(record.encode()) {

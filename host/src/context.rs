@@ -159,6 +159,19 @@ pub trait Context: Debug + Send + Sync {
     /// ring are free again. Returns the number of stores to the page.
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32;
 
+    /// Rings a doorbell without a descriptor: the one that its slot of the queue had a lap ago is queued again. Returns
+    /// the number of stores to the page. It is for drivers with [`stream`](Self::stream); the default does nothing.
+    fn ring_again(&self, direction: Direction, freed: u16) -> u32 {
+        let _ = (direction, freed);
+        0
+    }
+
+    /// Opens, closes or inspects a stream of the FPGA's logic. Writes the driver's results into `stream`.
+    fn stream(&self, stream: &mut uapi::Stream) -> Result<()> {
+        let _ = stream;
+        Err(Error::call(uapi::Stream::NAME, Errno::OPNOTSUPP))
+    }
+
     /// Returns how many doorbells the write and the read queue take now; 0 while the board is being started.
     fn queue_free(&self) -> [u32; 2];
 

@@ -4,7 +4,7 @@ use crate::lock_free::Ring as RingMemory;
 use crate::terms::Terms;
 use Direction::{FromFpga, ToFpga};
 use peerlane_core::att::{AttAddress, PageSize};
-use peerlane_core::descriptor::Descriptor;
+use peerlane_core::descriptor::{Descriptor, Local};
 use peerlane_core::extent::{Extent, Extents};
 use peerlane_core::fault::Fault;
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ impl Board {
             bytes_done: bytes_done.unwrap_or(descriptor.length),
             sequence: self.sequence,
             fault_address: outcome.err().map(|_| descriptor.peer),
+            header: 0,
         };
         let slot = 8 * (self.sequence & ((1 << RING_LOG2) - 1)) as usize;
         let dwords = record.encode();
@@ -157,7 +158,7 @@ fn a_transfer_becomes_descriptors_that_cover_it_once() {
     for (index, one) in board.all.iter().enumerate() {
         let last = index == 2;
         assert_eq!(one.peer, peer(0x100 + start));
-        assert_eq!(one.local, 0x4000_0000 + start);
+        assert_eq!(one.local, Local::Memory(0x4000_0000 + start));
         assert_eq!(one.control.interrupt, last);
         assert_eq!(one.control.no_flush, !last);
         assert!(one.control.record);
@@ -238,7 +239,10 @@ fn no_descriptor_crosses_from_one_extent_to_the_next() {
     flow.pump(&mut board);
     let places = |direction: Direction| {
         let taken = board.taken[direction as usize].iter();
-        let places = taken.map(|one| (one.peer, one.local - 0x4000_0000, one.length));
+        let places = taken.map(|one| match one.local {
+            Local::Memory(local) => (one.peer, local - 0x4000_0000, one.length),
+            Local::Stream(_) => panic!("{one:?}"),
+        });
         places.collect::<Vec<_>>()
     };
     let at = |offset: u64| mixed(length).from(offset).unwrap().address;
@@ -314,7 +318,10 @@ fn what_comes_behind_ends_waits_for_them() {
     flow.pump(&mut board);
     let written = |board: &Board| {
         let writes = board.taken[FromFpga as usize].iter();
-        let places = writes.map(|one| (one.peer, one.local, one.length));
+        let places = writes.map(|one| match one.local {
+            Local::Memory(local) => (one.peer, local, one.length),
+            Local::Stream(_) => panic!("{one:?}"),
+        });
         places.collect::<Vec<_>>()
     };
     // Head of 3 bytes, tail of 2, both in whole dwords of FPGA memory, and 8 bytes between.

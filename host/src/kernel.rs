@@ -252,10 +252,7 @@ impl Context for Node {
         let Some(page) = self.channel.get() else {
             return 0;
         };
-        let (place, doorbell) = match direction {
-            Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-            Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
-        };
+        let (place, doorbell) = channel::entrance(direction);
         // The compiler guarantees no order between data in memory, which the board reads, and volatile stores. The
         // processor needs no instruction for it.
         fence(Ordering::Release);
@@ -268,6 +265,21 @@ impl Context for Node {
         }
         page.store(doorbell, u32::from(freed));
         (pairs.len() + rest.len() + 1) as u32
+    }
+
+    fn ring_again(&self, direction: Direction, freed: u16) -> u32 {
+        let Some(page) = self.channel.get() else {
+            return 0;
+        };
+        // The program has read the block.
+        fence(Ordering::AcqRel);
+        let (_, doorbell) = channel::entrance(direction);
+        page.store(doorbell, u32::from(freed));
+        1
+    }
+
+    fn stream(&self, stream: &mut uapi::Stream) -> Result<()> {
+        self.call(stream)
     }
 
     fn queue_free(&self) -> [u32; 2] {

@@ -517,7 +517,7 @@ impl Queue {
 
 /// Returns whether the channel shows no use by another owner of the same file since it was started. Without use, slot 0
 /// of the ring holds no record, and no descriptor is under way.
-fn is_unused(context: &dyn Context, depth: u32) -> bool {
+pub(crate) fn is_unused(context: &dyn Context, depth: u32) -> bool {
     let empty = context.status(0) == record::empty();
     let free = context.queue_free();
     // While the channel takes no doorbells, the page does not show the descriptors under way.
@@ -867,7 +867,7 @@ impl Drop for Rest<'_> {
 
 /// Queries the driver's state of the context, and returns its generation. The caller notes the generation: the driver
 /// lets the board take doorbells from then on.
-fn generation(device: &Device) -> Result<u32> {
+pub(crate) fn generation(device: &Device) -> Result<u32> {
     match device.shared().query()? {
         query if query.state & state::GONE != 0 => Err(Error::Gone),
         query => Ok(query.generation),

@@ -5,7 +5,7 @@ use crate::ends::is_ragged;
 use crate::error::{Error, Result};
 use crate::flow::Keep as _;
 use crate::region::{Part, Region};
-use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction};
+use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Local};
 use peerlane_core::extent::Extents;
 
 /// A transfer to submit.
@@ -71,7 +71,7 @@ impl Device {
         })?;
         let descriptor = Descriptor {
             peer,
-            local: request.fpga_address,
+            local: Local::Memory(request.fpga_address),
             length,
             control: Control {
                 record: true,

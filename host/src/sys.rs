@@ -54,6 +54,7 @@ arguments! {
     Reprogram REPROGRAM;
     Configure CONFIGURE;
     Flush FLUSH;
+    Stream STREAM;
 }
 
 struct Call<'a, T>(&'a mut T);

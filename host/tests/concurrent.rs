@@ -31,6 +31,7 @@ fn expected(sequence: u32) -> Record {
         bytes_done: 5000 + sequence,
         sequence,
         fault_address: None,
+        header: 0,
     }
 }
 

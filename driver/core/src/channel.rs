@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A channel's settings, and how it is opened, drained, aborted and closed.
 
+use super::descriptor::Direction;
 use super::regs::{chan, csr};
 use super::steps::{Register, Step};
 use core::fmt;
@@ -233,6 +234,14 @@ pub const fn close(channel: u32) -> [Step; 4] {
 /// Returns a register in the page of a channel.
 pub const fn page(channel: u32, offset: usize) -> Register {
     Register::Page { channel, offset }
+}
+
+/// Returns the offsets in a channel's page at which descriptors of a direction are written, and their doorbell.
+pub const fn entrance(direction: Direction) -> (usize, usize) {
+    match direction {
+        Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+        Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
+    }
 }
 
 /// Decodes `QUEUE_FREE`: the number of doorbells that a channel's write and read queue take.

@@ -185,7 +185,7 @@ mod tests {
 
     /// Models a register file in which the value of each word is its place.
     fn word(register: Register) -> Result<u32, Infallible> {
-        let channel = register.select().unwrap_or(0xff);
+        let (_, channel) = register.select().unwrap_or((0, 0xff));
         Ok(channel << 16 | register.offset() as u32)
     }
 

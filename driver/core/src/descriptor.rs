@@ -3,6 +3,7 @@
 
 use super::att::AttAddress;
 use super::regs;
+use super::streams;
 use core::fmt;
 
 /// Direction of a transfer. In the register map these are the board's writes and reads of a peer's memory.
@@ -52,13 +53,22 @@ impl fmt::Display for Direction {
     }
 }
 
+/// The FPGA's end of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Local {
+    /// A byte address in FPGA memory.
+    Memory(u64),
+    /// The number of a stream of the logic, in the transfer's direction.
+    Stream(u32),
+}
+
 /// One transfer as the block reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptor {
     /// Address in the peer's memory.
     pub peer: AttAddress,
-    /// Byte address in FPGA memory.
-    pub local: u64,
+    /// The FPGA's end.
+    pub local: Local,
     /// Bytes to move, at least 1.
     pub length: u32,
     /// Conditions of its start, and actions at its end.
@@ -103,6 +113,11 @@ impl Control {
 pub enum DescriptorError {
     /// The length is zero.
     Empty,
+    /// No build has a stream of this number.
+    Stream {
+        /// The number.
+        number: u32,
+    },
     /// The FPGA range ends after the addresses that a descriptor can name.
     Local {
         /// First FPGA byte address.
@@ -137,6 +152,7 @@ impl fmt::Display for DescriptorError {
                 f,
                 "{length} bytes at FPGA address {address:#x} do not lie in the FPGA's memory"
             ),
+            Self::Stream { number } => write!(f, "there is no stream {number}"),
             Self::Peer { raw } => write!(f, "{raw:#x} is not an ATT address"),
             Self::PeerRange { peer, length } => {
                 write!(f, "{length} bytes at {peer} run past the end of the ATT")
@@ -165,13 +181,23 @@ pub fn check_local(address: u64, length: u64, memory: u64) -> Result<(), Descrip
 impl Descriptor {
     /// Checks everything that the hardware would refuse, as far as this is visible without the ATT.
     pub fn validate(&self) -> Result<(), DescriptorError> {
-        let limit = regs::Descriptor::default()
-            .with_local_address(u64::MAX)
-            .local
-            + 1;
-        check_local(self.local, u64::from(self.length), limit)?;
+        let length = u64::from(self.length);
+        match self.local {
+            Local::Memory(address) => {
+                let limit = regs::Descriptor::default()
+                    .with_local_address(u64::MAX)
+                    .local
+                    + 1;
+                check_local(address, length, limit)?;
+            }
+            Local::Stream(_) if length == 0 => return Err(DescriptorError::Empty),
+            Local::Stream(number) if number >= streams::MOST => {
+                return Err(DescriptorError::Stream { number });
+            }
+            Local::Stream(_) => {}
+        }
         // The last byte must have an address.
-        if self.peer.checked_add(u64::from(self.length) - 1).is_none() {
+        if self.peer.checked_add(length - 1).is_none() {
             return Err(DescriptorError::PeerRange {
                 peer: self.peer,
                 length: self.length,
@@ -181,14 +207,18 @@ impl Descriptor {
     }
 
     fn record(&self) -> regs::Descriptor {
+        let (port, address) = match self.local {
+            Local::Memory(address) => (regs::Port::Memory, address),
+            Local::Stream(number) => (regs::Port::Stream, number.into()),
+        };
         regs::Descriptor {
             peer: self.peer.raw(),
             length: self.length,
             cookie: self.cookie,
             ..Default::default()
         }
-        .with_local_address(self.local)
-        .with_local_port(regs::Port::Memory)
+        .with_local_address(address)
+        .with_local_port(port)
         .with_control_record(self.control.record)
         .with_control_irq(self.control.interrupt)
         .with_control_urgent(self.control.urgent)
@@ -226,7 +256,11 @@ impl Descriptor {
         };
         let descriptor = Self {
             peer: AttAddress::from_raw(raw).ok_or(DescriptorError::Peer { raw })?,
-            local: record.local_address(),
+            local: match record.local_port() {
+                // An address that is too large for a number is refused below.
+                Ok(regs::Port::Stream) => Local::Stream(record.local_address() as u32),
+                _ => Local::Memory(record.local_address()),
+            },
             length,
             control: Control {
                 record: record.control_record(),

@@ -13,7 +13,7 @@ fn peer(offset: u64) -> AttAddress {
 fn descriptor() -> Descriptor {
     Descriptor {
         peer: peer(0x12_3456),
-        local: 0xab_cdef_0123,
+        local: Local::Memory(0xab_cdef_0123),
         length: 0x0010_0000,
         control: Control {
             record: true,
@@ -85,11 +85,11 @@ fn what_the_hardware_refuses_is_refused_before() {
     };
     assert_eq!(encode(&|d| d.length = 0), DescriptorError::Empty);
     assert!(matches!(
-        encode(&|d| d.local = (1 << 40) - 1),
+        encode(&|d| d.local = Local::Memory((1 << 40) - 1)),
         DescriptorError::Local { .. }
     ));
     assert!(matches!(
-        encode(&|d| d.local = u64::MAX),
+        encode(&|d| d.local = Local::Memory(u64::MAX)),
         DescriptorError::Local { .. }
     ));
     assert!(matches!(

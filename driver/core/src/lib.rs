@@ -76,6 +76,7 @@ pub mod ring;
 pub mod shell;
 pub mod stage;
 pub mod steps;
+pub mod streams;
 pub mod table;
 pub mod uapi;
 pub mod window;

@@ -174,6 +174,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
             *self.place(direction, cookie) = Standing::Ended(Record {
                 bytes_done,
                 fault_address: None,
+                header: 0,
                 ..record
             });
         }
@@ -220,6 +221,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
                         bytes_done: beside.before,
                         sequence: 0,
                         fault_address: None,
+                        header: 0,
                     });
                 }
             }
@@ -289,6 +291,7 @@ mod tests {
                 bytes_done: 1,
                 sequence: self.sequence,
                 fault_address: None,
+                header: 0,
             };
             let slot = self.sequence as usize % (1 << RING_LOG2);
             self.memory.0[slot] = record.encode();

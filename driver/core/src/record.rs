@@ -29,6 +29,8 @@ pub struct Record {
     pub sequence: u32,
     /// Address of the failing request, if one failed.
     pub fault_address: Option<AttAddress>,
+    /// Header of a block of a stream that has not failed ([`Header`](super::streams::Header)); 0: of other memory.
+    pub header: u64,
 }
 
 /// Reasons why 32 bytes are not a completion record.
@@ -44,11 +46,6 @@ pub enum RecordError {
         /// The code.
         code: u32,
     },
-    /// The fault address is not valid.
-    FaultAddress {
-        /// As read.
-        raw: u64,
-    },
 }
 
 impl fmt::Display for RecordError {
@@ -60,12 +57,6 @@ impl fmt::Display for RecordError {
             ),
             Self::Code { code } => {
                 write!(f, "a completion record has the unknown status code {code}")
-            }
-            Self::FaultAddress { raw } => {
-                write!(
-                    f,
-                    "a completion record has the impossible fault address {raw:#x}"
-                )
             }
         }
     }
@@ -127,14 +118,11 @@ impl Record {
             .map_err(|code| RecordError::Code { code })?;
         let outcome = Fault::from_code(code);
         // 0 stands for "no request failed"; a fault at entry 0 + 0 reads the same.
-        let fault_address = match raw.fault_address {
-            0 => None,
-            raw => match (AttAddress::from_raw(raw), outcome) {
-                (Some(address), _) => Some(address),
-                // The descriptor's own address can be the invalid one.
-                (None, Err(_)) => None,
-                (None, Ok(())) => return Err(RecordError::FaultAddress { raw }),
-            },
+        let (fault_address, header) = match (outcome, raw.fault_address) {
+            (Ok(()), header) => (None, header),
+            (Err(_), 0) => (None, 0),
+            // The descriptor's own address can be the invalid one.
+            (Err(_), raw) => (AttAddress::from_raw(raw), 0),
         };
         let record = Self {
             cookie,
@@ -148,6 +136,7 @@ impl Record {
             bytes_done,
             sequence,
             fault_address,
+            header,
         };
         // Bits that it does not hold must be zero.
         if record.raw().status != status {
@@ -165,7 +154,7 @@ impl Record {
             cookie: self.cookie,
             bytes_done: self.bytes_done,
             sequence: self.sequence,
-            fault_address: self.fault_address.map_or(0, AttAddress::raw),
+            fault_address: self.fault_address.map_or(self.header, AttAddress::raw),
             ..Default::default()
         }
         .with_status_phase(self.phase)
@@ -201,12 +190,23 @@ mod tests {
                 bytes_done: 0x1000,
                 sequence: 9,
                 fault_address: AttAddress::new(PageSize::Kib4, 7, 0x10),
+                header: 0,
             }
         );
         assert_eq!(
             record.encode(),
             [5, 0x0007_0203, 0x1000, 9, 0x7010, 0, 0, 0]
         );
+    }
+
+    /// The header of a block is 64 bits of any value; that of other memory is 0.
+    #[test]
+    fn a_block_of_a_stream_has_a_header() {
+        let words = [5, 0x0000_0201, 0x1000, 9, 0x8765_4321, 0xc000_1234, 0, 0];
+        let record = Record::decode(&words).unwrap();
+        assert_eq!(record.header, 0xc000_1234_8765_4321);
+        assert_eq!((record.outcome, record.fault_address), (Ok(()), None));
+        assert_eq!(record.encode(), words);
     }
 
     #[test]
@@ -247,12 +247,6 @@ mod tests {
         assert_eq!(
             Record::decode(&[0, 0x0011_0001, 0, 0, 0, 0, 0, 0]),
             Err(RecordError::Code { code: 17 })
-        );
-        assert_eq!(
-            Record::decode(&[0, 1, 0, 0, 0, 0xc000_0000, 0, 0]),
-            Err(RecordError::FaultAddress {
-                raw: 0xc000_0000_0000_0000
-            })
         );
     }
 }

@@ -87,12 +87,7 @@ pub enum RingError {
 impl RingError {
     /// Whether this error may come from a record that is still on its way into memory.
     fn may_pass(self) -> bool {
-        let late = |error| matches!(error, RecordError::FaultAddress { .. });
-        match self {
-            Self::Lost { .. } | Self::Duplicate { .. } => true,
-            Self::Record { error, .. } => late(error),
-            _ => false,
-        }
+        matches!(self, Self::Lost { .. } | Self::Duplicate { .. })
     }
 }
 

@@ -29,6 +29,7 @@ impl Memory {
             bytes_done: sequence % 3,
             sequence,
             fault_address: None,
+            header: 0,
         };
         self.0[sequence as usize % 4] = record.encode();
     }

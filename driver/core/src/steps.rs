@@ -20,6 +20,13 @@ pub enum Register {
         /// Byte offset in the CSR.
         offset: usize,
     },
+    /// A CSR register of one stream, selected by `STREAM_SELECT` in the same way.
+    Stream {
+        /// Value of `STREAM_SELECT`.
+        select: u32,
+        /// Byte offset in the CSR.
+        offset: usize,
+    },
     /// A register in the page of a channel.
     Page {
         /// The channel.
@@ -32,10 +39,12 @@ pub enum Register {
 }
 
 impl Register {
-    /// Returns the channel that `CHANNEL_SELECT` must hold for the access.
-    pub const fn select(self) -> Option<u32> {
+    /// Returns the CSR register that selects this one, by its byte offset, and the value that it must hold for the
+    /// access.
+    pub const fn select(self) -> Option<(usize, u32)> {
         match self {
-            Self::Channel { channel, .. } => Some(channel),
+            Self::Channel { channel, .. } => Some((csr::CHANNEL_SELECT, channel)),
+            Self::Stream { select, .. } => Some((csr::STREAM_SELECT, select)),
             Self::Csr(_) | Self::Page { .. } | Self::Att(_) => None,
         }
     }
@@ -43,7 +52,10 @@ impl Register {
     /// Returns the byte offset in the slave that contains the register.
     pub const fn offset(self) -> usize {
         match self {
-            Self::Csr(offset) | Self::Channel { offset, .. } | Self::Att(offset) => offset,
+            Self::Csr(offset)
+            | Self::Channel { offset, .. }
+            | Self::Stream { offset, .. }
+            | Self::Att(offset) => offset,
             Self::Page { channel, offset } => channel as usize * chan::SIZE + offset,
         }
     }
@@ -279,7 +291,7 @@ mod tests {
             channel: 5,
             offset: 0x88,
         };
-        assert_eq!((channel.offset(), channel.select()), (0x88, Some(5)));
+        assert_eq!((channel.offset(), channel.select()), (0x88, Some((csr::CHANNEL_SELECT, 5))));
         let entry = Register::entry(65535);
         assert_eq!(entry, [Register::Att(0x7_fff8), Register::Att(0x7_fffc)]);
     }

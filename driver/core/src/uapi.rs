@@ -132,10 +132,13 @@ pub const CONFIGURE: Ioctl = Ioctl::new::<Configure>(17, false);
 /// Makes sure that the board's writes to a region have arrived: [`Flush`].
 pub const FLUSH: Ioctl = Ioctl::new::<Flush>(18, false);
 
+/// Opens, closes or inspects a stream of the FPGA's logic: [`Stream`].
+pub const STREAM: Ioctl = Ioctl::new::<Stream>(19, true);
+
 /// All ioctls.
-pub const ALL: [Ioctl; 19] = [
+pub const ALL: [Ioctl; 20] = [
     INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, ALLOCATE,
-    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM, CONFIGURE, FLUSH,
+    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM, CONFIGURE, FLUSH, STREAM,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel. The offsets need an `off_t` of 64 bits: where it
@@ -216,8 +219,12 @@ pub struct Info {
     pub resets: u64,
     /// The largest number of ATT entries that the context can ever hold. 0: the driver does not report it.
     pub most_entries: u64,
+    /// `CAPS3` of the register map: the numbers of streams. 0 without [`feature::STREAMS`].
+    pub caps3: u32,
     /// Zero.
-    pub reserved: [u64; 2],
+    pub reserved0: u32,
+    /// Zero.
+    pub reserved: u64,
 }
 
 /// Features that not every driver or board has: bits of [`Info::features`] and [`Info::required`].
@@ -261,6 +268,8 @@ pub mod feature {
     /// [`REGISTER`](super::REGISTER) makes that proof, and gives `EXDEV` without it. Boards without
     /// [`super::feature::TAGGED_READS`] have this, unless the administrator trusts all peers (`peer_reads=2`).
     pub const PROVED_PEERS: u64 = 1 << 21;
+    /// The board has streams of the FPGA's logic: [`STREAM`](super::STREAM).
+    pub const STREAMS: u64 = 1 << 22;
 }
 
 /// Kinds of memory that a region can consist of: [`Register::provider`].
@@ -949,4 +958,51 @@ pub mod packing {
     pub const ENCRYPTED: u32 = 2;
     /// Compressed.
     pub const COMPRESSED: u32 = 3;
+}
+
+/// Argument of [`STREAM`]. A stream moves data between the FPGA's logic and a region, by descriptors that the process
+/// writes to its channel ([`map::PAGE`]): their local address names the stream instead of FPGA memory. One context at a
+/// time holds a stream. Descriptors of others that name it end with `LOCAL_RANGE`.
+///
+/// [`OPEN`](stream::OPEN) takes a free stream, or opens one again that the context holds. The words of a stream move
+/// while it is open. Each start of the board and each start of the channel closes its streams
+/// ([`Query::generation`]). The context still holds them, and opens them again.
+///
+/// `EOPNOTSUPP`: the board does not have [`feature::STREAMS`]. `EINVAL`: invalid flags, or a stream or a limit that the
+/// board does not have. `EBUSY`: another context holds the stream. `EPERM`: the call does not open a stream, and the
+/// context does not hold it. `EAGAIN`: the board is being reset, or put to sleep.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stream {
+    /// In: its number among the streams of the direction.
+    pub number: u32,
+    /// In: bits of [`stream`]. Without [`OPEN`](stream::OPEN) and [`CLOSE`](stream::CLOSE), the call changes nothing.
+    pub flags: u32,
+    /// In: with `OPEN` of a stream from the logic, the longest time of a block, in units of 256 cycles of the PCIe
+    /// clock, at most 65535; 0: no limit. Else zero.
+    pub limit: u32,
+    /// Out: bits of [`stream_state`].
+    pub state: u32,
+    /// Out: bytes that wait in the block. From the logic: that a descriptor can have at once. To the logic: that the
+    /// logic has not taken.
+    pub waiting: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Bits of [`Stream::flags`].
+pub mod stream {
+    /// A stream from peers to the logic; else one from the logic to peers.
+    pub const TO_LOGIC: u32 = 1;
+    /// Open the stream, with no words of the time before. It is open some cycles of its clock later:
+    /// [`stream_state::OPEN`](super::stream_state::OPEN).
+    pub const OPEN: u32 = 2;
+    /// Close the stream, and release it. Its words are lost that no descriptor, or not the logic, has taken.
+    pub const CLOSE: u32 = 4;
+}
+
+/// Bits of [`Stream::state`].
+pub mod stream_state {
+    /// Words move. It stays 0 while the clock of the stream does not run.
+    pub const OPEN: u32 = 1;
 }

@@ -37,6 +37,7 @@ impl Shared {
             bytes_done: 5000 + sequence,
             sequence,
             fault_address: None,
+            header: 0,
         }
     }
 

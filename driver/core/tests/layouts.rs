@@ -4,7 +4,7 @@
 
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
 use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
-use peerlane_core::descriptor::{Control, Descriptor, Direction};
+use peerlane_core::descriptor::{Control, Descriptor, Direction, Local};
 use peerlane_core::fault::Fault;
 use peerlane_core::record::Record;
 use peerlane_core::regs::{MsixEntry, chan, csr};
@@ -46,7 +46,7 @@ fn descriptors() {
         };
         let descriptor = Descriptor {
             peer: AttAddress::new(PageSize::Mib2, 0x1234, 0x5_6789).unwrap(),
-            local: 0x12_3456_789a,
+            local: Local::Memory(0x12_3456_789a),
             length: 0xfedc_ba98,
             control,
             cookie: 0xdead_beef,
@@ -91,6 +91,7 @@ fn completions() {
             bytes_done: 0x89ab_cdef,
             sequence: 0xdead_beef,
             fault_address: AttAddress::new(PageSize::Kib64, 3, 1),
+            header: 0,
         };
         let raw = bytes(&record.encode(), 32);
         let get = |member, name| field(&map, "completion", member, name, &raw);

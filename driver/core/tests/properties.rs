@@ -4,7 +4,7 @@
 use peerlane_core::att::{AttAddress, AttAllocator, Entry, PageSize, Permissions, Run};
 use peerlane_core::capability::Identity;
 use peerlane_core::counters::{self, BlockCounters, ChannelCounters, LinkErrors};
-use peerlane_core::descriptor::{Control, Descriptor, Direction, Pieces};
+use peerlane_core::descriptor::{Control, Descriptor, Direction, Local, Pieces};
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::{LayoutError, Page, Segment, layout, pages};
 use peerlane_core::named::{Named, Progress};
@@ -226,18 +226,20 @@ proptest! {
     fn descriptors_round_trip(
         peer in att_address(),
         local in 0u64..1 << 40,
+        stream in any::<bool>(),
         length in any::<u32>(),
         flags in any::<[bool; 6]>(),
         cookie in any::<u32>(),
     ) {
         let [record, interrupt, urgent, no_flush, after_write, after_read] = flags;
         let control = Control { record, interrupt, urgent, no_flush, after_write, after_read };
-        let descriptor = Descriptor { peer, local, length, control, cookie };
+        let local_end = if stream { Local::Stream(local as u32 & 15) } else { Local::Memory(local) };
+        let descriptor = Descriptor { peer, local: local_end, length, control, cookie };
         match descriptor.encode() {
             Ok(dwords) => prop_assert_eq!(Descriptor::decode(&dwords), Ok(descriptor)),
             Err(_) => prop_assert!(
                 length == 0
-                    || local + u64::from(length) > 1 << 40
+                    || !stream && local + u64::from(length) > 1 << 40
                     || peer.checked_add(u64::from(length) - 1).is_none()
             ),
         }
@@ -258,11 +260,13 @@ proptest! {
         phase in any::<bool>(),
         fault in prop::option::of(prop::sample::select(Fault::ALL.to_vec())),
         address in prop::option::of(att_address().prop_filter("0 is none", |a| a.raw() != 0)),
+        header in any::<u64>(),
     ) {
         let (cookie, bytes_done, sequence) = ids;
         let outcome = fault.map_or(Ok(()), Err);
         let record = Record {
-            cookie, direction, channel, phase, outcome, bytes_done, sequence, fault_address: address,
+            cookie, direction, channel, phase, outcome, bytes_done, sequence, fault_address: address.filter(|_| fault.is_some()),
+            header: if fault.is_some() { 0 } else { header },
         };
         prop_assert_eq!(Record::decode(&record.encode()), Ok(record));
     }
@@ -459,6 +463,7 @@ proptest! {
                         bytes_done: 1,
                         sequence: board.sequence,
                         fault_address: None,
+                        header: 0,
                     };
                     let slot = board.sequence as usize % board.ring.len();
                     board.ring[slot] = record.encode();

@@ -63,6 +63,7 @@ fn expected() -> Expected {
         ("FEATURE_OPENCL", feature::OPENCL),
         ("FEATURE_CVP", feature::CVP),
         ("FEATURE_PROVED_PEERS", feature::PROVED_PEERS),
+        ("FEATURE_STREAMS", feature::STREAMS),
         ("FEATURE_PEEK", feature::PEEK),
         ("FEATURE_MIXED", feature::MIXED),
         ("QUERY_PEEK", uapi::query::PEEK),
@@ -107,6 +108,11 @@ fn expected() -> Expected {
         ("IOC_REPROGRAM", uapi::REPROGRAM.code().into()),
         ("IOC_CONFIGURE", uapi::CONFIGURE.code().into()),
         ("IOC_FLUSH", uapi::FLUSH.code().into()),
+        ("IOC_STREAM", uapi::STREAM.code().into()),
+        ("STREAM_TO_LOGIC", stream::TO_LOGIC.into()),
+        ("STREAM_OPEN", stream::OPEN.into()),
+        ("STREAM_CLOSE", stream::CLOSE.into()),
+        ("STREAM_STATE_OPEN", stream_state::OPEN.into()),
         ("AREA_KERNELS", area::KERNELS.into()),
         ("AREA_CLOCK", area::CLOCK.into()),
         ("AREA_VERSION", area::VERSION.into()),
@@ -150,6 +156,8 @@ fn expected() -> Expected {
             window_bytes,
             resets,
             most_entries,
+            caps3,
+            reserved0,
             reserved,
         }
     );
@@ -244,6 +252,18 @@ fn expected() -> Expected {
         }
     );
     layout!(all, "peerlane_moderate", Moderate { count, age });
+    layout!(
+        all,
+        "peerlane_stream",
+        Stream {
+            number,
+            flags,
+            limit,
+            state,
+            waiting,
+            reserved,
+        }
+    );
     layout!(
         all,
         "peerlane_allocate",

@@ -24,8 +24,8 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// Access to a board.
 pub(crate) struct Board {
     pub(crate) backend: Box<dyn Backend>,
-    /// Value of CHANNEL_SELECT, if that is known.
-    selected: Option<u32>,
+    /// The register that selects others which was written last, and its value, if they are known.
+    selected: Option<(usize, u32)>,
     /// The error of all calls since the board was lost. [`Error::Gone`]: it is cut off from memory.
     lost: Option<Error>,
     /// The longest time of operations that the block promises to end in bounded time.
@@ -34,7 +34,7 @@ pub(crate) struct Board {
 
 fn space(register: Register) -> Space {
     match register {
-        Register::Csr(_) | Register::Channel { .. } => Space::Csr,
+        Register::Csr(_) | Register::Channel { .. } | Register::Stream { .. } => Space::Csr,
         Register::Page { .. } => Space::Chan,
         Register::Att(_) => Space::Att,
     }
@@ -62,16 +62,15 @@ impl Board {
         self.selected = None;
     }
 
-    /// Selects the channel of a register that CHANNEL_SELECT maps.
+    /// Selects the channel or the stream of a register that has one.
     fn select(&mut self, register: Register) -> Result<()> {
-        if let Some(channel) = register.select()
-            && self.selected != Some(channel)
+        if let Some(selection) = register.select()
+            && self.selected != Some(selection)
         {
             self.selected = None;
-            let place = Register::Csr(csr::CHANNEL_SELECT);
-            self.backend
-                .write32(space(place), place.offset(), channel)?;
-            self.selected = Some(channel);
+            let (place, value) = selection;
+            self.backend.write32(Space::Csr, place, value)?;
+            self.selected = Some(selection);
         }
         Ok(())
     }

@@ -189,6 +189,8 @@ impl Inner {
     /// Takes an idle channel out of use. Its regions were unregistered before.
     fn take_away(&mut self, number: u32) -> Result<()> {
         self.forget_window(number);
+        // Before the channel has another owner.
+        self.close_streams(number)?;
         let board = &mut self.board;
         board.run("closed a channel", channel::close(number))?;
         board.run("reached the fence", table::fence(Reach::Host))?;

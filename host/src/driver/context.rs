@@ -51,19 +51,18 @@ pub(crate) struct Held {
     turn: Mutex<()>,
 }
 
-/// Writes a descriptor and rings the doorbell.
+/// Writes a descriptor, if there is one, and rings the doorbell.
 pub(super) fn doorbell(
     board: &mut Board,
     number: u32,
     direction: Direction,
-    descriptor: &[u32; DWORDS],
+    descriptor: Option<&[u32; DWORDS]>,
     freed: u16,
 ) -> Result<()> {
-    let (place, doorbell) = match direction {
-        Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-        Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
-    };
-    board.write_block(page(number, place), descriptor)?;
+    let (place, doorbell) = channel::entrance(direction);
+    if let Some(descriptor) = descriptor {
+        board.write_block(page(number, place), descriptor)?;
+    }
     board.write(page(number, doorbell), freed.into())
 }
 
@@ -89,6 +88,7 @@ impl Held {
         let caps = inner.caps;
         let bit = |set: bool, bit: u64| if set { bit } else { 0 };
         let has_window = inner.board.backend.has_window();
+        let caps3 = inner.streams.counts().caps3();
         let info = uapi::Info {
             version: uapi::VERSION,
             oldest: uapi::OLDEST,
@@ -102,7 +102,8 @@ impl Held {
                 | feature::RESETS
                 | bit(caps.tagged, feature::TAGGED_READS)
                 | bit(inner.board.backend.has_dmabufs(), feature::DMABUF)
-                | bit(has_window, feature::WINDOW),
+                | bit(has_window, feature::WINDOW)
+                | bit(caps3 != 0, feature::STREAMS),
             map_id: inner.identity.map_id,
             build_id: inner.identity.build_id,
             caps: [
@@ -115,6 +116,7 @@ impl Held {
             page_bytes: chan::SIZE as u64,
             window_bytes: bit(has_window, BYTES),
             ring_bytes: inner.ring_bytes(),
+            caps3,
             ..Default::default()
         };
         Ok(Self {
@@ -211,6 +213,42 @@ impl Held {
             region_bytes: [bytes, 0],
             ..Default::default()
         })
+    }
+
+    /// Rings a doorbell, after a descriptor if there is one. Returns the number of stores.
+    fn ring_with(
+        &self,
+        direction: Direction,
+        descriptor: Option<&[u32; DWORDS]>,
+        freed: u16,
+    ) -> u32 {
+        let mut inner = self.lock();
+        let Ok(state) = inner.channel(self.number) else {
+            return 0;
+        };
+        let owed = state.owed.saturating_add(freed);
+        if state.trouble.is_some() {
+            (state.refused, state.owed) = (true, owed);
+            return 0;
+        }
+        // A restarted channel refuses doorbells until the library knows of the restart.
+        if state.untold || inner.board.check_there().is_err() {
+            return 0;
+        }
+        let rung = doorbell(&mut inner.board, self.number, direction, descriptor, owed);
+        let Ok(state) = inner.channel(self.number) else {
+            return 0;
+        };
+        match rung {
+            Ok(()) => state.owed = 0,
+            Err(error) => {
+                state.trouble = Some(error);
+                (state.refused, state.owed) = (true, owed);
+                // Waiting threads have to look at the state.
+                inner.events += 1;
+            }
+        }
+        descriptor.map_or(0, |_| DWORDS as u32) + 1
     }
 
     /// Pins memory, and maps it in the ATT.
@@ -431,33 +469,15 @@ impl Context for Held {
 
     /// Writes a packet for the descriptor's words, where the backend can, and one for the doorbell.
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
-        let mut inner = self.lock();
-        let Ok(state) = inner.channel(self.number) else {
-            return 0;
-        };
-        let owed = state.owed.saturating_add(freed);
-        if state.trouble.is_some() {
-            (state.refused, state.owed) = (true, owed);
-            return 0;
-        }
-        // A restarted channel refuses doorbells until the library knows of the restart.
-        if state.untold || inner.board.check_there().is_err() {
-            return 0;
-        }
-        let rung = doorbell(&mut inner.board, self.number, direction, descriptor, owed);
-        let Ok(state) = inner.channel(self.number) else {
-            return 0;
-        };
-        match rung {
-            Ok(()) => state.owed = 0,
-            Err(error) => {
-                state.trouble = Some(error);
-                (state.refused, state.owed) = (true, owed);
-                // Waiting threads have to look at the state.
-                inner.events += 1;
-            }
-        }
-        DWORDS as u32 + 1
+        self.ring_with(direction, Some(descriptor), freed)
+    }
+
+    fn ring_again(&self, direction: Direction, freed: u16) -> u32 {
+        self.ring_with(direction, None, freed)
+    }
+
+    fn stream(&self, stream: &mut uapi::Stream) -> Result<()> {
+        self.order(stream)
     }
 
     fn queue_free(&self) -> [u32; 2] {

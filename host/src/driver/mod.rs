@@ -18,6 +18,7 @@ mod opencl;
 mod own;
 mod probe;
 mod regions;
+mod streams;
 mod wait;
 mod window;
 mod zeros;
@@ -36,6 +37,7 @@ use peerlane_core::fpga_memory::FpgaMemory;
 use peerlane_core::link;
 use peerlane_core::regs::{MAP_ID, csr};
 use peerlane_core::steps::{self, Register};
+use peerlane_core::streams::{Counts, Holders};
 use peerlane_core::table::{self, Reach};
 use regions::Regions;
 use std::fmt;
@@ -369,6 +371,8 @@ pub(crate) struct Inner {
     window: Option<window::Lease>,
     /// The channel whose context has the board's OpenCL side.
     opencl_holder: Option<u32>,
+    /// The streams of the FPGA's logic.
+    streams: Holders,
 }
 
 impl Inner {
@@ -386,6 +390,8 @@ impl Inner {
                 board: board.backend.name(),
                 source,
             })?;
+        let caps3 = board.read(Register::Csr(csr::CAPS3))?;
+        let streams = Holders::new(Counts::new(caps3));
         let bytes = board.backend.fpga_bytes().min(caps.memory_bytes());
         let mut inner = Self {
             board,
@@ -401,6 +407,7 @@ impl Inner {
             awaited: false,
             window: None,
             opencl_holder: None,
+            streams,
         };
         inner.stop()?;
         // Another program may have left channels open.

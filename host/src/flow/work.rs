@@ -4,7 +4,7 @@ use crate::ends::{Ends, Scrap};
 use crate::error::{Error, Result};
 use crate::terms::Terms;
 use peerlane_core::att::AttAddress;
-use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
+use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Local, Pieces};
 use peerlane_core::extent::Extents;
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::PARTS;
@@ -154,7 +154,7 @@ impl<K> Work<K> {
         let (peer, local, length) = self.next_place().ok_or_else(short)?;
         let descriptor = Descriptor {
             peer,
-            local,
+            local: Local::Memory(local),
             length,
             control: Control {
                 // For each piece: one that fails without a record would stay unnoticed.

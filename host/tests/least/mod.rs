@@ -211,6 +211,7 @@ impl Least {
             bytes_done: if failing { 0 } else { descriptor.length },
             sequence: *sequence,
             fault_address: None,
+            header: 0,
         };
         ring[*sequence as usize % ring.len()] = record.encode();
         *sequence += 1;

@@ -15,7 +15,7 @@ mod quick;
 
 use criterion::Criterion;
 use peerlane_core::att::{AttAddress, PageSize};
-use peerlane_core::descriptor::{Control, Descriptor, Direction};
+use peerlane_core::descriptor::{Control, Descriptor, Direction, Local};
 use peerlane_host::Context;
 use peerlane_mmd_core::{Flavour, Mmd};
 use quick::{One, Quick};
@@ -130,7 +130,7 @@ fn main() {
     }
     let words = Descriptor {
         peer: AttAddress::new(PageSize::Kib64, 0, 0).expect("it is one"),
-        local: 0x1000,
+        local: Local::Memory(0x1000),
         length: 64,
         control: Control {
             record: true,

@@ -14,7 +14,7 @@ macro_rules! plain {
     ($($name:ident)*) => {$(impl Plain for uapi::$name {})*};
 }
 plain!(Info Register Unregister Submit Wait Query EventFd Stop Probe Moderate Allocate Window Free OpenCl
-    Access Arm Reprogram Configure Flush);
+    Access Arm Reprogram Configure Flush Stream);
 
 /// Returns the argument that registers the first page of this process's memory for this access of the board.
 pub fn page(memory: &Memory, access: u32) -> uapi::Register {

@@ -4,6 +4,7 @@ mod contexts;
 mod examples;
 mod opencl;
 mod process;
+mod rings;
 mod routes;
 
 use peerlane_functional::{ALL, Bench, run};

@@ -112,6 +112,7 @@ impl Context for Quick {
             bytes_done: descriptor.length,
             sequence,
             fault_address: None,
+            header: 0,
         };
         let slot = &self.inner.ring[sequence as usize % self.inner.ring.len()];
         for (place, word) in slot.iter().zip(record.encode()) {
