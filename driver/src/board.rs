@@ -10,7 +10,7 @@
 //! 3. [`Board::recovery`], held while the board is stopped or started, or [`Board::leaving`], held while cached
 //!    regions of a context are released: never both;
 //! 4. [`Board::users`];
-//! 5. a context's own state;
+//! 5. a context's own state, or the holders of streams ([`crate::streams`]);
 //! 6. [`Board::views`], then [`Board::lending`] or [`Board::holding`], never both, all of which a page fault
 //!    takes; under them where a context's file is mapped, and tables of pages;
 //! 7. the state of peers ([`crate::peers`]), or the reservation of a dma-buf, which its owner may hold when it calls
@@ -57,6 +57,7 @@ use crate::{
     opencl::Holding,
     reprogram::Programming,
     settings::Settings,
+    streams::Streams,
     views::Views,
     window::Lending,
 };
@@ -114,6 +115,9 @@ pub(crate) struct Board {
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
+    /// The streams of the FPGA's logic.
+    #[pin]
+    pub(crate) streams: Streams,
     /// The OpenCL side.
     #[pin]
     pub(crate) holding: Holding,
@@ -250,6 +254,7 @@ impl Board {
                 needs: need::Needs::none(),
                 views <- Views::new(),
                 lending <- Lending::new(),
+                streams <- Streams::new(&capabilities),
                 holding <- Holding::new(),
                 programming <- Programming::none(),
                 memory <- memory,

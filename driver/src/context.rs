@@ -411,6 +411,8 @@ impl Context {
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));
+        // Before the channel has another owner.
+        self.close_streams();
         self.board.settle(|| channel::close(self.channel));
         // Regions of this context that other contexts are evicting are then gone, too.
         self.board.let_go(|| {

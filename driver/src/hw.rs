@@ -480,7 +480,7 @@ impl Access<'_> {
     fn select(&self, register: Register) -> Result<(), Failure> {
         self.permitted()?;
         match register.select() {
-            Some(channel) => self.hw.write32(Register::Csr(csr::CHANNEL_SELECT), channel),
+            Some((place, value)) => self.hw.write32(Register::Csr(place), value),
             None => Ok(()),
         }
     }

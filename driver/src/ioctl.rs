@@ -10,6 +10,7 @@ use crate::{
         channel::{self, Moderation},
         events::{Admission, Seen},
         regs::{chan, Completion},
+        streams::Counts,
         uapi::{self, feature, Ioctl},
     },
     memory::nvidia,
@@ -38,7 +39,7 @@ macro_rules! structures {
 }
 structures!(
     Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Allocate,
-    Window, Free, OpenCl, Access, Arm, Reprogram, Configure, Flush
+    Window, Free, OpenCl, Access, Arm, Reprogram, Configure, Flush, Stream
 );
 
 /// Checks that all bytes of the caller's structure beyond the known ones are zero.
@@ -221,6 +222,9 @@ impl Context {
                 };
                 self.call_inside(uapi::ARM, code, argument, arm)
             }
+            code if uapi::STREAM.is(code) => {
+                self.call_inside(uapi::STREAM, code, argument, |_, arguments| self.stream(arguments))
+            }
             // Under the device's lock, which comes before the gate.
             code if uapi::REPROGRAM.is(code) => {
                 call(uapi::REPROGRAM, code, argument, |arguments: &mut uapi::Reprogram| {
@@ -258,7 +262,7 @@ impl Context {
         if !uapi::speaks(info.version) {
             return Err(EPROTO);
         }
-        zero(&info.reserved)?;
+        zero(&[info.caps3.into(), info.reserved0.into(), info.reserved])?;
         let (features, required) = (self.features(), info.required);
         if required & !features != 0 {
             return Err(EOPNOTSUPP);
@@ -283,7 +287,9 @@ impl Context {
             window_bytes: self.board.window_bytes() as u64,
             resets: self.board.resets(),
             most_entries: self.board.most_entries(self.channel).into(),
-            reserved: [0; 2],
+            caps3: identity.caps3,
+            reserved0: 0,
+            reserved: 0,
         };
         Ok(())
     }
@@ -328,6 +334,7 @@ impl Context {
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)
             | with(self.board.opencl().is_there() && self.board.has_cvp(), feature::CVP)
+            | with(capabilities.streams != Counts::default(), feature::STREAMS)
             | with(capabilities.msix, feature::MSIX)
             | with(capabilities.tagged, feature::TAGGED_READS)
             | with(self.board.proves_peers(), feature::PROVED_PEERS)

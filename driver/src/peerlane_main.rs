@@ -50,6 +50,7 @@ mod reprogram;
 mod room;
 mod scratch;
 mod settings;
+mod streams;
 mod sysfs;
 mod trace;
 mod views;

@@ -142,7 +142,7 @@ impl Device {
     pub fn over(context: impl Context + 'static) -> Result<Self> {
         let info = context.info();
         let [caps0, caps1, caps2] = info.caps;
-        let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2]);
+        let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2, info.caps3]);
         match identity.check(MAP_ID, None) {
             Ok(capabilities) => {
                 let shared = Shared {

@@ -191,7 +191,7 @@ fn broken(reason: impl ToString) -> Error {
 impl Device {
     /// Returns the numbers of the board's streams between the FPGA's logic and peers.
     pub fn streams(&self) -> Counts {
-        Counts::new(self.info().caps3)
+        self.capabilities().streams
     }
 
     /// Makes a ring of a stream from the logic, and opens the stream. `limit` is the longest time of a block from its

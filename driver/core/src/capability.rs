@@ -6,6 +6,7 @@
 
 use super::channel::LOCAL_BITS;
 use super::regs::{chan, csr};
+use super::streams::{self, Counts};
 use core::fmt;
 
 /// The registers that identify a block, as read.
@@ -21,6 +22,8 @@ pub struct Identity {
     pub caps1: u32,
     /// `CAPS2`.
     pub caps2: u32,
+    /// `CAPS3`.
+    pub caps3: u32,
 }
 
 /// Capabilities of a build of the block.
@@ -55,6 +58,8 @@ pub struct Capabilities {
     /// Granularity of writes at the peer in bytes: first address and end of a write are multiples of it. 1: any byte.
     /// 4: whole dwords, all that `Txs` of the V-series hard IP can enable.
     pub write_granularity: u32,
+    /// Numbers of the streams of the FPGA's logic.
+    pub streams: Counts,
 }
 
 /// Reasons why software and block do not fit together.
@@ -132,29 +137,31 @@ const LEAST_MEMORY_LOG2: u32 = 20;
 
 impl Identity {
     /// The byte offsets in the CSR, in the order of the fields.
-    pub const OFFSETS: [usize; 5] = [
+    pub const OFFSETS: [usize; 6] = [
         csr::MAP_ID,
         csr::BUILD_ID,
         csr::CAPS0,
         csr::CAPS1,
         csr::CAPS2,
+        csr::CAPS3,
     ];
 
     /// Makes the identity of the values of the registers at [`Identity::OFFSETS`].
-    pub const fn new(words: [u32; 5]) -> Self {
-        let [map_id, build_id, caps0, caps1, caps2] = words;
+    pub const fn new(words: [u32; 6]) -> Self {
+        let [map_id, build_id, caps0, caps1, caps2, caps3] = words;
         Self {
             map_id,
             build_id,
             caps0,
             caps1,
             caps2,
+            caps3,
         }
     }
 
     /// Checks the identity against the software's map and, if one is named, a build.
     pub fn check(&self, map_id: u32, build_id: Option<u32>) -> Result<Capabilities, IdentityError> {
-        if *self == Self::new([u32::MAX; 5]) {
+        if *self == Self::new([u32::MAX; 6]) {
             return Err(IdentityError::Gone);
         }
         if self.map_id != map_id {
@@ -195,6 +202,7 @@ impl Identity {
             write_granularity: 1
                 << ((self.caps2 & csr::CAPS2_WRITE_GRANULARITY_LOG2_MASK)
                     >> csr::CAPS2_WRITE_GRANULARITY_LOG2_LSB),
+            streams: Counts::new(self.caps3),
         };
         let checks = [
             (
@@ -244,6 +252,16 @@ impl Identity {
                 "granularity of writes",
                 caps.write_granularity,
                 matches!(caps.write_granularity, 1 | 4),
+            ),
+            (
+                "number of streams from the logic",
+                caps.streams.inputs,
+                caps.streams.inputs <= streams::MOST,
+            ),
+            (
+                "number of streams to the logic",
+                caps.streams.outputs,
+                caps.streams.outputs <= streams::MOST,
             ),
         ];
         match checks.iter().find(|(_, _, sound)| !sound) {
@@ -296,6 +314,7 @@ mod tests {
         caps0: 0x4010_0101,
         caps1: 0x2809_0c0a,
         caps2: 0x0000_0205,
+        caps3: 0x0000_0102,
     };
 
     #[test]
@@ -308,11 +327,17 @@ mod tests {
         assert!(caps.reaches(u64::MAX));
         assert_eq!(caps.reads_log2, 5);
         assert!(caps.msix && !caps.tagged);
+        assert_eq!((caps.streams.inputs, caps.streams.outputs), (2, 1));
+        let many = Identity {
+            caps3: 0x1100,
+            ..GOOD
+        };
+        assert!(many.check(0x1234_5678, None).is_err());
     }
 
     #[test]
     fn channels_share_the_queues() {
-        let words = [0x1234_5678, 0, 0x4010_4001, 0x2809_0c08, 0x0000_0106];
+        let words = [0x1234_5678, 0, 0x4010_4001, 0x2809_0c08, 0x0000_0106, 0];
         let caps = Identity::new(words).check(0x1234_5678, None).unwrap();
         assert_eq!((caps.channels, caps.queue_depth()), (64, 4));
         assert_eq!(caps.reads_log2, 6);
@@ -340,13 +365,13 @@ mod tests {
     proptest! {
         /// For any values of the registers, accepted capabilities are small enough for arithmetic and allocations.
         #[test]
-        fn what_is_taken_is_bounded(caps0: u32, caps1: u32, caps2: u32, sound: bool) {
+        fn what_is_taken_is_bounded(caps0: u32, caps1: u32, caps2: u32, caps3: u32, sound: bool) {
             // Random words alone are never accepted.
             let (caps0, caps1) = match sound {
                 true => (caps0 & 0x0000_7f00 | 0x4010_0001, caps1 & 0x0f01_070f | 0x2008_0800),
                 false => (caps0, caps1),
             };
-            let identity = Identity { caps0, caps1, caps2, ..GOOD };
+            let identity = Identity { caps0, caps1, caps2, caps3: caps3 & 0x1f1f, ..GOOD };
             if let Ok(caps) = identity.check(GOOD.map_id, None) {
                 prop_assert!((1..=64).contains(&caps.channels));
                 prop_assert!((1..=4096).contains(&caps.queue_depth()));
@@ -354,6 +379,7 @@ mod tests {
                 prop_assert!((256..=65536).contains(&caps.att_entries()));
                 prop_assert!((1 << 20..=1 << 40).contains(&caps.memory_bytes()));
                 prop_assert!(caps.reads_log2 <= 6);
+                prop_assert!(caps.streams.inputs <= 16 && caps.streams.outputs <= 16);
             }
         }
     }
@@ -375,7 +401,7 @@ mod tests {
             })
         );
         assert!(GOOD.check(0x1234_5678, Some(0x9abc_def0)).is_ok());
-        let gone = Identity::new([u32::MAX; 5]);
+        let gone = Identity::new([u32::MAX; 6]);
         assert_eq!(gone.check(u32::MAX, None), Err(IdentityError::Gone));
         for (caps0, caps1) in [
             (0x4010_0001, GOOD.caps1),

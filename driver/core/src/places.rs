@@ -191,6 +191,7 @@ impl Slave {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::streams::Counts;
     use proptest::prelude::*;
     use std::string::ToString;
     use std::vec;
@@ -212,6 +213,7 @@ mod tests {
             msix,
             tlp: false,
             write_granularity: 4,
+            streams: Counts::default(),
         }
     }
 

@@ -45,6 +45,10 @@ const BLOCK: Capabilities = Capabilities {
     msix: false,
     tlp: false,
     write_granularity: 4,
+    streams: crate::streams::Counts {
+        inputs: 0,
+        outputs: 0,
+    },
 };
 
 fn judged(line: Option<&Line>, opencl: &OpenCl) -> Result<(), std::string::String> {

@@ -291,7 +291,10 @@ mod tests {
             channel: 5,
             offset: 0x88,
         };
-        assert_eq!((channel.offset(), channel.select()), (0x88, Some((csr::CHANNEL_SELECT, 5))));
+        assert_eq!(
+            (channel.offset(), channel.select()),
+            (0x88, Some((csr::CHANNEL_SELECT, 5)))
+        );
         let entry = Register::entry(65535);
         assert_eq!(entry, [Register::Att(0x7_fff8), Register::Att(0x7_fffc)]);
     }

@@ -31,20 +31,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Decodes `CAPS3`. A number that no build has counts as none.
+    /// Decodes `CAPS3`.
     pub const fn new(caps3: u32) -> Self {
-        const fn bounded(count: u32) -> u32 {
-            if count > MOST { 0 } else { count }
-        }
         Self {
-            inputs: bounded((caps3 & csr::CAPS3_INPUTS_MASK) >> csr::CAPS3_INPUTS_LSB),
-            outputs: bounded((caps3 & csr::CAPS3_OUTPUTS_MASK) >> csr::CAPS3_OUTPUTS_LSB),
+            inputs: (caps3 & csr::CAPS3_INPUTS_MASK) >> csr::CAPS3_INPUTS_LSB,
+            outputs: (caps3 & csr::CAPS3_OUTPUTS_MASK) >> csr::CAPS3_OUTPUTS_LSB,
         }
-    }
-
-    /// Returns `CAPS3` of a build with these numbers.
-    pub const fn caps3(self) -> u32 {
-        self.inputs << csr::CAPS3_INPUTS_LSB | self.outputs << csr::CAPS3_OUTPUTS_LSB
     }
 
     /// Returns the number of streams of a direction.
@@ -218,11 +210,6 @@ impl Holders {
         }
     }
 
-    /// Returns the numbers of the build's streams.
-    pub const fn counts(&self) -> Counts {
-        self.counts
-    }
-
     fn place(&mut self, stream: Stream) -> Result<&mut Option<u32>, StreamError> {
         let held = match stream.direction {
             Direction::FromFpga => &mut self.held[0],
@@ -333,18 +320,24 @@ mod tests {
         assert_eq!(order(3, 0), Some((ORDERS, Order::Open(0))));
         assert_eq!(order(5, 0), Some((ORDERS, Order::Close)));
         let wrong = [(0, 1), (4, 1), (3, 1), (2, 65536), (6, 0), (8, 0)];
-        assert!(wrong.iter().all(|(flags, limit)| order(*flags, *limit).is_none()));
+        assert!(
+            wrong
+                .iter()
+                .all(|(flags, limit)| order(*flags, *limit).is_none())
+        );
     }
 
     #[test]
     fn a_stream_has_one_holder() {
         let mut holders = Holders::new(Counts::new(0x0102));
-        assert_eq!((holders.counts().inputs, holders.counts().outputs), (2, 1));
         assert_eq!(holders.take(CAMERA, 3), Ok(()));
         assert_eq!(holders.take(CAMERA, 3), Ok(()));
         assert_eq!(holders.take(CAMERA, 4), Err(StreamError::Held));
         assert_eq!(holders.take(ORDERS, 4), Err(StreamError::Missing));
-        let first = Stream { number: 0, ..ORDERS };
+        let first = Stream {
+            number: 0,
+            ..ORDERS
+        };
         assert_eq!(holders.take(first, 3), Ok(()));
         assert_eq!(holders.of(3).collect::<Vec<_>>(), [CAMERA, first]);
         assert_eq!(holders.of(4).count(), 0);
@@ -352,7 +345,5 @@ mod tests {
         holders.free(first);
         assert_eq!(holders.check(first, 3), Err(StreamError::NotHeld));
         assert_eq!(holders.take(first, 4), Ok(()));
-        // No build has more than 16.
-        assert_eq!(Counts::new(0x1f11), Counts::default());
     }
 }

@@ -219,7 +219,7 @@ pub struct Info {
     pub resets: u64,
     /// The largest number of ATT entries that the context can ever hold. 0: the driver does not report it.
     pub most_entries: u64,
-    /// `CAPS3` of the register map: the numbers of streams. 0 without [`feature::STREAMS`].
+    /// In: zero. Out: `CAPS3` of the register map: the numbers of streams.
     pub caps3: u32,
     /// Zero.
     pub reserved0: u32,

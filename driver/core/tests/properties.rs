@@ -95,7 +95,7 @@ proptest! {
 
     /// A board's description of itself is refused, or consistent.
     #[test]
-    fn whatever_a_board_is_makes_sense(words in prop::array::uniform5(any::<u32>())) {
+    fn whatever_a_board_is_makes_sense(words in prop::array::uniform6(any::<u32>())) {
         if let Ok(capabilities) = Identity::new(words).check(words[0], Some(words[1])) {
             prop_assert!((1..=4096).contains(&capabilities.queue_depth()));
             prop_assert!((256..=65536).contains(&capabilities.att_entries()));

@@ -4,7 +4,7 @@
 
 use peerlane_core::uapi::{
     self, access, access_flags, allocate, area, arm, feature, free, map, opencl, packing, provider,
-    register, reprogram, state, submit, unregister, window,
+    register, reprogram, state, stream, stream_state, submit, unregister, window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

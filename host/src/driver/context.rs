@@ -88,7 +88,7 @@ impl Held {
         let caps = inner.caps;
         let bit = |set: bool, bit: u64| if set { bit } else { 0 };
         let has_window = inner.board.backend.has_window();
-        let caps3 = inner.streams.counts().caps3();
+        let caps3 = inner.identity.caps3;
         let info = uapi::Info {
             version: uapi::VERSION,
             oldest: uapi::OLDEST,

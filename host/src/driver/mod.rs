@@ -37,7 +37,7 @@ use peerlane_core::fpga_memory::FpgaMemory;
 use peerlane_core::link;
 use peerlane_core::regs::{MAP_ID, csr};
 use peerlane_core::steps::{self, Register};
-use peerlane_core::streams::{Counts, Holders};
+use peerlane_core::streams::Holders;
 use peerlane_core::table::{self, Reach};
 use regions::Regions;
 use std::fmt;
@@ -390,8 +390,6 @@ impl Inner {
                 board: board.backend.name(),
                 source,
             })?;
-        let caps3 = board.read(Register::Csr(csr::CAPS3))?;
-        let streams = Holders::new(Counts::new(caps3));
         let bytes = board.backend.fpga_bytes().min(caps.memory_bytes());
         let mut inner = Self {
             board,
@@ -407,7 +405,7 @@ impl Inner {
             awaited: false,
             window: None,
             opencl_holder: None,
-            streams,
+            streams: Holders::new(caps.streams),
         };
         inner.stop()?;
         // Another program may have left channels open.

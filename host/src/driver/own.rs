@@ -25,7 +25,13 @@ struct Page<'a>(&'a mut Inner, u32, Result<()>);
 
 impl Post for Page<'_> {
     fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) {
-        let rung = doorbell(&mut self.0.board, self.1, direction, Some(descriptor), freed);
+        let rung = doorbell(
+            &mut self.0.board,
+            self.1,
+            direction,
+            Some(descriptor),
+            freed,
+        );
         if self.2.is_ok() {
             self.2 = rung;
         }

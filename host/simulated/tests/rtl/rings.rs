@@ -151,7 +151,10 @@ fn packets_and_the_time_limit_end_blocks() {
     let parts = [0..100, 100..1124, 1124..2148, 2148..3000];
     for (part, ends) in parts.into_iter().zip([true, false, false, true]) {
         let block = packets.next(SECOND).unwrap();
-        assert_eq!((block.bytes() as usize, block.ends_packet()), (part.len(), ends));
+        assert_eq!(
+            (block.bytes() as usize, block.ends_packet()),
+            (part.len(), ends)
+        );
         assert!(bytes_of(&memory, &block) == data[part]);
     }
     // Without a limit, a part of a block waits; with one it comes.
@@ -215,17 +218,38 @@ fn a_stream_has_one_holder() {
     refused(other.ring(PLAIN, slots.clone(), 0), Errno::BUSY);
     refused(other.ring(3, slots.clone(), 0), Errno::INVAL);
     for wrong in [
-        Slots { count: 3, ..slots.clone() },
-        Slots { count: 1, ..slots.clone() },
-        Slots { count: 1 << 10, ..slots.clone() },
-        Slots { bytes: 100, ..slots.clone() },
-        Slots { bytes: 0, ..slots.clone() },
-        Slots { offset: 4, ..slots.clone() },
+        Slots {
+            count: 3,
+            ..slots.clone()
+        },
+        Slots {
+            count: 1,
+            ..slots.clone()
+        },
+        Slots {
+            count: 1 << 10,
+            ..slots.clone()
+        },
+        Slots {
+            bytes: 100,
+            ..slots.clone()
+        },
+        Slots {
+            bytes: 0,
+            ..slots.clone()
+        },
+        Slots {
+            offset: 4,
+            ..slots.clone()
+        },
     ] {
         let error = other.ring(PACKETS, wrong, 0).unwrap_err();
         assert!(matches!(error, Error::Course { .. }), "{error}");
     }
-    let outside = Slots { bytes: 8 << 10, ..slots.clone() };
+    let outside = Slots {
+        bytes: 8 << 10,
+        ..slots.clone()
+    };
     assert!(other.ring(PACKETS, outside, 0).is_err());
     // The failed attempts have left the channel as it was.
     drop(device);
