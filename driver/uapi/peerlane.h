@@ -108,6 +108,9 @@
 /* Makes sure that the board's writes to a region have arrived: struct peerlane_flush. */
 #define PEERLANE_IOC_FLUSH _IOW(PEERLANE_IOC_TYPE, 18, struct peerlane_flush)
 
+/* Opens, closes or inspects a stream of the FPGA's logic: struct peerlane_stream. */
+#define PEERLANE_IOC_STREAM _IOWR(PEERLANE_IOC_TYPE, 19, struct peerlane_stream)
+
 /*
  * Offsets for mmap. Each mapping is of the context's own channel. The offsets need an off_t of
  * 64 bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64. Otherwise all offsets
@@ -209,8 +212,12 @@ struct peerlane_info {
 	 * report it.
 	 */
 	__u64 most_entries;
+	/* In: zero. Out: CAPS3 of the register map: the numbers of streams. */
+	__u32 caps3;
 	/* Zero. */
-	__u64 reserved[2];
+	__u32 reserved0;
+	/* Zero. */
+	__u64 reserved;
 };
 
 /*
@@ -265,6 +272,8 @@ struct peerlane_info {
  * (peer_reads=2).
  */
 #define PEERLANE_FEATURE_PROVED_PEERS (1ULL << 21)
+/* The board has streams of the FPGA's logic: PEERLANE_IOC_STREAM. */
+#define PEERLANE_FEATURE_STREAMS (1ULL << 22)
 
 /* Kinds of memory that a region can consist of: peerlane_register.provider. */
 /* Memory of the calling process, by address. */
@@ -1019,6 +1028,64 @@ struct peerlane_configure {
 #define PEERLANE_PACKING_COMPRESSED 3
 
 /*
+ * Argument of PEERLANE_IOC_STREAM. A stream moves data between the FPGA's logic and a region,
+ * by descriptors that the process writes to its channel (PEERLANE_MAP_PAGE): their local
+ * address names the stream instead of FPGA memory. One context at a time holds a stream.
+ * Descriptors of others that name it end with LOCAL_RANGE.
+ *
+ * PEERLANE_STREAM_OPEN takes a free stream, or opens one again that the context holds. The
+ * words of a stream move while it is open. Each start of the board and each start of the
+ * channel closes its streams (peerlane_query.generation). The context still holds them, and
+ * opens them again.
+ *
+ * EOPNOTSUPP: the board does not have PEERLANE_FEATURE_STREAMS. EINVAL: invalid flags, or a
+ * stream or a limit that the board does not have. EBUSY: another context holds the stream.
+ * EPERM: the call does not open a stream, and the context does not hold it. EAGAIN: the board
+ * is being reset, or put to sleep.
+ */
+struct peerlane_stream {
+	/* In: its number among the streams of the direction. */
+	__u32 number;
+	/*
+	 * In: bits of PEERLANE_STREAM_*. Without PEERLANE_STREAM_OPEN and PEERLANE_STREAM_CLOSE,
+	 * the call changes nothing.
+	 */
+	__u32 flags;
+	/*
+	 * In: with OPEN of a stream from the logic, the longest time of a block, in units of 256
+	 * cycles of the PCIe clock, at most 65535; 0: no limit. Else zero.
+	 */
+	__u32 limit;
+	/* Out: bits of PEERLANE_STREAM_STATE_*. */
+	__u32 state;
+	/*
+	 * Out: bytes that wait in the block. From the logic: that a descriptor can have at once.
+	 * To the logic: that the logic has not taken.
+	 */
+	__u32 waiting;
+	/* Zero. */
+	__u32 reserved;
+};
+
+/* Bits of peerlane_stream.flags. */
+/* A stream from peers to the logic; else one from the logic to peers. */
+#define PEERLANE_STREAM_TO_LOGIC 1
+/*
+ * Open the stream, with no words of the time before. It is open some cycles of its clock
+ * later: PEERLANE_STREAM_STATE_OPEN.
+ */
+#define PEERLANE_STREAM_OPEN 2
+/*
+ * Close the stream, and release it. Its words are lost that no descriptor, or not the logic,
+ * has taken.
+ */
+#define PEERLANE_STREAM_CLOSE 4
+
+/* Bits of peerlane_stream.state. */
+/* Words move. It stays 0 while the clock of the stream does not run. */
+#define PEERLANE_STREAM_STATE_OPEN 1
+
+/*
  * What follows is of the register map: the channel page, and the records in memory. Offsets are in
  * bytes, masks are in place, and all is little endian. The map's own header has the same names:
  * include one of the two.
@@ -1395,7 +1462,9 @@ PEERLANE_PLACE_(peerlane_info, ring_bytes, 80);
 PEERLANE_PLACE_(peerlane_info, window_bytes, 88);
 PEERLANE_PLACE_(peerlane_info, resets, 96);
 PEERLANE_PLACE_(peerlane_info, most_entries, 104);
-PEERLANE_PLACE_(peerlane_info, reserved, 112);
+PEERLANE_PLACE_(peerlane_info, caps3, 112);
+PEERLANE_PLACE_(peerlane_info, reserved0, 116);
+PEERLANE_PLACE_(peerlane_info, reserved, 120);
 PEERLANE_SIZE_(peerlane_register, 104);
 PEERLANE_PLACE_(peerlane_register, provider, 0);
 PEERLANE_PLACE_(peerlane_register, access, 4);
@@ -1504,6 +1573,13 @@ PEERLANE_PLACE_(peerlane_configure, address, 0);
 PEERLANE_PLACE_(peerlane_configure, length, 8);
 PEERLANE_PLACE_(peerlane_configure, packing, 16);
 PEERLANE_PLACE_(peerlane_configure, reserved, 20);
+PEERLANE_SIZE_(peerlane_stream, 24);
+PEERLANE_PLACE_(peerlane_stream, number, 0);
+PEERLANE_PLACE_(peerlane_stream, flags, 4);
+PEERLANE_PLACE_(peerlane_stream, limit, 8);
+PEERLANE_PLACE_(peerlane_stream, state, 12);
+PEERLANE_PLACE_(peerlane_stream, waiting, 16);
+PEERLANE_PLACE_(peerlane_stream, reserved, 20);
 PEERLANE_SIZE_(peerlane_descriptor, 64);
 PEERLANE_PLACE_(peerlane_descriptor, peer, 0);
 PEERLANE_PLACE_(peerlane_descriptor, local, 8);

@@ -56,7 +56,7 @@ pub use error::{Error, Result};
 pub use layout::{Layout, OpenClLayout};
 pub use ledger::{Access, Touched, Traffic};
 pub use memory::Mapped;
-pub use peerlane_hdl::{Irq, Params, Port};
+pub use peerlane_hdl::{Input, Irq, Params, Port, Streams};
 pub use peerlane_sim::{Answer, opencl};
 pub use ranges::Ranges;
 pub use status::{Accesses, Status};

@@ -49,6 +49,15 @@ impl Host {
         }))
     }
 
+    /// Has the logic at a stream offer words.
+    pub fn feed(self, stream: u32, seed: u64, length: u64) -> Result<()> {
+        self.order(&Request::Feed {
+            stream,
+            seed,
+            length,
+        })
+    }
+
     /// Compares FPGA memory.
     pub fn fpga_check(self, address: u64, seed: u64, length: u64) -> Result<()> {
         let stretch = Stretch {

@@ -180,7 +180,10 @@ fn info(bench: &Bench) -> Result<()> {
             "feature {bit:#x} gave {answer:?}"
         );
     }
-    ensure!(info.reserved == [0; 2], "reserved fields are not zero");
+    ensure!(
+        info.reserved == 0 && info.reserved0 == 0,
+        "reserved fields are not zero"
+    );
     ensure!(
         info.local_base == info.local_end,
         "FPGA memory from the start"

@@ -19,6 +19,16 @@ pub enum Request {
     FpgaWrite(Stretch),
     /// Compare FPGA memory with a [`pattern`]. Answer: [`Reply::Compared`].
     FpgaCheck(Stretch),
+    /// Have the logic at a stream from the logic offer a [`pattern`], after the words that it still has. Answer:
+    /// [`Reply::Done`].
+    Feed {
+        /// The stream's number.
+        stream: u32,
+        /// Seed of the pattern.
+        seed: u64,
+        /// Bytes of the pattern, in whole words.
+        length: u64,
+    },
     /// Inject a fault into the board. Answer: [`Reply::Done`].
     Fault(Fault),
     /// Configure the whole FPGA, as by JTAG, with this program of the simulated board, as JSON. Block and kernels are

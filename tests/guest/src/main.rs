@@ -23,6 +23,7 @@ mod process;
 mod programming;
 mod programs;
 mod raw;
+mod rings;
 mod scattered;
 mod suite;
 mod traces;
@@ -130,6 +131,8 @@ enum Scenario {
     VfioHotplug,
     /// Two boards that are bound to vfio-pci
     VfioTwo,
+    /// Streams of the FPGA's logic
+    Rings,
     /// Two boards in one machine; at the end the second one is dead for good
     Two,
     /// The board dies for good; must be the last scenario
@@ -176,6 +179,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Vfio => vfio::run(&mut suite, &mut lab),
             Scenario::VfioHotplug => vfio::run_hotplug(&mut suite, &mut lab),
             Scenario::VfioTwo => two::run_by_vfio(&mut suite, &mut lab),
+            Scenario::Rings => rings::run(&mut suite, &mut lab),
             Scenario::Two => two::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use peerlane_endpoint::opencl::CvpConfig;
-use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Resets};
+use peerlane_endpoint::{Config, Endpoint, Input, Irq, Params, Port, Resets, Streams};
 use peerlane_guest::{PERIPHERY, Request};
 use peerlane_hdl::Slaves;
 use peerlane_tools::{Cache, Flavour, Kernel, Qemu};
@@ -242,6 +242,17 @@ impl Setup {
     /// Adds files.
     pub(crate) fn with(mut self, more: More) -> Self {
         self.more.push(more);
+        self
+    }
+
+    /// Adds a stream from the FPGA's logic to the block.
+    pub(crate) fn stream(mut self) -> Self {
+        let stream = Input {
+            bits: 256,
+            packets: false,
+            lossy: false,
+        };
+        self.params.inputs = Streams::try_from(vec![stream]).unwrap();
         self
     }
 

@@ -62,6 +62,15 @@ fn memory_of_a_gpu_under_an_iommu() {
         .run("peerlane-guest gpu");
 }
 
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn streams_of_the_logic() {
+    Setup::default()
+        .stream()
+        .iommu()
+        .run("peerlane-guest rings");
+}
+
 /// Runs a script, and tests of tracepoints.
 fn tracepoints(setup: Setup, script: &str) {
     if Flavour::chosen().unwrap() == Flavour::Memory {

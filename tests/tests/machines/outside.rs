@@ -51,6 +51,16 @@ impl Outside {
                 self.board.write_fpga(stretch.address, &bytes(stretch))?;
                 Reply::Done {}
             }
+            Request::Feed {
+                stream,
+                seed,
+                length,
+            } => {
+                let (number, mut words) = (*stream as usize, vec![0; *length as usize]);
+                pattern(*seed, &mut words);
+                (self.board).with_board(move |board| board.source_mut(number).send(&words))?;
+                Reply::Done {}
+            }
             Request::FpgaCheck(stretch) => {
                 let expected = bytes(stretch);
                 let found = self.board.read_fpga(stretch.address, expected.len())?;

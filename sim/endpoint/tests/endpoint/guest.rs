@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
 use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
-use peerlane_core::descriptor::{Control, Descriptor, Direction};
+use peerlane_core::descriptor::{Control, Descriptor, Direction, Local};
 use peerlane_core::owners::Owners;
 use peerlane_core::record::{DWORDS, Record};
 use peerlane_core::regs::{chan, csr};
@@ -271,7 +271,7 @@ impl Guest {
     pub fn submit(&mut self, direction: Direction, peer: AttAddress, local: u64, length: u32) {
         let descriptor = Descriptor {
             peer,
-            local,
+            local: Local::Memory(local),
             length,
             control: Control {
                 record: true,
@@ -348,15 +348,15 @@ impl Bus for Guest {
 
 impl Guest {
     fn select(&mut self, register: Register) {
-        if let Some(channel) = register.select() {
-            self.write_csr(csr::CHANNEL_SELECT, channel);
+        if let Some((select, value)) = register.select() {
+            self.write_csr(select, value);
         }
     }
 
     fn offset(&self, register: Register) -> u64 {
         let layout = &self.config.layout;
         let base = match register {
-            Register::Csr(_) | Register::Channel { .. } => layout.csr,
+            Register::Csr(_) | Register::Channel { .. } | Register::Stream { .. } => layout.csr,
             Register::Page { .. } => layout.chan,
             Register::Att(_) => layout.att,
         };

@@ -9,7 +9,7 @@ use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
 use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
-use peerlane_core::descriptor::{self, Control, Descriptor};
+use peerlane_core::descriptor::{self, Control, Descriptor, Local};
 use peerlane_core::fault::Fault;
 use peerlane_core::owners::Owners;
 use peerlane_core::record::{DWORDS, STATUS};
@@ -80,12 +80,12 @@ struct Bar {
 
 impl Bar {
     fn place(&self, register: Register) -> &AtomicU32 {
-        if let Some(channel) = register.select() {
-            let select = CSR + peerlane_core::regs::csr::CHANNEL_SELECT;
-            self.bar.dword(select).store(channel, Ordering::SeqCst);
+        if let Some((select, value)) = register.select() {
+            let select = self.bar.dword(CSR + select);
+            select.store(value, Ordering::SeqCst);
         }
         let base = match register {
-            Register::Csr(_) | Register::Channel { .. } => CSR,
+            Register::Csr(_) | Register::Channel { .. } | Register::Stream { .. } => CSR,
             Register::Page { .. } => CHAN,
             Register::Att(_) => ATT,
         };
@@ -123,7 +123,7 @@ fn to_old_entry(local: u64, length: u32) -> Result<[u32; descriptor::DWORDS]> {
     let peer = AttAddress::new(PageSize::Mib2, ENTRY, 0).context("an ATT address")?;
     let descriptor = Descriptor {
         peer,
-        local,
+        local: Local::Memory(local),
         length,
         control: Control {
             record: true,

@@ -4,7 +4,7 @@ use crate::lab::{LIMIT, told};
 use crate::raw;
 use anyhow::{Result, ensure};
 use peerlane_core::att::AttAddress;
-use peerlane_core::descriptor::{Control, Descriptor, Direction};
+use peerlane_core::descriptor::{Control, Descriptor, Direction, Local};
 use peerlane_core::fault::Fault;
 use peerlane_core::record;
 use peerlane_core::regs::chan;
@@ -86,7 +86,7 @@ impl Page {
     ) -> Result<Result<(), Fault>> {
         let descriptor = Descriptor {
             peer,
-            local,
+            local: Local::Memory(local),
             length,
             control: Control {
                 record: true,
