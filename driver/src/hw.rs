@@ -255,7 +255,7 @@ impl Hw {
 
     fn offset(&self, register: Register) -> usize {
         let base = match register {
-            Register::Csr(_) | Register::Channel { .. } => self.place.csr,
+            Register::Csr(_) | Register::Channel { .. } | Register::Stream { .. } => self.place.csr,
             Register::Page { .. } => self.place.chan,
             Register::Att(_) => self.place.att,
         };

@@ -14,7 +14,6 @@ use crate::{
         ends::Cut,
         orders::{self, Beside, Orders, Standing},
         record::{Record, DWORDS, STATUS},
-        regs::chan,
         ring::Slots,
         steps::Step,
         uapi::{submit, Submit, Wait},

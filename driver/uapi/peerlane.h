@@ -1034,9 +1034,8 @@ struct peerlane_configure {
  * Descriptors of others that name it end with LOCAL_RANGE.
  *
  * PEERLANE_STREAM_OPEN takes a free stream, or opens one again that the context holds. The
- * words of a stream move while it is open. Each start of the board and each start of the
- * channel closes its streams (peerlane_query.generation). The context still holds them, and
- * opens them again.
+ * words of a stream move while it is open. Each start of the board closes all streams
+ * (peerlane_query.generation). The context still holds them, and opens them again.
  *
  * EOPNOTSUPP: the board does not have PEERLANE_FEATURE_STREAMS. EINVAL: invalid flags, or a
  * stream or a limit that the board does not have. EBUSY: another context holds the stream.

@@ -408,8 +408,8 @@ pub(crate) fn step(layout: &Layout, site: &Site<'_>, config: &Config) -> Result<
         return Ok(step);
     }
     step.notes.push(
-        "The streams were tried in simulations of the block only: no Quartus has compiled them, and driver and \
-         libraries have no calls for them yet."
+        "The streams were tried in simulations only: no Quartus has compiled them. Programs in Rust receive the blocks \
+         of streams from the logic; streams to the logic have no software yet."
             .into(),
     );
     if config.streams.iter().any(Stream::is_channel) {

@@ -965,8 +965,8 @@ pub mod packing {
 /// time holds a stream. Descriptors of others that name it end with `LOCAL_RANGE`.
 ///
 /// [`OPEN`](stream::OPEN) takes a free stream, or opens one again that the context holds. The words of a stream move
-/// while it is open. Each start of the board and each start of the channel closes its streams
-/// ([`Query::generation`]). The context still holds them, and opens them again.
+/// while it is open. Each start of the board closes all streams ([`Query::generation`]). The context still holds them, and
+/// opens them again.
 ///
 /// `EOPNOTSUPP`: the board does not have [`feature::STREAMS`]. `EINVAL`: invalid flags, or a stream or a limit that the
 /// board does not have. `EBUSY`: another context holds the stream. `EPERM`: the call does not open a stream, and the

@@ -43,6 +43,15 @@ macro_rules! forward {
         ) -> u32 {
             $to.post(direction, descriptor, freed)
         }
+        fn ring_again(&$self, direction: peerlane_host::Direction, freed: u16) -> u32 {
+            $to.ring_again(direction, freed)
+        }
+        fn stream(
+            &$self,
+            stream: &mut peerlane_host::peerlane_core::uapi::Stream,
+        ) -> peerlane_host::Result<()> {
+            $to.stream(stream)
+        }
         fn queue_free(&$self) -> [u32; 2] {
             $to.queue_free()
         }

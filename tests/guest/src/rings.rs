@@ -27,6 +27,13 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("rings.blocks_again", || blocks(lab));
 }
 
+/// Runs the tests for a board that is bound to vfio-pci.
+pub fn run_by_vfio(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("vfio.rings.blocks", || blocks(lab));
+    suite.run("vfio.rings.killed", || killed(lab));
+    suite.run("vfio.rings.unregistered", || unregistered(lab));
+}
+
 fn ring(device: &Device) -> Result<(Memory, Ring)> {
     let memory = Memory::new(SLOT * COUNT as usize).map_err(told)?;
     let region = (device.register_all(&memory, Permissions::ReadWrite)).map_err(told)?;

@@ -3,6 +3,7 @@
 use crate::lab::{Buffer, LIMIT, Lab, Mover, exports_bars, same, told};
 use crate::opencl::{COPY_FINISHED, dword, start_copy};
 use crate::process::{Child, fork, pair};
+use crate::rings;
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_functional::{ALL, Bench};
@@ -74,6 +75,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("vfio.outlived_by_a_child", || outlived(lab));
     suite.run("vfio.locked_memory", || locked_memory(lab));
     suite.run("vfio.memory_that_is_not_there", || nowhere(lab));
+    rings::run_by_vfio(suite, lab);
     suite.run("vfio.silent", || silent(lab));
     suite.run("vfio.silent_in_a_copy", || silent_in_a_copy(lab));
     suite.run("vfio.stuck_in_a_copy", || stuck_in_a_copy(lab));

@@ -3,7 +3,7 @@
 use crate::examples;
 use crate::outside::Outside;
 use crate::simulated::{next_to_gpu, well_used};
-use peerlane_endpoint::{Endpoint, Irq, Params, Resets};
+use peerlane_endpoint::{Endpoint, Input, Irq, Params, Resets, Streams};
 use peerlane_guest::Request;
 use peerlane_tools::{Cache, Flavour, Series};
 use peerlane_vm::{Image, Initramfs, Machine, guest_program, vfio_user};
@@ -57,6 +57,13 @@ fn kernel(
 /// Memory of the mock GPU, in bytes.
 const VRAM: u64 = 256 << 20;
 
+/// The stream of the block.
+const STREAM: Input = Input {
+    bits: 256,
+    packets: false,
+    lossy: false,
+};
+
 /// Adds files to a machine, and lines to its script.
 type More = fn(&mut Initramfs);
 
@@ -80,6 +87,7 @@ impl Setup {
             series,
             params: Params {
                 irq: Irq::Msix,
+                inputs: Streams::try_from(vec![STREAM]).unwrap(),
                 ..Params::default()
             },
             user_mib: None,
