@@ -29,7 +29,7 @@ fn refused(error: StreamError) -> Error {
 }
 
 impl Streams {
-    /// Makes the streams of a block, which nobody holds.
+    /// Makes the streams of a block, all of them free.
     pub(crate) fn new(capabilities: &Capabilities) -> impl PinInit<Self> {
         let holders = Holders::new(capabilities.streams);
         pin_init!(Self { holders <- new_mutex!(holders) })

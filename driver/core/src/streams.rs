@@ -140,7 +140,7 @@ impl Header {
     }
 }
 
-/// What a call of [`STREAM`](uapi::STREAM) asks for.
+/// Order of a call of [`STREAM`](uapi::STREAM).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// The state alone.
