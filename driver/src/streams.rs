@@ -4,6 +4,7 @@
 
 use crate::{
     context::Context,
+    hw::Failure,
     logic::{
         capability::Capabilities,
         regs::csr,
@@ -48,16 +49,26 @@ impl Context {
         let mut holders = board.streams.holders.lock();
         match order {
             Order::Open(limit) => {
+                let held = holders.check(stream, self.channel).is_ok();
                 holders.take(stream, self.channel).map_err(refused)?;
-                board.hw.run(streams::open(stream, self.channel, limit))?;
+                let opened = board.hw.run(streams::open(stream, self.channel, limit));
+                if opened.is_err() && !held {
+                    // The start that follows closes it.
+                    holders.free(stream);
+                }
+                opened?;
             }
-            Order::Look | Order::Close => {
+            Order::Close => {
                 holders.check(stream, self.channel).map_err(refused)?;
+                let closed = board.hw.run([streams::close(stream)]);
+                holders.free(stream);
+                match closed {
+                    // Its start closes all streams.
+                    Err(Failure::Away | Failure::Silent) => return Ok(()),
+                    closed => closed?,
+                }
             }
-        }
-        if order == Order::Close {
-            board.hw.run([streams::close(stream)])?;
-            holders.free(stream);
+            Order::Look => holders.check(stream, self.channel).map_err(refused)?,
         }
         Status::new(board.hw.read(stream.register(csr::STREAM_STATUS))?).report(call);
         Ok(())

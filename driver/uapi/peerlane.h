@@ -1040,7 +1040,7 @@ struct peerlane_configure {
  * EOPNOTSUPP: the board does not have PEERLANE_FEATURE_STREAMS. EINVAL: invalid flags, or a
  * stream or a limit that the board does not have. EBUSY: another context holds the stream.
  * EPERM: the call does not open a stream, and the context does not hold it. EAGAIN: the board
- * is being reset, or put to sleep.
+ * is being reset, or put to sleep; the context then holds the stream if it did before.
  */
 struct peerlane_stream {
 	/* In: its number among the streams of the direction. */
@@ -1071,7 +1071,8 @@ struct peerlane_stream {
 #define PEERLANE_STREAM_TO_LOGIC 1
 /*
  * Open the stream, with no words of the time before. It is open some cycles of its clock
- * later: PEERLANE_STREAM_STATE_OPEN.
+ * later: PEERLANE_STREAM_STATE_OPEN. A stream that the context has open stays open, with its
+ * words; only the limit changes.
  */
 #define PEERLANE_STREAM_OPEN 2
 /*

@@ -51,6 +51,8 @@ struct Registrations {
 pub(crate) enum ChannelUser {
     /// A queue, which may be dropped.
     Queue(Weak<dyn DeviceQueue>),
+    /// A ring, for the device's life: the queue keeps its descriptors.
+    Ring,
     /// A user to which the channel was handed over, for example a GPU.
     Other,
 }
@@ -60,7 +62,7 @@ impl ChannelUser {
     fn queue(&self) -> Option<Arc<dyn DeviceQueue>> {
         match self {
             Self::Queue(queue) => queue.upgrade(),
-            Self::Other => None,
+            Self::Ring | Self::Other => None,
         }
     }
 }

@@ -7,15 +7,16 @@ use crate::context::Context;
 use crate::device::{ChannelUser, Device};
 use crate::error::{Error, Result};
 use crate::queue::{generation, is_unused};
-use crate::region::Region;
-use crate::sys::Process;
+use crate::region::{HeldRegion, Region};
+use crate::sys::{Argument, Process};
 use peerlane_core::descriptor::{Control, Descriptor, Direction, Local};
 use peerlane_core::fault::Fault;
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::csr;
 use peerlane_core::ring::{self, RingError};
 use peerlane_core::streams::{Counts, Header, Stream};
-use peerlane_core::uapi::{self, stream, stream_state};
+use peerlane_core::uapi::{self, feature, stream, stream_state};
+use rustix::io::Errno;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The longest time until a stream is open, in the board's time: far more than the cycles of two clocks that it takes.
-const OPENS: Duration = Duration::from_millis(10);
+const OPENS: Duration = Duration::from_millis(2);
 
 /// The longest time for which the descriptors of a closed stream are in progress.
 const FILLED: Duration = Duration::from_secs(1);
@@ -122,7 +123,8 @@ pub struct StreamState {
 /// # fn take(device: &Device) -> Result<()> {
 /// // 8 slots of 64 KiB for the first stream of the board.
 /// let memory = device.memory(MemoryKind::Host, 8 << 16)?;
-/// let region = device.register_all(&memory, Permissions::ReadWrite)?;
+/// // A slot lies in pages of one size.
+/// let region = device.one_page_size().register_all(&memory, Permissions::ReadWrite)?;
 /// let slots = Slots { region, offset: 0, bytes: 1 << 16, count: 8 };
 /// let mut ring = device.ring(0, slots, 0)?;
 /// loop {
@@ -151,6 +153,8 @@ struct Inner {
     owner: Process,
     stream: Stream,
     slots: Slots,
+    /// The queue names the region's entries for as long as the channel lives: no other region may have them.
+    _held: HeldRegion,
     state: Mutex<State>,
 }
 
@@ -158,6 +162,8 @@ struct Inner {
 struct State {
     records: ring::Ring,
     generation: u32,
+    /// Time of the last look for changes that bring no record.
+    looked: Duration,
     /// Slots of the completion ring that no doorbell has reported as free.
     freed: u16,
     /// The slot whose record is next.
@@ -209,6 +215,9 @@ impl Device {
 
 impl Ring {
     fn new(device: &Device, number: u32, slots: Slots, limit: u16) -> Result<Self> {
+        if !device.has(feature::STREAMS) {
+            return Err(Error::call(uapi::Stream::NAME, Errno::OPNOTSUPP));
+        }
         let context = device.context();
         let info = context.info();
         let depth = device.capabilities().queue_depth();
@@ -230,6 +239,7 @@ impl Ring {
             state: Mutex::new(State {
                 records: ring::Ring::new(info.ring_log2, info.channel)?,
                 generation,
+                looked: context.now(),
                 freed: 0,
                 next: 0,
                 oldest: 0,
@@ -237,11 +247,12 @@ impl Ring {
                 failed: None,
             }),
             stream,
+            _held: slots.region.hold()?,
             slots,
         };
-        // It takes the stream, so that the descriptors meet a stream that is this ring's and closed.
+        // Fails before the channel is used if another program has the stream.
         inner.call(stream::OPEN, limit)?;
-        *place = Some(ChannelUser::Other);
+        *place = Some(ChannelUser::Ring);
         drop(place);
         inner.call(stream::CLOSE, 0)?;
         inner.fill(depth)?;
@@ -261,7 +272,8 @@ impl Ring {
     /// # Errors
     /// [`Error::Timeout`]: not yet, call it again. [`Error::Fault`]: the board could not write a block, and its words are
     /// lost; its slot has returned to the board, and the ring goes on. Others end the ring: [`Error::Restarted`] after a
-    /// restart of the board, [`Error::Gone`]. [`Error::Inherited`] in the child of a fork.
+    /// restart of the board, [`Error::Stopped`] after a [`Device::stop`], [`Error::Gone`]. [`Error::Inherited`] in the
+    /// child of a fork.
     pub fn next(&mut self, limit: impl Into<Option<Duration>>) -> Result<Block> {
         let limit = limit.into();
         let begin = self.0.device.now();
@@ -285,7 +297,8 @@ impl Ring {
         }
     }
 
-    /// Returns the next block, if it is there.
+    /// Returns the next block, if it is there. Once a second it looks for changes that bring no block, such as a restart
+    /// of the board.
     ///
     /// # Errors
     /// As [`next`](Self::next), except that nothing is waited for.
@@ -296,7 +309,12 @@ impl Ring {
             let mut state = inner.lock();
             match inner.take(&mut state)? {
                 Some(taken) => taken,
-                None => return Ok(None),
+                None if state.looked.saturating_add(LOOK) > inner.device.now() => return Ok(None),
+                None => {
+                    drop(state);
+                    inner.acknowledge()?;
+                    return Ok(None);
+                }
             }
         };
         let block = Block {
@@ -419,9 +437,12 @@ impl Inner {
         for _ in 0..depth {
             let record = loop {
                 let mut state = self.lock();
-                match state.records.poll(&mut Records(context))? {
-                    Some(record) => break record,
-                    None if context.now().saturating_sub(begin) >= FILLED => {
+                match state.records.poll(&mut Records(context)) {
+                    Ok(Some(record)) => break record,
+                    Err(error) => return Err(self.fail(&mut state, broken(error))),
+                    Ok(None) if context.now().saturating_sub(begin) >= FILLED => {
+                        drop(state);
+                        self.acknowledge()?;
                         return Err(Error::Timeout {
                             direction: WAY,
                             bytes_done: 0,
@@ -429,7 +450,7 @@ impl Inner {
                             waited: FILLED,
                         });
                     }
-                    None => {}
+                    Ok(None) => {}
                 }
                 drop(state);
                 context.pause();
@@ -497,28 +518,44 @@ impl Inner {
             let reason = format!("the record of slot {slot} was next, not {record:?}");
             return Err(self.fail(state, broken(reason)));
         }
+        match record.outcome {
+            Ok(()) if record.bytes_done == 0 || record.bytes_done > self.slots.bytes => {
+                let reason = format!("a block of {} bytes", record.bytes_done);
+                return Err(self.fail(state, broken(reason)));
+            }
+            // Doorbells were refused while the channel was being stopped, so slots are lost.
+            Err(Fault::Aborted) => return Err(self.fail(state, Error::Stopped)),
+            _ => {}
+        }
         state.freed += 1;
         state.next = (slot + 1) % self.slots.count;
         Ok(Some((slot, record)))
     }
 
+    /// Ends the ring.
     fn fail(&self, state: &mut State, error: Error) -> Error {
-        // A board that is gone has also emptied the ring.
-        let error = match (&error, generation(&self.device)) {
-            (Error::Restarted, Err(why)) => why,
-            _ => error,
+        // A restart empties the ring, and so does the end of the board.
+        let error = match generation(&self.device) {
+            Ok(generation) if generation != state.generation => Error::Restarted,
+            Ok(_) => error,
+            Err(why) => why,
         };
         state.failed = Some(error.clone());
         error
     }
 
-    /// Acknowledges the events of the context, and fails if the board was restarted.
+    /// Acknowledges the events of the context. Fails if the board was restarted, or the channel was stopped.
     fn acknowledge(&self) -> Result<()> {
+        let context = self.device.context();
+        // Before the look at the generation: a restart refuses doorbells, too.
+        let refused = context.take_refused();
         let found = generation(&self.device);
         let mut state = self.lock();
+        state.looked = context.now();
         let error = match found {
-            Ok(generation) if generation == state.generation => return Ok(()),
-            Ok(_) => Error::Restarted,
+            Ok(generation) if generation != state.generation => Error::Restarted,
+            Ok(_) if refused => Error::Stopped,
+            Ok(_) => return Ok(()),
             Err(error) => error,
         };
         state.failed = Some(error.clone());
@@ -550,7 +587,12 @@ impl Drop for Inner {
         if self.check_owner().is_ok() {
             // The driver does both when the device is closed, too. Descriptors of a closed stream end by themselves.
             let _ = self.call(stream::CLOSE, 0);
-            let _ = self.device.context().stop(Duration::ZERO);
+            let region = &self.slots.region;
+            if self.device.context().stop(Duration::ZERO).is_err() {
+                region.do_not_keep();
+            }
+            // Words of a block that was aborted may be on their way to a GPU. The region notes an error.
+            let _ = region.flush();
         }
     }
 }

@@ -29,7 +29,9 @@ pub struct Record {
     pub sequence: u32,
     /// Address of the failing request, if one failed.
     pub fault_address: Option<AttAddress>,
-    /// Header of a block of a stream that has not failed ([`Header`](super::streams::Header)); 0: of other memory.
+    /// Header of a block of a stream that has not failed ([`Header`](super::streams::Header)); 0: of other memory. Its
+    /// dwords come after the sequence number. So where a processor shows a record in parts, they may be those of an
+    /// older record.
     pub header: u64,
 }
 

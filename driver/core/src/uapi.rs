@@ -970,7 +970,8 @@ pub mod packing {
 ///
 /// `EOPNOTSUPP`: the board does not have [`feature::STREAMS`]. `EINVAL`: invalid flags, or a stream or a limit that the
 /// board does not have. `EBUSY`: another context holds the stream. `EPERM`: the call does not open a stream, and the
-/// context does not hold it. `EAGAIN`: the board is being reset, or put to sleep.
+/// context does not hold it. `EAGAIN`: the board is being reset, or put to sleep; the context then holds the stream if
+/// it did before.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stream {
@@ -995,7 +996,8 @@ pub mod stream {
     /// A stream from peers to the logic; else one from the logic to peers.
     pub const TO_LOGIC: u32 = 1;
     /// Open the stream, with no words of the time before. It is open some cycles of its clock later:
-    /// [`stream_state::OPEN`](super::stream_state::OPEN).
+    /// [`stream_state::OPEN`](super::stream_state::OPEN). A stream that the context has open stays open, with its words;
+    /// only the limit changes.
     pub const OPEN: u32 = 2;
     /// Close the stream, and release it. Its words are lost that no descriptor, or not the logic, has taken.
     pub const CLOSE: u32 = 4;

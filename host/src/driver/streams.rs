@@ -36,14 +36,21 @@ impl Held {
         } = &mut *inner;
         match order {
             Order::Open(limit) => {
+                let held = holders.check(stream, number).is_ok();
                 holders.take(stream, number).map_err(refused)?;
-                board.run("opened a stream", streams::open(stream, number, limit))?;
+                let opened = board.run("opened a stream", streams::open(stream, number, limit));
+                if opened.is_err() && !held {
+                    // The board is lost. Its start closes all streams.
+                    holders.free(stream);
+                }
+                opened?;
             }
-            _ => holders.check(stream, number).map_err(refused)?,
-        }
-        if order == Order::Close {
-            board.run("closed a stream", [streams::close(stream)])?;
-            holders.free(stream);
+            Order::Close => {
+                holders.check(stream, number).map_err(refused)?;
+                holders.free(stream);
+                board.run("closed a stream", [streams::close(stream)])?;
+            }
+            Order::Look => holders.check(stream, number).map_err(refused)?,
         }
         let status = board.read(stream.register(csr::STREAM_STATUS))?;
         Status::new(status).report(call);

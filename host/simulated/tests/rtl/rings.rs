@@ -3,9 +3,7 @@
 use crate::{KIB, SECOND, pattern, registered};
 use peerlane_hdl::{Input, Output, Params, Streams};
 use peerlane_host::driver::{Driver, Options};
-use peerlane_host::{
-    Block, Device, Errno, Error, Fault, Memory, MemoryKind, Permissions, Ring, Slots,
-};
+use peerlane_host::{Block, Device, Errno, Error, Memory, MemoryKind, Permissions, Ring, Slots};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::Library;
@@ -317,10 +315,10 @@ fn a_restart_ends_a_ring() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn a_block_that_cannot_be_written_is_an_error() {
+fn a_ring_holds_its_region() {
     let (board, driver) = open();
     let device = driver.open().unwrap();
-    let (memory, region) = registered(&device, MemoryKind::Host, 16 * KIB, Permissions::ReadWrite);
+    let (_memory, region) = registered(&device, MemoryKind::Host, 16 * KIB, Permissions::ReadWrite);
     let slots = Slots {
         region: region.clone(),
         offset: 0,
@@ -328,16 +326,33 @@ fn a_block_that_cannot_be_written_is_an_error() {
         count: 2,
     };
     let mut ring = device.ring(PLAIN, slots, 0).unwrap();
-    send(&board, PLAIN, &[1; SLOT]);
-    drop(ring.next(SECOND).unwrap());
+    send(&board, PLAIN, &[1; 2 * SLOT]);
+    // No descriptor is under way, but the queue has them.
+    let blocks = [ring.next(SECOND).unwrap(), ring.next(SECOND).unwrap()];
+    let error = region.clone().forget().unwrap_err();
+    assert!(
+        matches!(&error, Error::Call { source, .. } if *source == Errno::BUSY),
+        "{error}"
+    );
+    drop((blocks, ring));
     region.forget().unwrap();
-    memory.write(0, &[0; 16 << 10]).unwrap();
-    send(&board, PLAIN, &[2; SLOT]);
-    match ring.next(SECOND) {
-        Err(Error::Fault { fault, .. }) => assert_eq!(fault, Fault::AttInvalid),
-        other => panic!("{other:?}"),
+    // The channel stays the ring's.
+    driver.reset().unwrap();
+    assert!(matches!(device.take_back(), Err(Error::Taken)));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_stop_ends_a_ring() {
+    let (board, driver) = open();
+    let device = driver.open().unwrap();
+    let (_memory, mut plain) = ring(&device, MemoryKind::Host, PLAIN, 0);
+    send(&board, PLAIN, &[1; 3 * SLOT]);
+    let blocks: Vec<_> = (0..3).map(|_| plain.next(SECOND).unwrap()).collect();
+    assert!(device.stop(Duration::ZERO).unwrap());
+    drop(blocks);
+    for _ in 0..2 {
+        let error = plain.next(SECOND).unwrap_err();
+        assert!(matches!(error, Error::Stopped), "{error}");
     }
-    let mut bytes = vec![1; 16 << 10];
-    memory.read(0, &mut bytes).unwrap();
-    assert!(bytes.iter().all(|byte| *byte == 0));
 }
