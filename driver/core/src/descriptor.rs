@@ -3,7 +3,6 @@
 
 use super::att::AttAddress;
 use super::regs;
-use super::streams;
 use core::fmt;
 
 /// Direction of a transfer. In the register map these are the board's writes and reads of a peer's memory.
@@ -14,6 +13,9 @@ pub enum Direction {
     /// From a peer to FPGA memory: the board reads the peer's memory.
     ToFpga,
 }
+
+/// The largest number of streams of a direction.
+pub const MOST_STREAMS: u32 = regs::csr::STREAM_SELECT_STREAM_MASK + 1;
 
 /// Number of dwords of a descriptor that are written; the rest is reserved.
 pub const DWORDS: usize = 7;
@@ -191,7 +193,7 @@ impl Descriptor {
                 check_local(address, length, limit)?;
             }
             Local::Stream(_) if length == 0 => return Err(DescriptorError::Empty),
-            Local::Stream(number) if number >= streams::MOST => {
+            Local::Stream(number) if number >= MOST_STREAMS => {
                 return Err(DescriptorError::Stream { number });
             }
             Local::Stream(_) => {}

@@ -12,8 +12,7 @@ use super::uapi::{
 };
 use core::fmt;
 
-/// The largest number of streams of a direction.
-pub const MOST: u32 = csr::STREAM_SELECT_STREAM_MASK + 1;
+pub use super::descriptor::MOST_STREAMS as MOST;
 
 /// Bits of [`Header::began`].
 const TIME_BITS: u32 = 48;
