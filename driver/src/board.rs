@@ -254,7 +254,7 @@ impl Board {
                 needs: need::Needs::none(),
                 views <- Views::new(),
                 lending <- Lending::new(),
-                streams <- Streams::new(&capabilities),
+                streams <- Streams::new(capabilities),
                 holding <- Holding::new(),
                 programming <- Programming::none(),
                 memory <- memory,
