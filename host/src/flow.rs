@@ -14,9 +14,9 @@ use peerlane_core::record::Record;
 use peerlane_core::ring::{Ring, RingError, Slots};
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use work::{Work, broken};
+use work::Work;
 
-pub(crate) use work::{Order, Unproven};
+pub(crate) use work::{Order, Unproven, broken};
 
 /// Destination of descriptors.
 pub(crate) trait Post {

@@ -6,6 +6,8 @@ mod tasks;
 mod transfer;
 mod waits;
 
+pub(crate) use waits::LOOK;
+
 pub use tasks::Ended;
 pub use transfer::Transfer;
 
@@ -121,7 +123,7 @@ impl Post for Page<'_> {
 }
 
 /// The completion ring.
-struct Records<'a>(&'a dyn Context);
+pub(crate) struct Records<'a>(pub(crate) &'a dyn Context);
 
 impl Slots for Records<'_> {
     fn status(&mut self, index: u32) -> u32 {

@@ -3,25 +3,22 @@
 //! The block's queue keeps its descriptors. So the library writes them once, with the slots' addresses by turns, and a
 //! doorbell without a descriptor returns a slot to the block (`docs/explain/block.md`, "Rings").
 
-use crate::context::Context;
 use crate::device::{ChannelUser, Device};
 use crate::error::{Error, Result};
-use crate::queue::{generation, is_unused};
+use crate::flow::broken;
+use crate::queue::{LOOK, Records, generation, is_unused};
 use crate::region::{HeldRegion, Region};
 use crate::sys::{Argument, Process};
 use peerlane_core::descriptor::{Control, Descriptor, Direction, Local};
 use peerlane_core::fault::Fault;
-use peerlane_core::record::{self, Record};
+use peerlane_core::record::Record;
 use peerlane_core::regs::csr;
 use peerlane_core::ring::{self, RingError};
-use peerlane_core::streams::{Counts, Header, Stream};
-use peerlane_core::uapi::{self, feature, stream, stream_state};
+use peerlane_core::streams::{Counts, Header, Status, Stream};
+use peerlane_core::uapi::{self, feature, stream};
 use rustix::io::Errno;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// The longest time at a stretch that a thread waits for an event: another thread's query may acknowledge the event.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// The longest time until a stream is open, in the board's time: far more than the cycles of two clocks that it takes.
 const OPENS: Duration = Duration::from_millis(2);
@@ -97,15 +94,6 @@ impl Slots {
     }
 }
 
-/// State of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StreamState {
-    /// Its words move.
-    pub open: bool,
-    /// Bytes that wait in the block.
-    pub waiting: u32,
-}
-
 /// A ring that a stream of the FPGA's logic fills: each slot gets a block, in turn, and comes back to the block when the
 /// program has dropped its [`Block`].
 ///
@@ -155,13 +143,14 @@ struct Inner {
     slots: Slots,
     /// The queue names the region's entries for as long as the channel lives: no other region may have them.
     _held: HeldRegion,
+    /// The number of restarts of the channel when the ring was made.
+    generation: u32,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     records: ring::Ring,
-    generation: u32,
     /// Time of the last look for changes that bring no record.
     looked: Duration,
     /// Slots of the completion ring that no doorbell has reported as free.
@@ -174,24 +163,6 @@ struct State {
     released: Vec<bool>,
     /// The error that ended the ring. Later calls return it again.
     failed: Option<Error>,
-}
-
-/// The completion ring of a context.
-struct Records<'a>(&'a dyn Context);
-
-impl ring::Slots for Records<'_> {
-    fn status(&mut self, index: u32) -> u32 {
-        self.0.status(index)
-    }
-
-    fn record(&mut self, index: u32) -> [u32; record::DWORDS] {
-        self.0.record(index)
-    }
-}
-
-fn broken(reason: impl ToString) -> Error {
-    let reason = reason.to_string();
-    Error::Broken { reason }
 }
 
 impl Device {
@@ -232,13 +203,12 @@ impl Ring {
         if !is_unused(context, depth) {
             return Err(Error::Taken);
         }
-        let generation = generation(device)?;
         let inner = Inner {
+            generation: generation(device)?,
             device: device.clone(),
             owner: Process::current(),
             state: Mutex::new(State {
                 records: ring::Ring::new(info.ring_log2, info.channel)?,
-                generation,
                 looked: context.now(),
                 freed: 0,
                 next: 0,
@@ -285,12 +255,7 @@ impl Ring {
             let waited = context.now().saturating_sub(begin);
             let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
             if left.is_zero() {
-                return Err(Error::Timeout {
-                    direction: WAY,
-                    bytes_done: 0,
-                    length: self.0.slots.bytes.into(),
-                    waited,
-                });
+                return Err(self.0.late(waited));
             }
             context.await_event(Some(left.min(LOOK)))?;
             self.0.acknowledge()?;
@@ -333,13 +298,7 @@ impl Ring {
                 Ok(Some(block))
             }
             // The drop of the block returns its slot.
-            Err(fault) => Err(Error::Fault {
-                direction: WAY,
-                fault,
-                bytes_done: record.bytes_done.into(),
-                length: inner.slots.bytes.into(),
-                offset: Some(block.offset()),
-            }),
+            Err(fault) => Err(inner.fault(fault, slot, record.bytes_done)),
         }
     }
 
@@ -347,12 +306,8 @@ impl Ring {
     ///
     /// # Errors
     /// Errors of the driver.
-    pub fn state(&self) -> Result<StreamState> {
-        let call = self.0.call(0, 0)?;
-        Ok(StreamState {
-            open: call.state & stream_state::OPEN != 0,
-            waiting: call.waiting,
-        })
+    pub fn state(&self) -> Result<Status> {
+        self.0.call(0, 0)
     }
 
     /// Returns the device.
@@ -412,15 +367,37 @@ impl Inner {
         }
     }
 
-    /// Calls the driver for the stream, and returns its results.
-    fn call(&self, flags: u32, limit: u16) -> Result<uapi::Stream> {
+    /// Returns the error of a block that has not come in time.
+    fn late(&self, waited: Duration) -> Error {
+        Error::Timeout {
+            direction: WAY,
+            bytes_done: 0,
+            length: self.slots.bytes.into(),
+            waited,
+        }
+    }
+
+    /// Returns the error of a block that could not be written.
+    fn fault(&self, fault: Fault, slot: u32, bytes_done: u32) -> Error {
+        Error::Fault {
+            direction: WAY,
+            fault,
+            bytes_done: bytes_done.into(),
+            length: self.slots.bytes.into(),
+            offset: Some(self.slots.place(slot)),
+        }
+    }
+
+    /// Calls the driver for the stream, and returns the stream's state.
+    fn call(&self, flags: u32, limit: u16) -> Result<Status> {
         let mut call = uapi::Stream {
             number: self.stream.number,
             flags,
             limit: limit.into(),
             ..Default::default()
         };
-        self.device.context().stream(&mut call).map(|()| call)
+        self.device.context().stream(&mut call)?;
+        Ok(Status::reported(&call))
     }
 
     /// Writes the descriptors of all slots, by turns, into the queue. They end at once, because the stream is closed.
@@ -443,12 +420,7 @@ impl Inner {
                     Ok(None) if context.now().saturating_sub(begin) >= FILLED => {
                         drop(state);
                         self.acknowledge()?;
-                        return Err(Error::Timeout {
-                            direction: WAY,
-                            bytes_done: 0,
-                            length: self.slots.bytes.into(),
-                            waited: FILLED,
-                        });
+                        return Err(self.late(FILLED));
                     }
                     Ok(None) => {}
                 }
@@ -458,15 +430,7 @@ impl Inner {
             self.lock().freed += 1;
             match record.outcome {
                 Err(Fault::LocalRange) => {}
-                Err(fault) => {
-                    return Err(Error::Fault {
-                        direction: WAY,
-                        fault,
-                        bytes_done: 0,
-                        length: self.slots.bytes.into(),
-                        offset: Some(self.slots.place(record.cookie % self.slots.count)),
-                    });
-                }
+                Err(fault) => return Err(self.fault(fault, record.cookie % self.slots.count, 0)),
                 Ok(()) => return Err(broken("a closed stream has moved words")),
             }
         }
@@ -477,8 +441,7 @@ impl Inner {
         let context = self.device.context();
         let begin = context.now();
         loop {
-            let call = self.call(0, 0)?;
-            if call.state & stream_state::OPEN != 0 {
+            if self.call(0, 0)?.open {
                 return Ok(());
             }
             let waited = context.now().saturating_sub(begin);
@@ -487,7 +450,7 @@ impl Inner {
                     what: "opened the stream, whose clock may stand still",
                     waited,
                     register: csr::STREAM_STATUS,
-                    value: call.state,
+                    value: 0,
                 });
             }
             context.pause();
@@ -532,14 +495,18 @@ impl Inner {
         Ok(Some((slot, record)))
     }
 
-    /// Ends the ring.
+    /// Asks the driver for the state of the context. Returns the error after which the ring gets no more blocks.
+    fn ended(&self) -> Option<Error> {
+        match generation(&self.device) {
+            Ok(generation) if generation == self.generation => None,
+            Ok(_) => Some(Error::Restarted),
+            Err(error) => Some(error),
+        }
+    }
+
+    /// Ends the ring. A restart of the board and its end also explain other errors.
     fn fail(&self, state: &mut State, error: Error) -> Error {
-        // A restart empties the ring, and so does the end of the board.
-        let error = match generation(&self.device) {
-            Ok(generation) if generation != state.generation => Error::Restarted,
-            Ok(_) => error,
-            Err(why) => why,
-        };
+        let error = self.ended().unwrap_or(error);
         state.failed = Some(error.clone());
         error
     }
@@ -549,17 +516,11 @@ impl Inner {
         let context = self.device.context();
         // Before the look at the generation: a restart refuses doorbells, too.
         let refused = context.take_refused();
-        let found = generation(&self.device);
+        let ended = self.ended().or(refused.then_some(Error::Stopped));
         let mut state = self.lock();
         state.looked = context.now();
-        let error = match found {
-            Ok(generation) if generation != state.generation => Error::Restarted,
-            Ok(_) if refused => Error::Stopped,
-            Ok(_) => return Ok(()),
-            Err(error) => error,
-        };
-        state.failed = Some(error.clone());
-        Err(error)
+        state.failed = ended.or(state.failed.take());
+        state.failed.clone().map_or(Ok(()), Err)
     }
 
     /// Takes a slot back from the program. The board gets the slots in their order.

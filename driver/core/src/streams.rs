@@ -179,6 +179,14 @@ impl Status {
         call.state = if self.open { stream_state::OPEN } else { 0 };
         call.waiting = self.waiting;
     }
+
+    /// Returns the state in the results of a call.
+    pub fn reported(call: &uapi::Stream) -> Self {
+        Self {
+            open: call.state & stream_state::OPEN != 0,
+            waiting: call.waiting,
+        }
+    }
 }
 
 /// Reasons why a channel cannot have a stream.
@@ -288,6 +296,10 @@ mod tests {
         assert_eq!(ORDERS.register(0xac).select(), Some((0xa0, 0x11)));
         let status = Status::new(0x0240_0001);
         assert_eq!((status.open, status.waiting), (true, 0x240));
+        let mut call = uapi::Stream::default();
+        status.report(&mut call);
+        assert_eq!((call.state, call.waiting), (1, 0x240));
+        assert_eq!(Status::reported(&call), status);
     }
 
     #[test]

@@ -315,7 +315,7 @@ impl<K> Work<K> {
     }
 }
 
-pub(super) fn broken(reason: impl ToString) -> Error {
+pub(crate) fn broken(reason: impl ToString) -> Error {
     Error::Broken {
         reason: reason.to_string(),
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Time between two checks for changes that bring no record, while a thread waits for a record. No thread sleeps for
 /// longer: another thread may acknowledge an event when it queries the driver for another purpose, and then no thread
 /// wakes up.
-pub(super) const LOOK: Duration = Duration::from_secs(1);
+pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 /// The longest wait at a stretch for a thread that does the rest of a write.
 const SHORT: Duration = Duration::from_millis(1);
